@@ -160,6 +160,17 @@ impl DialPolicy {
     /// # Errors
     /// The first rule that refuses it.
     pub fn judge(&self, to: &PhoneNumber, facts: &DialFacts) -> Result<(), DialRefused> {
+        // Nobody is dialled where somebody talks in a browser; what that costs counts.
+        if !to.is_web() {
+            self.judge_number(to, facts)?;
+        }
+        match self.cost_per_day_micros {
+            Some(most) if facts.cost_today_micros >= most => Err(DialRefused::Cost(most)),
+            _ => Ok(()),
+        }
+    }
+
+    fn judge_number(&self, to: &PhoneNumber, facts: &DialFacts) -> Result<(), DialRefused> {
         let matches = |prefix: &&Prefix| names(to, prefix);
         if facts.own_number {
             return Err(DialRefused::OwnNumber);
@@ -181,10 +192,7 @@ impl DialPolicy {
         {
             return Err(DialRefused::PerNumber(most));
         }
-        match self.cost_per_day_micros {
-            Some(most) if facts.cost_today_micros >= most => Err(DialRefused::Cost(most)),
-            _ => Ok(()),
-        }
+        Ok(())
     }
 }
 

@@ -83,4 +83,6 @@ ids! {
     NodeId,
     /// One HTTP request.
     RequestId,
+    /// A person who signs in to the dashboard.
+    PersonId,
 }

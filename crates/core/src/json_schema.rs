@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 
+use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value};
 
 /// Maximum size of a schema, in bytes of JSON.
@@ -284,20 +285,9 @@ fn quoted(reference: &str) -> String {
     reference.chars().take(QUOTED).collect()
 }
 
-/// Decodes the percent-encoding of a URI fragment (RFC 3986 section 2.1); `None` if the result is not UTF-8.
+/// Decodes the percent-encoding of a URI fragment (RFC 3986 section 2.1).
 fn decoded(fragment: &str) -> Cow<'_, str> {
-    if !fragment.contains('%') {
-        return Cow::Borrowed(fragment);
-    }
-    let mut bytes = Vec::with_capacity(fragment.len());
-    let mut rest = fragment.as_bytes();
-    while let Some((&first, behind)) = rest.split_first() {
-        let hex = behind.get(..2).and_then(|hex| std::str::from_utf8(hex).ok());
-        let byte = hex.filter(|_| first == b'%').and_then(|hex| u8::from_str_radix(hex, 16).ok());
-        bytes.push(byte.unwrap_or(first));
-        rest = if byte.is_some() { &behind[2..] } else { behind };
-    }
-    Cow::Owned(String::from_utf8_lossy(&bytes).into_owned())
+    percent_decode_str(fragment).decode_utf8_lossy()
 }
 
 #[cfg(test)]

@@ -12,7 +12,30 @@ use serde::{Deserialize, Deserializer, Serialize};
 #[serde(transparent)]
 pub struct PhoneNumber(String);
 
+/// What stands in place of a number where somebody talks in a browser.
+const WEB: &str = "web";
+
 impl PhoneNumber {
+    /// Who talks in a browser. No text is parsed to it: whoever takes it as a callee says so.
+    #[must_use]
+    pub fn web() -> Self {
+        Self(WEB.to_owned())
+    }
+
+    /// Whether this is [`PhoneNumber::web`].
+    #[must_use]
+    pub fn is_web(&self) -> bool {
+        self.0 == WEB
+    }
+
+    /// Parses a number, or what stands for a browser.
+    ///
+    /// # Errors
+    /// When it is neither.
+    pub fn parse_or_web(text: &str) -> Result<Self, ParsePhoneNumberError> {
+        if text == WEB { Ok(Self::web()) } else { text.parse() }
+    }
+
     /// Returns the number as dialled.
     #[must_use]
     pub fn reveal(&self) -> &str {

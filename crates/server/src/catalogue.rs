@@ -72,7 +72,8 @@ pub struct CatalogueEntry {
 
 /// Everything that a connection can be for, carriers first.
 pub static CATALOGUE: LazyLock<Vec<CatalogueEntry>> = LazyLock::new(|| {
-    let carriers = carriers::CARRIERS.iter().map(|carrier| CatalogueEntry {
+    let connectable = carriers::CARRIERS.iter().filter(|carrier| carrier.has_connections);
+    let carriers = connectable.map(|carrier| CatalogueEntry {
         name: carrier.name,
         kinds: vec![Kind::Carrier],
         required: carrier.required_credentials,

@@ -13,7 +13,7 @@ use crate::clock::Clock;
 use crate::config::Config;
 use crate::retention::Recordings;
 use crate::store::calls::{commands, search};
-use crate::store::{Store, deliveries, dial_policy, idempotency, retention};
+use crate::store::{Store, deliveries, dial_policy, idempotency, retention, sessions};
 
 /// Interval of rounds.
 const ROUND: Duration = Duration::from_secs(30);
@@ -97,7 +97,8 @@ impl Housekeeping {
             let mut tx = self.store.begin().await?;
             let deleted = idempotency::prune_for_housekeeping(&mut tx, now).await?
                 + commands::prune_for_housekeeping(&mut tx).await?
-                + dial_policy::prune_for_housekeeping(&mut tx, now).await?;
+                + dial_policy::prune_for_housekeeping(&mut tx, now).await?
+                + sessions::prune_for_housekeeping(&mut tx, now).await?;
             tx.commit().await?;
             if deleted == 0 {
                 break;

@@ -23,6 +23,7 @@ pub mod panics;
 pub mod providers;
 pub mod retention;
 pub mod rotation;
+pub mod sign_in;
 pub mod store;
 pub mod talk;
 pub mod telemetry;

@@ -159,7 +159,11 @@ pub async fn is_seeded(store: &Store) -> Result<bool, sqlx::Error> {
     Ok(seeded_tenant(store).await?.is_some())
 }
 
-async fn seeded_tenant(store: &Store) -> Result<Option<TenantRow>, sqlx::Error> {
+/// Returns the tenant that [`seed`] created.
+///
+/// # Errors
+/// When the database fails.
+pub async fn seeded_tenant(store: &Store) -> Result<Option<TenantRow>, sqlx::Error> {
     let tenants = tenants::list_for_operator(&mut store.read().await?).await?;
     Ok(tenants.into_iter().find(|tenant| tenant.name == SEEDED))
 }

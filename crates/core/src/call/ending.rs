@@ -93,7 +93,7 @@ pub(super) fn of_hangup(reached: Reached, direction: Direction, hangup: &Hangup)
         Reached::Talking => Ending::completed(EndReason::CallerHangup, who_left(hangup)),
         Reached::Answered => no_media(hangup),
         Reached::Ringing => match direction {
-            Direction::Outbound => unanswered(hangup),
+            Direction::Outbound | Direction::Web => unanswered(hangup),
             Direction::Inbound => gave_up_waiting(hangup),
         },
     }

@@ -77,8 +77,18 @@ impl Call {
     /// A call accepted from the API. `dial_at` is `schedule_at`, or `now`; the dialler claims it from then on.
     #[must_use]
     pub fn outbound(now: Timestamp, dial_at: Timestamp, timing: Timing) -> (Self, Vec<CallEffect>) {
+        Self::placed(Direction::Outbound, now, dial_at, timing)
+    }
+
+    /// A call accepted from the API that waits for a browser: it is dialled when one connects, or in vain at `connect_by`.
+    #[must_use]
+    pub fn web(now: Timestamp, connect_by: Timestamp, timing: Timing) -> (Self, Vec<CallEffect>) {
+        Self::placed(Direction::Web, now, connect_by, timing)
+    }
+
+    fn placed(direction: Direction, now: Timestamp, dial_at: Timestamp, timing: Timing) -> (Self, Vec<CallEffect>) {
         let phase = Phase::Queued { deadline: now.max(dial_at) + timing.queue };
-        let call = Self::new(Direction::Outbound, phase, LegState::None, timing);
+        let call = Self::new(direction, phase, LegState::None, timing);
         let effects = call.first_commit(EventKind::CallQueued, |_| {});
         (call, effects)
     }
@@ -189,8 +199,7 @@ impl Call {
     /// the fate of a dead node's dial does not wait for that.
     fn rings_from(&mut self, at: Timestamp) {
         let until = at + self.timing.ring_timeout + self.timing.ring_grace;
-        if let (Direction::Outbound, Phase::Dialing { deadline, abandoned: false }) = (self.direction, &mut self.phase)
-        {
+        if let (true, Phase::Dialing { deadline, abandoned: false }) = (self.direction.is_placed(), &mut self.phase) {
             *deadline = (*deadline).max(until);
         }
     }
@@ -244,7 +253,7 @@ impl Call {
                 self.close(now, Ending::completed(EndReason::Canceled, EndedBy::Api), transition);
             }
             CallInput::Drain => self.close(now, drained(), transition),
-            CallInput::Abandoned if self.direction == Direction::Outbound => {
+            CallInput::Abandoned if self.direction.is_placed() => {
                 let deadline = self.next_deadline().map_or(now, |was| was.min(now + self.timing.look_up));
                 self.phase = Phase::Dialing { deadline, abandoned: true };
                 transition.effect(CallEffect::LookUp);
@@ -262,7 +271,7 @@ impl Call {
 
     /// Whether the carrier's report of the end may have been lost, so that the call is looked up before it ends without one.
     fn may_have_ended_unheard(&self, abandoned: bool) -> bool {
-        self.direction == Direction::Outbound && self.leg == LegState::Known && !abandoned && !self.looked_up
+        self.direction.is_placed() && self.leg == LegState::Known && !abandoned && !self.looked_up
     }
 
     /// The end of a dial whose time is up.

@@ -87,6 +87,8 @@ wire_words! {
         Inbound = "inbound",
         /// The tenant had somebody called.
         Outbound = "outbound",
+        /// The tenant let somebody talk in a browser.
+        Web = "web",
     }
 
     /// What a carrier says about the end of a call, in one vocabulary for all carriers.
@@ -105,6 +107,14 @@ wire_words! {
         Canceled = "canceled",
         /// Anything else.
         Failed = "failed",
+    }
+}
+
+impl Direction {
+    /// Whether the tenant placed the call, so that it is dialled and counts towards its monthly cap.
+    #[must_use]
+    pub const fn is_placed(self) -> bool {
+        matches!(self, Self::Outbound | Self::Web)
     }
 }
 

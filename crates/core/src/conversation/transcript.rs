@@ -50,7 +50,7 @@ pub(super) struct CallerWords {
     pub(super) remembered: bool,
 }
 
-enum Line {
+enum UnwrittenLine {
     Caller(CallerWords),
     /// A turn whose words follow, as this item; without one while the session that heard it is gone.
     Pending {
@@ -65,7 +65,7 @@ enum Line {
 /// What was said, and what is not yet written because words before it are missing.
 pub(super) struct Transcript {
     pub(super) history: History,
-    lines: VecDeque<Line>,
+    lines: VecDeque<UnwrittenLine>,
     /// Whether missing words are not given up: there is no session that could tell them.
     pub(super) on_hold: bool,
 }
@@ -76,32 +76,35 @@ impl Transcript {
     }
 
     pub(super) fn add_agent(&mut self, played: Played) {
-        self.lines.push_back(Line::Agent(played));
+        self.lines.push_back(UnwrittenLine::Agent(played));
     }
 
     pub(super) fn add_caller(&mut self, words: CallerWords) {
-        self.lines.push_back(Line::Caller(words));
+        self.lines.push_back(UnwrittenLine::Caller(words));
     }
 
     /// Keeps the place of a turn whose words follow.
     pub(super) fn add_pending(&mut self, item: String, start: Timestamp, end: Timestamp, now: Timestamp) {
-        self.lines.push_back(Line::Pending { item: Some(item), start, end, since: now });
+        self.lines.push_back(UnwrittenLine::Pending { item: Some(item), start, end, since: now });
     }
 
     /// Whether an item is a turn that a session which is gone has heard before.
     pub(super) fn adopt(&mut self, item: &str, now: Timestamp) -> bool {
-        let orphan = |line: &&mut Line| matches!(line, Line::Pending { item: None, .. });
-        let Some(Line::Pending { item: id, since, .. }) = self.lines.iter_mut().find(orphan) else { return false };
+        let orphan = |line: &&mut UnwrittenLine| matches!(line, UnwrittenLine::Pending { item: None, .. });
+        let Some(UnwrittenLine::Pending { item: id, since, .. }) = self.lines.iter_mut().find(orphan) else {
+            return false;
+        };
         (*id, *since) = (Some(item.to_owned()), now);
         true
     }
 
     /// The words of a turn are known. Returns whether it has a place.
     pub(super) fn set_words(&mut self, item: &str, text: &str) -> bool {
-        let pending = |line: &&mut Line| matches!(line, Line::Pending { item: Some(id), .. } if id == item);
+        let pending =
+            |line: &&mut UnwrittenLine| matches!(line, UnwrittenLine::Pending { item: Some(id), .. } if id == item);
         let Some(line) = self.lines.iter_mut().find(pending) else { return false };
-        if let Line::Pending { start, end, .. } = *line {
-            *line = Line::Caller(CallerWords { text: text.to_owned(), start, end, remembered: true });
+        if let UnwrittenLine::Pending { start, end, .. } = *line {
+            *line = UnwrittenLine::Caller(CallerWords { text: text.to_owned(), start, end, remembered: true });
         }
         true
     }
@@ -110,7 +113,7 @@ impl Transcript {
     pub(super) fn disown(&mut self, now: Timestamp) -> Option<Timestamp> {
         let mut began = None;
         for line in &mut self.lines {
-            if let Line::Pending { item, start, since, .. } = line {
+            if let UnwrittenLine::Pending { item, start, since, .. } = line {
                 (*item, *since) = (None, now);
                 began.get_or_insert(*start);
             }
@@ -121,7 +124,7 @@ impl Transcript {
     /// When missing words are given up.
     pub(super) fn due_at(&self) -> Option<Timestamp> {
         match self.lines.front().filter(|_| !self.on_hold)? {
-            Line::Pending { since, .. } => Some(*since + MISSING_WORDS),
+            UnwrittenLine::Pending { since, .. } => Some(*since + MISSING_WORDS),
             _ => None,
         }
     }
@@ -131,7 +134,7 @@ impl Transcript {
         let mut entries = Vec::new();
         loop {
             let late = self.due_at().is_some_and(|at| at <= now);
-            let known = |line: &mut Line| late || !matches!(line, Line::Pending { .. });
+            let known = |line: &mut UnwrittenLine| late || !matches!(line, UnwrittenLine::Pending { .. });
             let Some(line) = self.lines.pop_front_if(known) else { return entries };
             entries.extend(self.write_line(line));
         }
@@ -143,15 +146,15 @@ impl Transcript {
         lines.into_iter().filter_map(|line| self.write_line(line)).collect()
     }
 
-    fn write_line(&mut self, line: Line) -> Option<Entry> {
+    fn write_line(&mut self, line: UnwrittenLine) -> Option<Entry> {
         match line {
-            Line::Caller(CallerWords { text, start, end, remembered }) if !text.trim().is_empty() => {
+            UnwrittenLine::Caller(CallerWords { text, start, end, remembered }) if !text.trim().is_empty() => {
                 if remembered {
                     self.history.caller_said(&text);
                 }
                 Some(Entry { speaker: Speaker::Caller, text, start, end, interrupted: false })
             }
-            Line::Agent(Played { kind, text, began, ended, interrupted }) if !text.is_empty() => {
+            UnwrittenLine::Agent(Played { kind, text, began, ended, interrupted }) if !text.is_empty() => {
                 if kind.is_remembered() {
                     self.history.agent_was_heard(&text, interrupted);
                 }

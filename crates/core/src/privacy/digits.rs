@@ -1,6 +1,7 @@
 //! Runs of digits: figures of several scripts, and English words as speech-to-text writes them.
 
 use super::{Found, Redact, Redactor};
+use crate::number_words::{TEENS, TENS, UNITS};
 
 /// A figure, or the words of a number.
 #[derive(Clone, Debug)]
@@ -14,10 +15,6 @@ struct Atom {
 
 /// First digits of scripts with ten consecutive digits.
 const ZEROS: [char; 5] = ['0', '\u{660}', '\u{6f0}', '\u{966}', '\u{ff10}'];
-const UNITS: [&str; 10] = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"];
-const TEENS: [&str; 10] =
-    ["ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"];
-const TENS: [&str; 8] = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"];
 /// What people say between groups of digits.
 const SPOKEN_GAPS: [&str; 3] = ["dash", "hyphen", "space"];
 

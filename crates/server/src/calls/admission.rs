@@ -43,7 +43,7 @@ impl Admission {
     /// Which quota is reached.
     pub fn admit(&mut self, direction: Direction) -> Result<(), QuotaExceeded> {
         // The monthly cap counts calls that are placed.
-        let placed = direction == Direction::Outbound;
+        let placed = direction.is_placed();
         let monthly_calls = self.limits.monthly_calls.filter(|_| placed);
         quota::admit(&self.usage, &Limits { monthly_calls, ..self.limits }, self.now)?;
         self.usage.concurrent_calls = self.usage.concurrent_calls.saturating_add(1);

@@ -1,5 +1,5 @@
 //! Calls that arrive: written down with their first event, owned by the node they arrived at, and answered. And calls whose media
-//! reaches another node than the one that dialled.
+//! reaches another node than the one that dialled, or whose browser connects.
 
 use std::time::Duration;
 
@@ -206,6 +206,26 @@ pub async fn takeover(context: &Context, call: CallId, carrier_call_id: String, 
     }
     tracing::warn!("media arrived for a call that does not wait for any");
     false
+}
+
+/// Runs a call on this node whose browser has connected to it. Returns whether the call was still waiting for one.
+pub async fn connect_browser(context: &Context, call: CallId) -> bool {
+    let claimed = async {
+        let mut tx = context.store.begin().await?;
+        let row = calls::claim_for_browser(&mut tx, call, context.node, context.clock.now(), context.lease()).await?;
+        tx.commit().await?;
+        Ok::<_, sqlx::Error>(row)
+    };
+    let row = match claimed.await {
+        Ok(row) => row,
+        Err(error) => {
+            tracing::error!(%error, "a call whose browser connected could not be claimed");
+            None
+        }
+    };
+    let Some((row, entry)) = row.and_then(|row| Some((row, context.live.register(call)?))) else { return false };
+    context.runners.spawn(runner::run(context.clone(), row, ClaimReason::Queued, entry));
+    true
 }
 
 /// Takes the lease only of a call that the carrier knows by this id: the stream of another one costs nobody its call.

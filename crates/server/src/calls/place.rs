@@ -34,7 +34,7 @@ const IN_PROGRESS_TIMEOUT: Duration = Duration::from_secs(5);
 pub struct PlaceCall {
     /// The agent.
     pub agent: AgentId,
-    /// The number to call.
+    /// The number to call, or somebody in a browser.
     pub to: PhoneNumber,
     /// The tenant's number to call from. Defaults to `number`, or to the only number that can dial.
     pub from: Option<PhoneNumber>,

@@ -208,7 +208,10 @@ impl Runner {
         let timing = super::setup::timing(&context.config, plan.as_ref().ok());
         let call = Call::restore(row.snapshot()?, timing);
         // The greeting is synthesised and STT connected while the phone rings.
+        let in_vain = carrier.as_ref().is_ok_and(|carrier| carrier.dials_in_vain(row.call_id()));
         let prepared = match (&plan, reason) {
+            // Nobody would hear the greeting.
+            _ if in_vain => None,
             // An orphaned call may yet be answered.
             (Ok(plan), _) if reason != ClaimReason::Orphaned || matches!(call.phase(), Phase::Dialing { .. }) => {
                 Some(Prepared::new(plan.talk.clone(), plan.pipeline.clone(), plan.realtime.clone()))

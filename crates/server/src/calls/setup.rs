@@ -23,7 +23,7 @@ use switchhook_media::format::AudioFormat;
 
 use self::carriers::Carriers;
 use crate::carrier::address::Addresses;
-use crate::carrier::registry::Drivers;
+use crate::carrier::registry::{self, Drivers};
 use crate::carrier::{CallControl, Carrier, ProviderFault};
 use crate::config::Config;
 use crate::json_schema::Schema;
@@ -189,6 +189,9 @@ impl Setup {
     /// # Errors
     /// As [`Setup::plan`].
     pub async fn carrier(&self, store: &Store, row: &CallRow) -> Result<Arc<Carrier>, SetupError> {
+        if !registry::has_connections(&row.provider) {
+            return self.carriers.without_connection(&row.provider, row.tenant()).map_err(SetupError::config);
+        }
         let id = ConnectionId::from_uuid(row.connection_id);
         let row = connections::get(&mut store.read().await?, row.tenant(), id)
             .await?

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use data_encoding::{HEXLOWER, HEXLOWER_PERMISSIVE};
 use switchhook_core::id::{CallId, ConnectionId};
 use switchhook_core::private::Private;
 use uuid::Uuid;
@@ -33,6 +34,8 @@ struct Inner {
 enum TokenKind {
     Call,
     Connection,
+    /// For a browser, which is told no other.
+    Web,
 }
 
 impl TokenKind {
@@ -41,6 +44,7 @@ impl TokenKind {
         let name: &[u8] = match self {
             Self::Call => b"call",
             Self::Connection => b"connection",
+            Self::Web => b"web",
         };
         [name, id.as_bytes()].concat()
     }
@@ -73,6 +77,20 @@ impl Addresses {
         ConnectionAddress { base: format!("{}/carrier/{provider}/connections/{token}", self.0.public_url) }
     }
 
+    /// The websocket for the browser of a web call: `wss://`, or `ws://` where the service is reached without TLS. Whoever has it may
+    /// talk.
+    #[must_use]
+    pub fn web_call(&self, call: CallId) -> String {
+        let token = self.token(TokenKind::Web, call.uuid());
+        format!("{}/media/web/{token}", self.0.public_url.replacen("http", "ws", 1))
+    }
+
+    /// The web call whose token this is.
+    #[must_use]
+    pub fn web_call_of(&self, token: &str) -> Option<CallId> {
+        self.id_of(TokenKind::Web, token).map(CallId::from_uuid)
+    }
+
     /// The call whose token this is, also when it was made with a key that only opens by now.
     #[must_use]
     pub fn call_of(&self, token: &str) -> Option<CallId> {
@@ -100,19 +118,13 @@ impl Addresses {
 
     fn token(&self, kind: TokenKind, id: Uuid) -> String {
         let code = self.0.vault.code(Purpose::CarrierAddresses, &kind.message(id));
-        let code: String = code[..CODE / 2].iter().map(|byte| format!("{byte:02x}")).collect();
-        format!("{}{code}", id.simple())
+        format!("{}{}", id.simple(), HEXLOWER.encode(&code[..CODE / 2]))
     }
 
     fn id_of(&self, kind: TokenKind, token: &str) -> Option<Uuid> {
-        if token.len() != ID + CODE || !token.is_ascii() {
-            return None;
-        }
-        let (id, code) = token.split_at(ID);
-        let code: Option<Vec<u8>> =
-            (0..CODE).step_by(2).map(|at| u8::from_str_radix(&code[at..at + 2], 16).ok()).collect();
-        let id = Uuid::try_parse(id).ok()?;
-        self.0.vault.verify(Purpose::CarrierAddresses, &kind.message(id), &code?).then_some(id)
+        let (id, code) = token.split_at_checked(ID).filter(|(_, code)| code.len() == CODE)?;
+        let (id, code) = (Uuid::try_parse(id).ok()?, HEXLOWER_PERMISSIVE.decode(code.as_bytes()).ok()?);
+        self.0.vault.verify(Purpose::CarrierAddresses, &kind.message(id), &code).then_some(id)
     }
 }
 
@@ -186,6 +198,10 @@ mod tests {
         assert_eq!(addresses(1).call_of(address.token()), Some(call));
         assert_eq!(addresses(2).call_of(address.token()), None, "another master key");
         assert_eq!(addresses(1).connection_of(address.token()), None, "a call is no connection");
+        assert_eq!(addresses(1).web_call_of(address.token()), None, "a carrier's token is no browser's");
+        let web = addresses(1).web_call(call);
+        let token = web.strip_prefix("wss://voice.example.com/media/web/").expect("its place");
+        assert_eq!((addresses(1).web_call_of(token), addresses(1).call_of(token)), (Some(call), None));
         assert_eq!(format!("{address:?}"), format!("CallAddress({call})"));
     }
 

@@ -1,19 +1,24 @@
 //! A call's media between a carrier and the conversation, whatever transports it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use switchhook_core::private::Private;
 use switchhook_media::frame::{AgentAudio, CallerAudio};
 use tokio::sync::mpsc;
 
 use super::callback::{CallbackError, CallbackRequest};
 use super::media_queue::MediaReceiver;
 use super::stream::StreamProtocol;
+use super::web::Browsers;
 
 /// How the media of a connection's legs reaches this service.
 #[derive(Clone)]
 pub enum MediaTransport {
     /// The carrier opens a websocket to [`super::address::CallAddress::media`], on any node, which then owns the call.
     WebSocket(Arc<dyn WebSocketMedia>),
+    /// A browser opens a websocket to [`super::address::Addresses::web_call`], on any node, which then runs the call.
+    Browser(Arc<Browsers>),
     /// The adapter has a transport of its own, on the node that controls the leg: it sends [`super::LegEvent::Media`] once media flows.
     Own,
 }
@@ -37,6 +42,8 @@ pub struct Media {
     /// Whether the carrier queues what it is sent, plays it in real time and throws it away at [`ToCarrier::Clear`]: then audio may
     /// be sent ahead of its time.
     pub buffered: bool,
+    /// Whether the far end is shown what happens in the conversation: then [`ToCarrier::Info`] is sent.
+    pub shows_conversation: bool,
 }
 
 /// Media from the carrier.
@@ -63,4 +70,37 @@ pub enum ToCarrier {
     Mark(u64),
     /// Throw away what has not been played.
     Clear,
+    /// What happens in the conversation.
+    Info(CallInfo),
+}
+
+/// What happens in a conversation, for those who see it beside hearing it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CallInfo {
+    /// Somebody says something.
+    Said {
+        /// Whether the agent does.
+        by_agent: bool,
+        /// The words; of the agent, what was heard.
+        text: Private<String>,
+        /// Whether they change no more.
+        is_final: bool,
+    },
+    /// The agent has responded.
+    Responded(ResponseTimes),
+}
+
+/// When the parts of a response happened, since the conversation began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ResponseTimes {
+    /// The caller's last audio.
+    pub end_of_speech: Duration,
+    /// The turn was judged to be over.
+    pub end_of_turn: Duration,
+    /// The model's first text.
+    pub first_token: Duration,
+    /// The first audio of the response was made.
+    pub first_audio: Duration,
+    /// It was heard.
+    pub heard: Duration,
 }

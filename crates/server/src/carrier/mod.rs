@@ -7,7 +7,7 @@
 //!   [`LegEvents`], to the call's runner. Carriers repeat themselves, reorder and come late: the call's state machine copes with that.
 //! - [`Webhooks`], for carriers that report over HTTP: what a request to an address of ours ([`address`]) means and how it is answered.
 //!   What is done about it is the same for all (`http/carrier/`).
-//! - [`MediaTransport`]: a websocket that the carrier opens ([`stream`]), or a transport of the driver's own.
+//! - [`MediaTransport`]: a websocket that the carrier opens ([`stream`]) or a browser ([`web`]), or a transport of the driver's own.
 //! - [`Simulation`], for a simulated phone network.
 
 pub mod address;
@@ -23,6 +23,7 @@ pub mod sip;
 pub mod stream;
 pub mod telnyx;
 pub mod twilio;
+pub mod web;
 
 use std::sync::Arc;
 
@@ -39,7 +40,7 @@ pub use switchhook_core::call::CarrierEvent;
 
 pub use self::control::{AmdMode, CallControl, CarrierError, DialError, DialRequest, Dialed, FoundLeg, LegRef};
 pub use self::events::{LegEvent, LegEvents};
-pub use self::media::{FromCarrier, Media, MediaTransport, ToCarrier, WebSocketMedia};
+pub use self::media::{CallInfo, FromCarrier, Media, MediaTransport, ToCarrier, WebSocketMedia};
 use self::rest::Rest;
 use crate::store::connections::Credentials;
 
@@ -70,6 +71,12 @@ impl Carrier {
             format,
             simulation: None,
         }
+    }
+
+    /// Whether it is known before the dial of a call that nobody will answer.
+    #[must_use]
+    pub fn dials_in_vain(&self, call: CallId) -> bool {
+        matches!(&self.media, MediaTransport::Browser(browsers) if browsers.place(call) == web::Place::Free)
     }
 }
 

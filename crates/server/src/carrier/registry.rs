@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 use switchhook_core::agent::FieldError;
 
-use super::{Carrier, Connection, Driver, simulator, telnyx, twilio};
+use super::{Carrier, Connection, Driver, simulator, telnyx, twilio, web};
 use crate::config::Config;
 
 /// The carriers, in the order of the catalogue.
@@ -19,6 +19,7 @@ pub const CARRIERS: &[CarrierKind] = &[
     CarrierKind::planned("plivo"),
     CarrierKind::planned("vonage"),
     CarrierKind::planned("sip"),
+    web::KIND,
 ];
 
 type MakeDriver = fn(&Config) -> Arc<dyn Driver>;
@@ -31,6 +32,8 @@ pub struct CarrierKind {
     pub required_credentials: &'static [&'static str],
     /// The last segment of the address to which it announces calls to a number; `None` where numbers need no configuration.
     pub inbound_topic: Option<&'static str>,
+    /// Whether tenants connect to it; `false` where every tenant has it as it is.
+    pub has_connections: bool,
     /// Whether its calls ring real telephones, so that the dial policy counts them.
     pub rings_phones: bool,
     /// Checks a connection's settings before they are stored.
@@ -47,6 +50,7 @@ impl CarrierKind {
             name,
             required_credentials: &[],
             inbound_topic: None,
+            has_connections: true,
             rings_phones: true,
             check_settings: |_| Ok(()),
             driver: None,
@@ -64,6 +68,12 @@ pub fn kind(name: &str) -> Option<&'static CarrierKind> {
 #[must_use]
 pub fn rings_phones(provider: &str) -> bool {
     kind(provider).is_none_or(|kind| kind.rings_phones)
+}
+
+/// Whether calls over this provider go over a connection of the tenant.
+#[must_use]
+pub fn has_connections(provider: &str) -> bool {
+    kind(provider).is_none_or(|kind| kind.has_connections)
 }
 
 /// The drivers of one node.
@@ -121,7 +131,7 @@ mod tests {
 
     #[test]
     fn every_carrier_that_can_call_is_documented_with_its_credentials() {
-        for kind in CARRIERS.iter().filter(|kind| kind.driver.is_some()) {
+        for kind in CARRIERS.iter().filter(|kind| kind.driver.is_some() && kind.has_connections) {
             let (page, mention) = if kind.rings_phones {
                 (CARRIERS_PAGE, format!("\"provider\": \"{}\"", kind.name))
             } else {
@@ -137,8 +147,9 @@ mod tests {
     fn every_carrier_is_in_the_catalogue_once_and_under_a_name_of_its_own() {
         use crate::catalogue::{CATALOGUE, Kind};
         let carriers = CATALOGUE.iter().filter(|provider| provider.offers(Kind::Carrier));
-        assert!(carriers.map(|provider| provider.name).eq(CARRIERS.iter().map(|kind| kind.name)));
-        for kind in CARRIERS {
+        let connectable = || CARRIERS.iter().filter(|kind| kind.has_connections);
+        assert!(carriers.map(|provider| provider.name).eq(connectable().map(|kind| kind.name)));
+        for kind in connectable() {
             assert_eq!(CATALOGUE.iter().filter(|provider| provider.name == kind.name).count(), 1, "{}", kind.name);
         }
     }

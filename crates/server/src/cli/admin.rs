@@ -15,11 +15,7 @@ pub(super) async fn seed(config: &Config, json: bool) -> Result<ExitCode, Failur
     let store = Store::open(&config.database_url()).await?;
     let seeded = operator::seed(&store, config).await?;
     store.close().await;
-    if json {
-        output::json(&seeded)?;
-    } else {
-        print_seeded(&seeded, &config.listen.to_string());
-    }
+    output::show(json, &seeded, |seeded| print_seeded(seeded, &config.listen.to_string()))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -54,18 +54,14 @@ async fn execute(command: Command, store: &Store, config: &Config, json: bool) -
     match command {
         Command::Create { tenant, name, expires_in_days } => {
             let key = operator::create_key(store, config, tenant, name.as_deref(), expires_in_days).await?;
-            if json {
-                output::json(&key)?;
-            } else {
-                output::line(&format!("API key (shown only this once): {}", key.key));
-            }
+            output::show(json, &key, |key| output::line(&format!("API key (shown only this once): {}", key.key)))?;
         }
         Command::List { tenant } => {
             let mut conn = store.read().await?;
             tenants::get(&mut conn, tenant).await?.with_context(|| format!("tenant {tenant} does not exist"))?;
             let page = api_keys::list(&mut conn, tenant, PageRequest::first(i64::from(i32::MAX))).await?;
             let keys: Vec<ApiKeyResource> = page.rows.into_iter().map(ApiKeyResource::from).collect();
-            if json { output::json(&keys)? } else { print(&keys) }
+            output::show(json, &keys, |keys| print(keys))?;
         }
         Command::Revoke { tenant, id } => {
             let mut tx = store.begin().await?;
@@ -73,7 +69,7 @@ async fn execute(command: Command, store: &Store, config: &Config, json: bool) -
             let row = api_keys::get(&mut tx, tenant, id).await?;
             tx.commit().await?;
             let key = ApiKeyResource::from(row.with_context(|| format!("tenant {tenant} has no key {id}"))?);
-            if json { output::json(&key)? } else { output::line("Revoked.") }
+            output::show(json, &key, |_| output::line("Revoked."))?;
         }
     }
     Ok(())

@@ -46,11 +46,7 @@ pub(super) async fn run(command: Command, config: &Config, json: bool) -> Result
         }
     };
     let (models, good) = tokio::task::spawn_blocking(work).await.map_err(anyhow::Error::from)??;
-    if json {
-        output::json(&models)?;
-    } else {
-        print(&models);
-    }
+    output::show(json, &models, |models| print(models))?;
     Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 

@@ -18,6 +18,11 @@ pub(crate) fn json<T: Serialize>(value: &T) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Prints a value as JSON, or by `print` for people.
+pub(crate) fn show<T: Serialize>(as_json: bool, value: &T, print: impl FnOnce(&T)) -> anyhow::Result<()> {
+    if as_json { json(value) } else { Ok(print(value)) }
+}
+
 /// Prints a value as JSON on one line.
 pub(crate) fn json_line<T: Serialize>(value: &T) -> anyhow::Result<()> {
     line(&serde_json::to_string(value)?);

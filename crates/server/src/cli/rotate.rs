@@ -34,11 +34,7 @@ pub(super) async fn run(args: &Args, config: &Config, json: bool) -> Result<Exit
     bar.finish_and_clear();
     store.close().await;
     let rotated = rotated?;
-    if json {
-        output::json(&rotated)?;
-    } else {
-        print_result(&rotated, config);
-    }
+    output::show(json, &rotated, |rotated| print_result(rotated, config))?;
     if rotated.unreadable.is_empty() {
         return Ok(ExitCode::SUCCESS);
     }

@@ -28,6 +28,7 @@ pub(super) async fn serve(_args: &Args, config: Arc<Config>, json: bool) -> Resu
 }
 
 pub(super) async fn dev(_args: &Args, config: Arc<Config>, json: bool) -> Result<ExitCode, Failure> {
+    let config = Arc::new(Config { local_sign_in: true, ..Config::clone(&config) });
     telemetry::start(&config);
     if let Err(error) = models::pull_all(&ModelStore::new(&config.data_dir)).await? {
         output::note(&format!(
@@ -45,6 +46,9 @@ pub(super) async fn dev(_args: &Args, config: Arc<Config>, json: bool) -> Result
     } else if !json {
         output::line("Using the tenant, agent and number of the first start; `switchhook seed` creates a new key.");
     }
+    if !json {
+        output::line(&format!("Dashboard  http://{}/", service.address()));
+    }
     until_stopped(service, &config).await;
     Ok(ExitCode::SUCCESS)
 }
@@ -60,9 +64,10 @@ async fn start(config: &Arc<Config>, json: bool) -> anyhow::Result<Service> {
     let service = Service::start(config.clone(), models, Clock::system()).await?;
     let address = service.address();
     if json {
-        output::json_line(
-            &json!({ "listening": format!("http://{address}"), "docs": format!("http://{address}/docs") }),
-        )?;
+        output::json_line(&json!({
+            "listening": format!("http://{address}"), "docs": format!("http://{address}/docs"),
+            "dashboard": format!("http://{address}/"),
+        }))?;
     } else {
         output::line(&format!("Switchhook listens on http://{address} (API documentation at /docs)"));
     }

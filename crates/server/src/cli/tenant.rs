@@ -189,12 +189,7 @@ async fn execute(command: Command, store: &Store, config: &Config, json: bool) -
     };
     let tenant = shown(&mut tx, id, config).await?;
     tx.commit().await?;
-    if json {
-        output::json(&tenant)?;
-    } else {
-        print(&[tenant]);
-    }
-    Ok(())
+    Ok(output::show(json, &tenant, |tenant| print(std::slice::from_ref(tenant)))?)
 }
 
 async fn shown(tx: &mut Tx, id: TenantId, config: &Config) -> anyhow::Result<Tenant> {
@@ -204,24 +199,16 @@ async fn shown(tx: &mut Tx, id: TenantId, config: &Config) -> anyhow::Result<Ten
 
 async fn create(store: &Store, config: &Config, name: &str, limits: OwnLimits, json: bool) -> Result<(), Failure> {
     let created = operator::create_tenant(store, config, name, limits).await?;
-    if json {
-        output::json(&created)?;
-    } else {
+    Ok(output::show(json, &created, |created| {
         print(std::slice::from_ref(&created.tenant));
         output::line(&format!("\nAPI key (shown only this once): {}", created.api_key.key));
-    }
-    Ok(())
+    })?)
 }
 
 async fn list(store: &Store, config: &Config, json: bool) -> Result<(), Failure> {
     let rows = tenants::list_for_operator(&mut store.read().await?).await?;
     let all: Vec<Tenant> = rows.iter().map(|row| Tenant::of(row, config)).collect();
-    if json {
-        output::json(&all)?;
-    } else {
-        print(&all);
-    }
-    Ok(())
+    Ok(output::show(json, &all, |all| print(all))?)
 }
 
 fn print(tenants: &[Tenant]) {

@@ -1,6 +1,7 @@
 //! All settings: embedded defaults, overridden by a file, the environment and the command line.
 
 mod layers;
+mod sign_in;
 mod values;
 
 use std::net::SocketAddr;
@@ -16,6 +17,7 @@ use crate::listener::{Bounds, Timeouts};
 use crate::providers::registry::ProviderSettings;
 
 pub use self::layers::{Flags, Layers};
+pub use self::sign_in::{OidcSettings, is_confidential};
 pub use self::values::parse_duration;
 
 /// A configuration error: a sentence that names the setting and its source.
@@ -44,7 +46,7 @@ pub enum LogFormat {
 }
 
 /// Settings of the contract without effect in this version.
-const RESERVED: [&str; 4] = ["oidc_issuer", "oidc_client_id", "oidc_client_secret", "sip_listen"];
+const RESERVED: [&str; 1] = ["sip_listen"];
 
 /// The configuration. `config.default.toml` documents every field.
 #[derive(Clone, Debug)]
@@ -78,6 +80,9 @@ pub struct Config {
     pub simulator_dial_log: Option<PathBuf>,
     pub log: String,
     pub log_format: Option<LogFormat>,
+    pub oidc: Option<OidcSettings>,
+    /// Not a setting; `switchhook dev` turns on the sign-in that needs no identity provider.
+    pub local_sign_in: bool,
     /// Sources of settings without effect in this version, to report to the operator.
     pub without_effect: Vec<String>,
 }
@@ -132,6 +137,8 @@ impl Config {
             simulator_dial_log: layers.checked("simulator_dial_log", |text| Ok(PathBuf::from(text)))?,
             log: layers.required_checked("log", values::log_filter)?,
             log_format: layers.checked("log_format", values::log_format)?,
+            oidc: OidcSettings::from_layers(layers)?,
+            local_sign_in: false,
             without_effect: RESERVED.iter().filter_map(|key| layers.source_if_set(key)).collect(),
         };
         if config.env == Environment::Prod && config.master_key.is_none() {

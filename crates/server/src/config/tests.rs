@@ -41,6 +41,8 @@ fn every_variable_of_the_contract_is_known() {
         "oidc_issuer",
         "oidc_client_id",
         "oidc_client_secret",
+        "oidc_allow",
+        "oidc_scopes",
         "roles",
         "sip_listen",
         "dns",
@@ -71,6 +73,8 @@ fn each_bad_value_is_named_with_its_source() {
         ("SWITCHHOOK_MEDIA_TIMEOUT", "99999999999999999999h", "whole number with"),
         ("SWITCHHOOK_ROLES", "api,cook", "some of api, calls and webhooks"),
         ("SWITCHHOOK_PUBLIC_URL", "ftp://x", "http:// or https://"),
+        ("SWITCHHOOK_OIDC_ISSUER", "http://accounts.example.com", "https://"),
+        ("SWITCHHOOK_OIDC_ALLOW", "example.com", "such as @example.com"),
     ];
     for (name, value, words) in table {
         let error = load(&[(name, value)]).expect_err(value);
@@ -104,4 +108,18 @@ fn the_command_line_beats_the_environment_and_the_environment_the_file() {
     std::fs::write(&file, "colour = 1\n").expect("written");
     let error = Layers::read(Some(&file), |_| None, &Flags::default()).map(drop).expect_err("unknown");
     assert!(error.to_string().contains("unknown setting: colour"), "{error}");
+}
+
+#[test]
+fn sign_in_needs_an_issuer_and_a_client_id() {
+    const ISSUER: (&str, &str) = ("SWITCHHOOK_OIDC_ISSUER", "https://accounts.example.com/");
+    assert!(load(&[]).expect("valid").oidc.is_none());
+    assert!(load(&[ISSUER]).expect_err("no id").contains("SWITCHHOOK_OIDC_CLIENT_ID is required"));
+    let id = ("SWITCHHOOK_OIDC_CLIENT_ID", "switchhook");
+    let config = load(&[ISSUER, id, ("SWITCHHOOK_OIDC_CLIENT_SECRET", "a-secret")]).expect("valid");
+    assert!(!format!("{config:?}").contains("a-secret"), "secrets do not print");
+    let oidc = config.oidc.expect("it is on");
+    assert_eq!((oidc.issuer.as_str(), oidc.scopes.len()), (ISSUER.1, 3), "the issuer stays as it is written");
+    let local = [("SWITCHHOOK_OIDC_ISSUER", "http://127.0.0.1:9000"), id];
+    assert!(load(&local).expect("loopback").oidc.expect("it is on").client_secret.is_none());
 }

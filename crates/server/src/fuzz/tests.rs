@@ -15,6 +15,7 @@ fn targets() -> Vec<&'static Target> {
         &carrier::twilio::records::FUZZED,
         &carrier::twilio::signature::FUZZED,
         &carrier::twilio::wire::FUZZED,
+        &carrier::web::wire::FUZZED,
         &http::calls::recording::FUZZED,
         &providers::anthropic::wire::FUZZED,
         &providers::assemblyai::stt::FUZZED,

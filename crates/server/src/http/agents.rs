@@ -20,7 +20,7 @@ use super::auth::Tenant;
 use super::error::{ApiError, Conflict};
 use super::extract::{self, Body, JsonBytes, PathId, UnreadBody, check_name};
 use super::merge_patch;
-use super::response::{List, WithWarnings, created};
+use super::response::{JsonResponse, List, WithWarnings, created};
 use crate::catalogue::{self, CatalogueEntry, Kind};
 use crate::clock;
 use crate::json_schema::Schema;
@@ -227,11 +227,9 @@ fn duplicate_name(error: sqlx::Error, name: &str) -> ApiError {
 /// Lists the tenant's agents, newest first.
 #[utoipa::path(
     get, path = "/agents", operation_id = "list_agents", tag = "Agents", params(PageRequest),
-    responses(
-        (status = 200, description = "A page of agents", body = List<AgentResource>),
-    )
+    responses((status = 200, description = "A page of agents", body = List<AgentResource>))
 )]
-async fn list(state: HttpState, tenant: Tenant, page: PageRequest) -> Result<Json<List<AgentResource>>, ApiError> {
+async fn list(state: HttpState, tenant: Tenant, page: PageRequest) -> JsonResponse<List<AgentResource>> {
     let mut conn = state.store.read().await?;
     let page = agents::list(&mut conn, tenant.id, page).await?;
     Ok(Json(List::of(page, AgentResource::from)))
@@ -240,11 +238,9 @@ async fn list(state: HttpState, tenant: Tenant, page: PageRequest) -> Result<Jso
 /// Returns an agent, with all defaults.
 #[utoipa::path(
     get, path = "/agents/{id}", operation_id = "show_agent", tag = "Agents", params(("id" = Uuid, Path, description = "The agent")),
-    responses(
-        (status = 200, description = "The agent", body = AgentResource),
-    )
+    responses((status = 200, description = "The agent", body = AgentResource))
 )]
-async fn show(state: HttpState, tenant: Tenant, PathId(id): PathId<AgentId>) -> Result<Json<AgentResource>, ApiError> {
+async fn show(state: HttpState, tenant: Tenant, PathId(id): PathId<AgentId>) -> JsonResponse<AgentResource> {
     let mut conn = state.store.read().await?;
     let row = agents::get(&mut conn, tenant.id, id).await?.ok_or_else(agent_not_found)?;
     Ok(Json(row.into()))
@@ -258,17 +254,14 @@ fn agent_not_found() -> ApiError {
 #[utoipa::path(
     patch, path = "/agents/{id}", operation_id = "update_agent", tag = "Agents", request_body = UpdateAgent,
     params(("id" = Uuid, Path, description = "The agent")),
-    responses(
-        (status = 200, description = "The updated agent", body = WithWarnings<AgentResource>),
-        Conflict,
-    )
+    responses((status = 200, description = "The updated agent", body = WithWarnings<AgentResource>), Conflict)
 )]
 async fn update(
     state: HttpState,
     tenant: Tenant,
     PathId(id): PathId<AgentId>,
     body: UnreadBody,
-) -> Result<Json<WithWarnings<AgentResource>>, ApiError> {
+) -> JsonResponse<WithWarnings<AgentResource>> {
     let known = agents::get(&mut state.store.read().await?, tenant.id, id).await?.ok_or_else(agent_not_found)?;
     let patch = body.bytes().await?;
     // Compiling schemas is slow, so it happens before the tenant is locked.
@@ -306,10 +299,7 @@ fn patched(row: &AgentRow, patch: &[u8]) -> Result<Body<(String, AgentConfig)>, 
 /// Deletes an agent that answers no number. Existing calls keep their version.
 #[utoipa::path(
     delete, path = "/agents/{id}", operation_id = "delete_agent", tag = "Agents", params(("id" = Uuid, Path, description = "The agent")),
-    responses(
-        (status = 204, description = "Deleted"),
-        Conflict,
-    )
+    responses((status = 204, description = "Deleted"), Conflict)
 )]
 async fn delete(state: HttpState, tenant: Tenant, PathId(id): PathId<AgentId>) -> Result<StatusCode, ApiError> {
     let mut tx = state.store.begin().await?;

@@ -18,7 +18,7 @@ use super::HttpState;
 use super::auth::Tenant;
 use super::error::ApiError;
 use super::extract::{Body, PathId};
-use super::response::{List, WithWarnings, created};
+use super::response::{JsonResponse, List, WithWarnings, created};
 use crate::store::api_keys::{self, ApiKeyRow, Issued};
 use crate::store::page::PageRequest;
 
@@ -163,11 +163,9 @@ async fn create(
 /// Lists the tenant's keys, newest first, including revoked and expired ones.
 #[utoipa::path(
     get, path = "/api-keys", operation_id = "list_api_keys", tag = "API keys", params(PageRequest),
-    responses(
-        (status = 200, description = "A page of keys", body = List<ApiKeyResource>),
-    )
+    responses((status = 200, description = "A page of keys", body = List<ApiKeyResource>))
 )]
-async fn list(state: HttpState, tenant: Tenant, page: PageRequest) -> Result<Json<List<ApiKeyResource>>, ApiError> {
+async fn list(state: HttpState, tenant: Tenant, page: PageRequest) -> JsonResponse<List<ApiKeyResource>> {
     state.last_used.flush(&state.store).await?;
     let mut conn = state.store.read().await?;
     let page = api_keys::list(&mut conn, tenant.id, page).await?;
@@ -177,15 +175,9 @@ async fn list(state: HttpState, tenant: Tenant, page: PageRequest) -> Result<Jso
 /// Returns a key without its secret.
 #[utoipa::path(
     get, path = "/api-keys/{id}", operation_id = "show_api_key", tag = "API keys", params(("id" = Uuid, Path, description = "The key's id")),
-    responses(
-        (status = 200, description = "The key", body = ApiKeyResource),
-    )
+    responses((status = 200, description = "The key", body = ApiKeyResource))
 )]
-async fn show(
-    state: HttpState,
-    tenant: Tenant,
-    PathId(id): PathId<ApiKeyId>,
-) -> Result<Json<ApiKeyResource>, ApiError> {
+async fn show(state: HttpState, tenant: Tenant, PathId(id): PathId<ApiKeyId>) -> JsonResponse<ApiKeyResource> {
     state.last_used.flush(&state.store).await?;
     let mut conn = state.store.read().await?;
     let row = api_keys::get(&mut conn, tenant.id, id).await?.ok_or_else(|| ApiError::not_found("API key"))?;
@@ -195,9 +187,7 @@ async fn show(
 /// Revokes a key: the next request with it gets 401. Revoking it again has no effect.
 #[utoipa::path(
     delete, path = "/api-keys/{id}", operation_id = "revoke_api_key", tag = "API keys", params(("id" = Uuid, Path, description = "The key's id")),
-    responses(
-        (status = 204, description = "The key is revoked"),
-    )
+    responses((status = 204, description = "The key is revoked"))
 )]
 async fn revoke(state: HttpState, tenant: Tenant, PathId(id): PathId<ApiKeyId>) -> Result<StatusCode, ApiError> {
     let mut tx = state.store.begin().await?;

@@ -1,7 +1,9 @@
-//! Authenticates requests: finds the tenant of `Authorization: Bearer <API key>`.
+//! Authenticates requests: finds the tenant of `Authorization: Bearer <API key>`, or of a session's cookie.
 //!
-//! Every request looks the key up and caches nothing, so revoking a key is immediate on every node. A token without the
-//! shape of a key is rejected without a query.
+//! Every request looks the key or session up and caches nothing, so revoking a key and signing out are immediate on every node. A
+//! token without the shape of a key is rejected without a query.
+
+pub(super) mod session;
 
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
@@ -21,7 +23,9 @@ use uuid::Uuid;
 
 use super::HttpState;
 use super::error::ApiError;
-use crate::store::{Store, api_keys};
+use super::sign_in::cookies;
+use crate::store::sessions::SessionHash;
+use crate::store::{Conn, Store, api_keys, sessions};
 
 /// The authenticated tenant; handlers below `/v1` take it as an argument.
 #[derive(Clone, Copy, Debug)]
@@ -30,8 +34,33 @@ pub struct Tenant {
     pub id: TenantId,
     /// Its limits.
     pub limits: Limits,
-    /// The key.
-    pub key: ApiKeyId,
+    /// Who asks for it.
+    pub principal: Principal,
+}
+
+/// Who makes a request.
+#[derive(Clone, Copy, Debug)]
+pub enum Principal {
+    /// A program with an API key.
+    Key(ApiKeyId),
+    /// A person with a session.
+    Session(SessionHash),
+}
+
+impl Tenant {
+    /// Whether the key or session is still valid, for streams that outlive their request's check.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn is_still_admitted(&self, conn: &mut Conn, now: Timestamp) -> Result<bool, sqlx::Error> {
+        match self.principal {
+            Principal::Key(key) => api_keys::still_opens(conn, self.id, key, now).await,
+            Principal::Session(hash) => {
+                let session = sessions::find_for_authentication(conn, &hash).await?;
+                Ok(session.is_some_and(|session| session.tenant_active && session.times().is_open(now)))
+            }
+        }
+    }
 }
 
 impl<S: Send + Sync> FromRequestParts<S> for Tenant {
@@ -42,10 +71,18 @@ impl<S: Send + Sync> FromRequestParts<S> for Tenant {
     }
 }
 
-/// Middleware: rejects requests without a valid key and adds the [`Tenant`] to the others.
+/// Middleware: rejects requests without a valid key or session and adds the [`Tenant`] to the others.
 pub async fn require(state: HttpState, mut request: Request, next: Next) -> Result<Response, ApiError> {
     let from = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|ConnectInfo(address)| address.ip());
-    let tenant = authenticate(&state, request.headers(), from).await?;
+    let tenant = match (request.headers().contains_key(AUTHORIZATION), cookies::session(request.headers())) {
+        // Whoever sends both may be somebody else than they think.
+        (true, Some(_)) => return Err(ApiError::unauthorized()),
+        (false, Some(cookie)) => {
+            let asked = (request.method(), request.uri().path());
+            session::authenticate(&state, asked, request.headers(), &cookie).await?
+        }
+        (_, None) => authenticate(&state, request.headers(), from).await?,
+    };
     request.extensions_mut().insert(tenant);
     Ok(next.run(request).await)
 }
@@ -73,7 +110,7 @@ async fn authenticate(state: &HttpState, headers: &HeaderMap, from: Option<IpAdd
     Ok(Tenant {
         id: TenantId::from_uuid(credential.tenant_id),
         limits: credential.limits(&state.config),
-        key: ApiKeyId::from_uuid(credential.id),
+        principal: Principal::Key(ApiKeyId::from_uuid(credential.id)),
     })
 }
 

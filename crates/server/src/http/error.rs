@@ -55,10 +55,10 @@ pub struct ErrorField {
 /// The errors of every endpoint below `/v1`, for the OpenAPI document.
 #[derive(IntoResponses)]
 pub enum CommonErrors {
-    /// No valid API key: it is missing, malformed, wrong, expired or revoked.
+    /// No valid API key or session: it is missing, malformed, wrong, expired or revoked, or there are both.
     #[response(status = 401)]
     Unauthorized(ErrorBody),
-    /// The tenant is deactivated.
+    /// The tenant is deactivated, or the person's role or the request's origin does not permit this.
     #[response(status = 403)]
     Forbidden(ErrorBody),
     /// Too many requests.

@@ -10,6 +10,7 @@ use uuid::Uuid;
 
 use super::HttpState;
 use super::error::ApiError;
+use super::response::JsonResponse;
 use crate::clock;
 use crate::store::Store;
 
@@ -28,7 +29,7 @@ pub async fn alive() -> Json<Value> {
 ///
 /// # Errors
 /// 503 with the reason.
-pub async fn ready(state: HttpState) -> Result<Json<Value>, ApiError> {
+pub async fn ready(state: HttpState) -> JsonResponse<Value> {
     if state.draining.started() {
         return Err(not_ready("draining", "The service is stopping."));
     }

@@ -1,14 +1,16 @@
 //! The HTTP API: one file per endpoint or small resource.
 //!
 //! Layers, from the outside in: request id, panic handler, metrics, timeout; below `/v1` also authentication, rate limit and
-//! routing. Errors are therefore checked in this order: 401, 403, 429, 404 or 405, 413 or 422.
+//! routing. Errors are therefore checked in this order: 401, 403, 429, 404 or 405, 413 or 422. Every other path is the dashboard's.
 
 pub mod agents;
 pub mod api_keys;
+mod attention;
 pub mod auth;
 pub mod calls;
 mod carrier;
 pub mod connections;
+mod dashboard;
 pub mod error;
 pub mod extract;
 mod fallback;
@@ -17,14 +19,19 @@ pub mod merge_patch;
 mod metrics;
 pub mod numbers;
 mod openapi;
+mod page_rate;
+pub mod people;
 mod rate_limit;
 pub mod request_id;
 pub mod response;
+mod sign_in;
 mod state;
+mod statistics;
 pub mod tenant;
 #[cfg(test)]
 mod tests;
 pub mod throttle;
+mod web_media;
 pub mod webhooks;
 
 pub use openapi::openapi;
@@ -66,8 +73,10 @@ pub fn router(state: HttpState) -> Router {
         .route("/readyz", get(health::ready))
         .route("/metrics", get(metrics::show))
         .merge(carrier::routes())
+        .merge(web_media::routes())
         .merge(openapi::routes())
-        .fallback(fallback::not_found)
+        .merge(sign_in::routes())
+        .fallback(dashboard::serve)
         .method_not_allowed_fallback(fallback::method_not_allowed);
     around(routes, &state, TIME_LIMIT).with_state(state)
 }
@@ -92,6 +101,9 @@ fn v1() -> OpenApiRouter<HttpState> {
         .merge(numbers::routes())
         .merge(calls::routes())
         .merge(webhooks::routes())
+        .merge(people::routes())
+        .merge(statistics::routes())
+        .merge(attention::routes())
 }
 
 /// Runs background work until `stop`: writes key usage, maintains metrics, drops unused carriers.

@@ -1,4 +1,5 @@
-//! The tenant's rate limit: 429 beyond it, and on every response how much is left.
+//! The tenant's rate limit: 429 beyond it, and on every response how much is left. Requests of the dashboard have a window of their
+//! own, so that looking at pages costs programs nothing.
 
 use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
@@ -7,8 +8,9 @@ use axum::response::{IntoResponse as _, Response};
 use switchhook_core::rate::{Decision, policy_header};
 
 use super::HttpState;
-use super::auth::Tenant;
+use super::auth::{Principal, Tenant};
 use super::error::ApiError;
+use super::page_rate;
 use crate::store::rate;
 
 const POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
@@ -21,9 +23,14 @@ pub(super) async fn enforce(
     request: Request,
     next: Next,
 ) -> Result<Response, ApiError> {
-    let limit = tenant.limits.rate_per_minute;
-    let request_at = rate::Request { limit, at: state.clock.now() };
-    let decision = state.admissions.submit(tenant.id, request_at).await?;
+    let at = state.clock.now();
+    let (limit, decision) = match tenant.principal {
+        Principal::Key(_) => {
+            let limit = tenant.limits.rate_per_minute;
+            (limit, state.admissions.submit(tenant.id, rate::Request { limit, at }).await?)
+        }
+        Principal::Session(_) => (page_rate::LIMIT, state.page_rate.admit(tenant.id, at)),
+    };
     let mut response = match decision {
         Decision::Admitted { .. } => next.run(request).await,
         Decision::Refused { retry_after_seconds } => refusal(limit, retry_after_seconds).into_response(),

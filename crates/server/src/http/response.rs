@@ -7,6 +7,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
+use super::error::ApiError;
 use crate::store::page::Page;
 
 /// A resource with the warnings of the request that created or changed it.
@@ -19,6 +20,9 @@ pub struct WithWarnings<T> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
 }
+
+/// What a handler returns: JSON, or an error.
+pub type JsonResponse<T> = Result<Json<T>, ApiError>;
 
 /// Returns 201 with `Location`.
 pub fn created<T: Serialize>(location: &str, resource: T, warnings: Vec<String>) -> Response {

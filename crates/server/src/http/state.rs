@@ -18,6 +18,7 @@ use super::calls::Followers;
 use super::carrier::CarrierRate;
 use super::connections::Trials;
 use super::metrics;
+use super::page_rate::PageRate;
 use super::throttle::Throttle;
 use crate::calls::Context;
 use crate::calls::place::Placer;
@@ -26,6 +27,7 @@ use crate::carrier::address::Addresses;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::providers::registry::Registry;
+use crate::sign_in::SignIn;
 use crate::store::batch::Batcher;
 use crate::store::{Store, rate};
 use crate::vault::Vault;
@@ -51,6 +53,10 @@ pub struct HttpState {
     pub last_used: LastUsed,
     /// Slows down clients that guess keys.
     pub throttle: Throttle,
+    /// How people sign in to the dashboard.
+    pub sign_in: SignIn,
+    /// Requests of the dashboard.
+    pub(super) page_rate: PageRate,
     /// Rate limits of carriers.
     pub(super) carrier_rate: CarrierRate,
     /// Open event streams.
@@ -143,6 +149,8 @@ impl HttpState {
         Self {
             admissions: Batcher::new(rate::Admit(store.clone())),
             placer: Placer::new(store.clone(), clock.clone(), config.clone(), wakeups.clone()),
+            sign_in: SignIn::new(&config, &clock, addresses.public_url()),
+            page_rate: PageRate::default(),
             store,
             clock,
             config,

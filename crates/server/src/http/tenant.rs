@@ -4,6 +4,7 @@ use axum::Json;
 use serde::Serialize;
 use switchhook_core::Timestamp;
 use switchhook_core::dial_policy::{DialPolicy, Prefix};
+use switchhook_core::id::TenantId;
 use switchhook_core::quota;
 use switchhook_core::rate::WINDOW;
 use utoipa::ToSchema;
@@ -14,6 +15,7 @@ use uuid::Uuid;
 use super::HttpState;
 use super::auth::Tenant;
 use super::error::ApiError;
+use super::response::JsonResponse;
 use crate::store::{calls, dial_policy, tenants};
 
 /// The routes below `/v1`.
@@ -106,18 +108,21 @@ pub struct RateLimit {
 /// Returns the key's tenant with its limits and their use.
 #[utoipa::path(
     get, path = "/tenant", operation_id = "show_tenant", tag = "Tenant",
-    responses(
-        (status = 200, description = "The tenant", body = TenantResource),
-    )
+    responses((status = 200, description = "The tenant", body = TenantResource))
 )]
-async fn show(state: HttpState, tenant: Tenant) -> Result<Json<TenantResource>, ApiError> {
+async fn show(state: HttpState, tenant: Tenant) -> JsonResponse<TenantResource> {
+    resource(&state, tenant.id).await.map(Json)
+}
+
+/// Returns a tenant with its limits and their use.
+pub(super) async fn resource(state: &HttpState, tenant: TenantId) -> Result<TenantResource, ApiError> {
     let now = state.clock.now();
     let mut conn = state.store.read().await?;
-    let row = tenants::get(&mut conn, tenant.id).await?.ok_or_else(ApiError::unauthorized)?;
-    let usage = calls::count_for_quota(&mut conn, tenant.id, quota::month_start(now), u32::MAX).await?;
+    let row = tenants::get(&mut conn, tenant).await?.ok_or_else(ApiError::unauthorized)?;
+    let usage = calls::count_for_quota(&mut conn, tenant, quota::month_start(now), u32::MAX).await?;
     let limits = row.limits(&state.config);
     let dial_policy = dial_policy::of(&row).into();
-    Ok(Json(TenantResource {
+    Ok(TenantResource {
         id: row.id,
         name: row.name,
         concurrent_calls: ConcurrentCalls { limit: limits.concurrent_calls, in_use: usage.concurrent_calls },
@@ -129,5 +134,5 @@ async fn show(state: HttpState, tenant: Tenant) -> Result<Json<TenantResource>, 
         rate_limit: RateLimit { limit: limits.rate_per_minute, window_seconds: WINDOW.as_secs() },
         dial_policy,
         created_at: Timestamp::from_micros(row.created_at),
-    }))
+    })
 }

@@ -27,10 +27,10 @@ const MAX_KEYS: usize = 10_000;
 
 /// Tracks key look-ups per address. Clones share the state.
 #[derive(Clone, Debug, Default)]
-pub struct Throttle(Arc<Mutex<Known>>);
+pub struct Throttle(Arc<Mutex<Clients>>);
 
 #[derive(Debug, Default)]
-struct Known {
+struct Clients {
     /// When each address has paid for its attempts: one [`REFILL_INTERVAL`] per key, starting from now.
     paid_at: HashMap<Option<IpAddr>, Instant>,
     /// Hashes of valid keys, which are not slowed down.
@@ -71,12 +71,12 @@ impl Throttle {
         (Attempt { throttle: self.clone(), account: Some(account), key }, wait)
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn known(&self) -> MutexGuard<'_, Clients> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Known {
+impl Clients {
     /// Returns the account of an address: its own while there is room.
     fn account(&mut self, from: Option<IpAddr>, now: Instant) -> Option<IpAddr> {
         if self.paid_at.len() >= MAX_ADDRESSES && !self.paid_at.contains_key(&from) {

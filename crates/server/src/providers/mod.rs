@@ -199,7 +199,7 @@ pub trait Stt: Send + Sync {
     /// Opens a session for one call. Its transcripts arrive in `events` until the session is dropped.
     ///
     /// # Errors
-    /// When the provider cannot be outbound_access or refuses.
+    /// When the provider cannot be reached or refuses.
     async fn open(
         &self,
         options: SttOptions,
@@ -288,7 +288,7 @@ pub trait Llm: Send + Sync {
     /// Streams a response into `events` and returns its usage. Dropping the future cancels the request.
     ///
     /// # Errors
-    /// When the provider cannot be outbound_access, refuses, or breaks off.
+    /// When the provider cannot be reached, refuses, or breaks off.
     async fn respond(&self, request: LlmRequest, events: mpsc::Sender<LlmEvent>) -> Result<Usage, ProviderError>;
 
     /// Prepares what the first response would wait for, such as a connection.
@@ -387,7 +387,7 @@ pub trait Tts: Send + Sync {
     /// Synthesizes `request` into `audio` and returns its usage. Dropping the future cancels the request.
     ///
     /// # Errors
-    /// When the provider cannot be outbound_access, refuses, or breaks off.
+    /// When the provider cannot be reached, refuses, or breaks off.
     async fn speak(&self, request: TtsRequest, audio: mpsc::Sender<TtsAudio>) -> Result<Usage, ProviderError>;
 
     /// Makes what a first request like this, whatever its words, would have to wait for otherwise, such as a connection. Nothing

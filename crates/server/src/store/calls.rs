@@ -11,12 +11,13 @@ use switchhook_core::call::{
     Call, CallEffect, CallInput, Change, Direction, EndReason, EndedBy, Ending, ErrorCode, Snapshot, Status, Timing,
 };
 use switchhook_core::event::CallFacts;
+use switchhook_core::histogram::Histogram;
 use switchhook_core::id::{CallId, ConnectionId, TenantId};
 use switchhook_core::quota::Usage;
 use uuid::Uuid;
 
 use super::events::{self, Happened};
-use super::{Conn, Dialect, Tx, dial_policy, execute, run};
+use super::{Conn, Tx, dial_policy, execute, locking, refusals, run, statistics};
 
 /// The condition of every index over live calls, word for word: SQLite uses a partial index only then.
 macro_rules! live {
@@ -126,16 +127,16 @@ pub struct WrapUp {
     pub recording: Option<String>,
     /// `human` or `voicemail`, if known.
     pub answered_by: Option<&'static str>,
+    /// How long the caller waited for answers.
+    pub responses: Histogram,
 }
 
-impl WrapUp {
-    /// Returns the call's cost in millionths of a dollar; `None` if it is zero.
-    fn cost_micros(&self) -> Option<i64> {
-        let dollars = self.usage.as_ref()?.get("cost_usd")?.as_f64()?;
-        // Cannot overflow: a call costs dollars.
-        let micros = (dollars * 1_000_000.0).ceil() as i64;
-        (micros > 0).then_some(micros)
-    }
+/// Returns the cost of a call's usage in millionths of a dollar; `None` if it is zero.
+pub(super) fn cost_micros(usage: &Value) -> Option<i64> {
+    let dollars = usage.get("cost_usd")?.as_f64()?;
+    // Cannot overflow: a call costs dollars.
+    let micros = (dollars * 1_000_000.0).ceil() as i64;
+    (micros > 0).then_some(micros)
 }
 
 /// A row of `transcript_entries`.
@@ -233,8 +234,8 @@ pub mod search;
 
 pub use create::{NewCall, create};
 pub use leases::{
-    Claim, claim_abandoned_for_recovery, claim_due_for_dialer, hand_back_for_node, hangup_requests_for_node,
-    move_for_media, own_for_arrival, renew_leases_for_node, take_over,
+    Claim, claim_abandoned_for_recovery, claim_due_for_dialer, claim_for_browser, hand_back_for_node,
+    hangup_requests_for_node, move_for_media, own_for_arrival, renew_leases_for_node, take_over,
 };
 pub use list::{Filter, list};
 
@@ -287,9 +288,7 @@ pub async fn has_twin_without_id(conn: &mut Conn, id: CallId, since: Timestamp) 
 /// # Errors
 /// When the database fails.
 pub async fn lock(tx: &mut Tx, tenant: TenantId, id: CallId) -> Result<Option<CallRow>, sqlx::Error> {
-    const SQLITE: &str = "SELECT * FROM calls WHERE tenant_id = $1 AND id = $2";
-    const POSTGRES: &str = "SELECT * FROM calls WHERE tenant_id = $1 AND id = $2 FOR UPDATE";
-    let sql = if tx.dialect() == Dialect::Postgres { POSTGRES } else { SQLITE };
+    let sql = locking!(tx, "SELECT * FROM calls WHERE tenant_id = $1 AND id = $2", " FOR UPDATE");
     run!(tx, query_as.fetch_optional, sql; tenant.uuid(), id.uuid())
 }
 
@@ -361,17 +360,15 @@ pub async fn cancel_queued(tx: &mut Tx, mut row: CallRow, now: Timestamp) -> Res
 /// # Errors
 /// When the database fails.
 pub async fn lock_canceled_for_dialer(tx: &mut Tx, limit: i64) -> Result<Vec<CallRow>, sqlx::Error> {
-    const SQLITE: &str = concat!(
-        "SELECT * FROM calls WHERE status = 'queued' AND hangup_requested_at IS NOT NULL AND ",
-        live!(),
-        " LIMIT $1"
+    let sql = locking!(
+        tx,
+        concat!(
+            "SELECT * FROM calls WHERE status = 'queued' AND hangup_requested_at IS NOT NULL AND ",
+            live!(),
+            " LIMIT $1"
+        ),
+        " FOR UPDATE SKIP LOCKED"
     );
-    const POSTGRES: &str = concat!(
-        "SELECT * FROM calls WHERE status = 'queued' AND hangup_requested_at IS NOT NULL AND ",
-        live!(),
-        " LIMIT $1 FOR UPDATE SKIP LOCKED"
-    );
-    let sql = if tx.dialect() == Dialect::Postgres { POSTGRES } else { SQLITE };
     run!(tx, query_as.fetch_all, sql; limit)
 }
 
@@ -411,11 +408,13 @@ pub async fn apply_for_runner(
     if !happened.is_empty() {
         events::write(tx, row.tenant(), &happened).await?;
     }
-    if let Some(micros) = wrap_up.and_then(WrapUp::cost_micros) {
+    if let Some(micros) = wrap_up.and_then(|wrap_up| cost_micros(wrap_up.usage.as_ref()?)) {
         dial_policy::add_cost(tx, row.tenant(), micros, now).await?;
     }
     if change.status.is_terminal() {
         search::add(tx, &written, written.ended_at.unwrap_or(now.as_micros())).await?;
+        refusals::note(tx, &written, now).await?;
+        statistics::add(tx, &written, wrap_up.map(|wrap_up| &wrap_up.responses)).await?;
     }
     Ok(Some(written))
 }

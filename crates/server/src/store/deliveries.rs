@@ -26,6 +26,7 @@ macro_rules! ended {
     };
 }
 
+pub mod backlog;
 pub mod body;
 pub mod outcome;
 pub mod queue;
@@ -144,7 +145,7 @@ pub struct Filter {
 
 const COLUMNS: &str = "id, webhook_id, call_id, event, state, attempts, next_attempt_at, created_at";
 
-/// Returns a page of an endpoint's deliveries, newest first, plus one row if there are more.
+/// Returns a page of an endpoint's deliveries, newest first.
 ///
 /// # Errors
 /// When the database fails.

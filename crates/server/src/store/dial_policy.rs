@@ -119,7 +119,10 @@ async fn own_numbers(conn: &mut Conn, tenant: TenantId, numbers: &[String]) -> R
 }
 
 /// Returns the cost of this day's calls (UTC), in millionths of a dollar.
-async fn cost_today(conn: &mut Conn, tenant: TenantId, now: Timestamp) -> Result<u64, sqlx::Error> {
+///
+/// # Errors
+/// When the database fails.
+pub async fn cost_today(conn: &mut Conn, tenant: TenantId, now: Timestamp) -> Result<u64, sqlx::Error> {
     const SQL: &str = "SELECT micros FROM daily_costs WHERE tenant_id = $1 AND day = $2";
     let micros: Option<i64> = run!(conn, query_scalar.fetch_optional, SQL; tenant.uuid(), day(now))?;
     Ok(micros.and_then(|micros| u64::try_from(micros).ok()).unwrap_or(0))

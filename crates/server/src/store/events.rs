@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::deliveries::{self, NewBody, NewDelivery};
-use super::{Conn, Dialect, Tx, chunks, on, run};
+use super::{Conn, Tx, chunks, locking, on, run};
 use crate::clock;
 
 /// An event of a call, as the API returns it.
@@ -100,11 +100,12 @@ struct Endpoints {
 
 /// Returns the enabled endpoints of a tenant, locked against deletion.
 async fn endpoints(tx: &mut Tx, tenant: TenantId) -> Result<Endpoints, sqlx::Error> {
-    const SQLITE: &str = "SELECT webhooks.id, events, active FROM webhooks JOIN tenants ON tenants.id = tenant_id \
-        WHERE tenant_id = $1 AND enabled = TRUE ORDER BY webhooks.id";
-    const POSTGRES: &str = "SELECT webhooks.id, events, active FROM webhooks JOIN tenants ON tenants.id = tenant_id \
-        WHERE tenant_id = $1 AND enabled = TRUE ORDER BY webhooks.id FOR KEY SHARE OF webhooks";
-    let sql = if tx.dialect() == Dialect::Postgres { POSTGRES } else { SQLITE };
+    let sql = locking!(
+        tx,
+        "SELECT webhooks.id, events, active FROM webhooks JOIN tenants ON tenants.id = tenant_id \
+         WHERE tenant_id = $1 AND enabled = TRUE ORDER BY webhooks.id",
+        " FOR KEY SHARE OF webhooks"
+    );
     let rows: Vec<(Uuid, Json<Vec<String>>, bool)> = run!(tx, query_as.fetch_all, sql; tenant.uuid())?;
     let active = rows.iter().all(|(_, _, active)| *active);
     let known = |(id, names, _): (Uuid, Json<Vec<String>>, bool)| {

@@ -25,10 +25,14 @@ pub mod inspect;
 pub mod lease_time;
 pub mod numbers;
 pub mod page;
+pub mod people;
 pub mod rate;
+pub mod refusals;
 pub mod retention;
 pub mod sealed;
+pub mod sessions;
 mod sqlite;
+pub mod statistics;
 pub mod tenants;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -66,6 +70,14 @@ macro_rules! run {
     };
 }
 pub(crate) use run;
+
+/// Adds a locking clause to a query of PostgreSQL. SQLite serialises transactions.
+macro_rules! locking {
+    ($tx:expr, $sql:expr, $clause:literal) => {
+        if $tx.dialect() == $crate::store::Dialect::Postgres { concat!($sql, $clause) } else { $sql }
+    };
+}
+pub(crate) use locking;
 
 /// Executes a statement with the parameters bound and returns how many rows it changed.
 macro_rules! execute {

@@ -129,6 +129,15 @@ pub async fn of_providers(
     })
 }
 
+/// Returns up to `limit` of a tenant's numbers whose calls nobody answers, oldest first.
+///
+/// # Errors
+/// When the database fails.
+pub async fn without_agent(conn: &mut Conn, tenant: TenantId, limit: i64) -> Result<Vec<NumberRow>, sqlx::Error> {
+    const SQL: &str = select!("WHERE tenant_id = $1 AND inbound_agent_id IS NULL ORDER BY id LIMIT $2");
+    run!(conn, query_as.fetch_all, SQL; tenant.uuid(), limit)
+}
+
 /// Returns a page of a tenant's numbers, newest first.
 ///
 /// # Errors

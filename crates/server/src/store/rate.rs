@@ -44,7 +44,7 @@ impl BatchJob for Admit {
 
 /// The state of a tenant's window before a batch.
 #[derive(Default)]
-struct Known {
+struct Window {
     /// The number of the next admitted request.
     next: i64,
     /// The number and time of the latest admitted request.
@@ -88,7 +88,7 @@ async fn admit(store: &Store, tenant: TenantId, requests: &[Request]) -> Result<
 }
 
 /// Returns the decisions, and the times of admitted requests.
-fn decide(known: &Known, limit: u32, requests: &[Request]) -> (Vec<Decision>, Vec<Timestamp>) {
+fn decide(known: &Window, limit: u32, requests: &[Request]) -> (Vec<Decision>, Vec<Timestamp>) {
     let in_window = known.latest.zip(known.first_in_window).map_or(0, |((latest, _), first)| latest - first + 1);
     let in_window = usize::try_from(in_window).unwrap_or(0);
     let mut admitted: Vec<Timestamp> = Vec::new();
@@ -108,7 +108,7 @@ fn decide(known: &Known, limit: u32, requests: &[Request]) -> (Vec<Decision>, Ve
     (decisions.collect(), admitted)
 }
 
-fn limit_th_latest(known: &Known, admitted: &[Timestamp], limit: u32) -> Option<Timestamp> {
+fn limit_th_latest(known: &Window, admitted: &[Timestamp], limit: u32) -> Option<Timestamp> {
     if let Some(index) = admitted.len().checked_sub(usize::try_from(limit).unwrap_or(usize::MAX)) {
         return admitted.get(index).copied();
     }
@@ -117,7 +117,7 @@ fn limit_th_latest(known: &Known, admitted: &[Timestamp], limit: u32) -> Option<
     known.old.binary_search_by_key(&number, |(number, _)| *number).ok().map(|index| known.old[index].1)
 }
 
-async fn known(tx: &mut Tx, tenant: TenantId, limit: u32, most: usize, now: Timestamp) -> Result<Known, sqlx::Error> {
+async fn known(tx: &mut Tx, tenant: TenantId, limit: u32, most: usize, now: Timestamp) -> Result<Window, sqlx::Error> {
     const LATEST: &str = "SELECT latest.number, latest.admitted_at, \
         (SELECT number FROM admitted_requests WHERE tenant_id = $1 AND admitted_at > $2 ORDER BY number LIMIT 1) \
             AS first_in_window \
@@ -125,17 +125,17 @@ async fn known(tx: &mut Tx, tenant: TenantId, limit: u32, most: usize, now: Time
     const OLD: &str = "SELECT number, admitted_at FROM admitted_requests \
         WHERE tenant_id = $1 AND number >= $2 AND number < $3 ORDER BY number";
     let latest: Option<Latest> = run!(tx, query_as.fetch_optional, LATEST; tenant.uuid(), (now - WINDOW).as_micros())?;
-    let Some(latest) = latest else { return Ok(Known { next: 1, ..Known::default() }) };
+    let Some(latest) = latest else { return Ok(Window { next: 1, ..Window::default() }) };
     let next = latest.number + 1;
     if Timestamp::from_micros(latest.admitted_at) > now + WINDOW {
         // The clock was set back. Do not lock the tenant out until it has caught up.
-        return Ok(Known { next, ..Known::default() });
+        return Ok(Window { next, ..Window::default() });
     }
     let first = latest.number - i64::from(limit) + 1;
     let old: Vec<(i64, i64)> = run!(tx, query_as.fetch_all, OLD;
         tenant.uuid(), first, first + i64::try_from(most).unwrap_or(i64::MAX / 2)
     )?;
-    Ok(Known {
+    Ok(Window {
         next,
         latest: Some((latest.number, Timestamp::from_micros(latest.admitted_at))),
         first_in_window: latest.first_in_window,

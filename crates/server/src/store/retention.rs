@@ -193,7 +193,7 @@ pub async fn erased_since_for_housekeeping(
 
 /// A call of a recording.
 #[derive(FromRow)]
-pub struct Known {
+pub struct RecordedCall {
     /// Its id.
     pub id: Uuid,
     /// Whether its words are erased.
@@ -204,7 +204,7 @@ pub struct Known {
 ///
 /// # Errors
 /// When the database fails.
-pub async fn known_for_housekeeping(conn: &mut Conn, calls: &[Uuid]) -> Result<Vec<Known>, sqlx::Error> {
+pub async fn known_for_housekeeping(conn: &mut Conn, calls: &[Uuid]) -> Result<Vec<RecordedCall>, sqlx::Error> {
     on!(conn, |c| {
         let mut query = QueryBuilder::new("SELECT id, erased_at IS NOT NULL AS erased FROM calls WHERE id IN (");
         push_ids(&mut query, calls.iter().copied());

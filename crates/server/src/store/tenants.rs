@@ -6,7 +6,7 @@ use switchhook_core::id::TenantId;
 use switchhook_core::quota::Limits;
 use uuid::Uuid;
 
-use super::{Conn, Dialect, Tx, calls, deliveries, execute, run};
+use super::{Conn, Tx, calls, deliveries, execute, locking, run, sessions};
 use crate::config::Config;
 
 /// A row of `tenants`.
@@ -99,11 +99,7 @@ pub async fn get(conn: &mut Conn, tenant: TenantId) -> Result<Option<TenantRow>,
 /// # Errors
 /// When the database fails.
 pub async fn lock(tx: &mut Tx, tenant: TenantId) -> Result<Option<TenantRow>, sqlx::Error> {
-    // SQLite serialises transactions.
-    let sql = match tx.dialect() {
-        Dialect::Sqlite => "SELECT * FROM tenants WHERE id = $1",
-        Dialect::Postgres => "SELECT * FROM tenants WHERE id = $1 FOR NO KEY UPDATE",
-    };
+    let sql = locking!(tx, "SELECT * FROM tenants WHERE id = $1", " FOR NO KEY UPDATE");
     run!(tx, query_as.fetch_optional, sql; tenant.uuid())
 }
 
@@ -217,7 +213,7 @@ pub async fn activate_for_operator(
     run!(tx, query_as.fetch_optional, SQL; id.uuid(), now.as_micros())
 }
 
-/// Deactivates a tenant: its keys, calls and deliveries. Returns the tenant. Nodes end the calls marked here within
+/// Deactivates a tenant: its keys, sessions, calls and deliveries. Returns the tenant. Nodes end the calls marked here within
 /// seconds, queued ones without dialling them.
 ///
 /// # Errors
@@ -231,6 +227,7 @@ pub async fn deactivate_for_operator(
     let row = run!(tx, query_as.fetch_optional, SQL; id.uuid(), now.as_micros())?;
     calls::request_hangup_of_all(tx, id, now).await?;
     deliveries::cancel_of_tenant(tx, id).await?;
+    sessions::end_of_tenant(tx, id).await?;
     Ok(row)
 }
 

@@ -12,7 +12,7 @@ use switchhook_core::webhook::{EventFilter, SigningSecret};
 use uuid::Uuid;
 
 use super::page::{Page, PageRequest};
-use super::{Conn, Dialect, Tx, execute, run, sealed};
+use super::{Conn, Tx, execute, locking, run, sealed};
 use crate::vault::Vault;
 
 /// How long a replaced secret still signs beside its successor.
@@ -173,11 +173,7 @@ pub async fn get(conn: &mut Conn, tenant: TenantId, id: WebhookId) -> Result<Opt
 /// # Errors
 /// When the database fails.
 pub async fn lock(tx: &mut Tx, tenant: TenantId, id: WebhookId) -> Result<Option<WebhookRow>, sqlx::Error> {
-    // SQLite serialises transactions.
-    let sql = match tx.dialect() {
-        Dialect::Sqlite => "SELECT * FROM webhooks WHERE tenant_id = $1 AND id = $2",
-        Dialect::Postgres => "SELECT * FROM webhooks WHERE tenant_id = $1 AND id = $2 FOR NO KEY UPDATE",
-    };
+    let sql = locking!(tx, "SELECT * FROM webhooks WHERE tenant_id = $1 AND id = $2", " FOR NO KEY UPDATE");
     run!(tx, query_as.fetch_optional, sql; tenant.uuid(), id.uuid())
 }
 

@@ -37,7 +37,8 @@ use super::pipeline::{Pipeline, Signal};
 use super::recorder::Recorder;
 use super::strip_nul::strip_nul;
 use super::{CarrierRequest, Command, Commands, Ended, Note, Notes, Report, Settings, TranscriptLine, panicked};
-use crate::carrier::Media;
+use crate::carrier::media::ResponseTimes;
+use crate::carrier::{CallInfo, Media};
 use crate::panics::{caught, caught_now};
 use crate::providers::{ProviderError, Spent, TtsAudio, Usage};
 
@@ -310,6 +311,8 @@ impl Driver {
 
     fn write_transcript(&mut self, entry: Entry) {
         let by_agent = entry.speaker == Speaker::Agent;
+        let text = || entry.text.clone().into();
+        self.media_session.inform(|| CallInfo::Said { by_agent, text: text(), is_final: true });
         let line = TranscriptLine {
             by_agent,
             text: entry.text,
@@ -329,6 +332,16 @@ impl Driver {
         let after_turn = times.first_audio_played.since(times.turn_ended);
         self.latencies.after_turn(after_turn.saturating_sub(self.media_session.in_flight.delay()));
         self.last_response = i64::try_from(waited.as_millis()).ok();
+        let since_start = |at: Timestamp| at.since(Timestamp::from_micros(0));
+        self.media_session.inform(|| {
+            CallInfo::Responded(ResponseTimes {
+                end_of_speech: since_start(times.speech_ended),
+                end_of_turn: since_start(times.turn_ended),
+                first_token: since_start(times.first_token),
+                first_audio: since_start(times.first_audio_ready),
+                heard: since_start(times.first_audio_played),
+            })
+        });
     }
 
     fn add(&mut self, usage: Usage) {
@@ -355,6 +368,7 @@ impl Driver {
             turns: self.conversation.turns(),
             history: self.conversation.history(),
             latency: self.latencies.summary(),
+            responses: self.latencies.histogram(),
             usage: self.usage.usage(),
             recorded,
         }

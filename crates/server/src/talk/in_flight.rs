@@ -22,7 +22,7 @@ const LONGEST: Duration = Duration::from_secs(2);
 /// Frames on their way. Pure: time is an argument.
 #[derive(Debug, Default)]
 pub(super) struct InFlight {
-    frames: VecDeque<Sent>,
+    frames: VecDeque<SentFrame>,
     /// Marks that have not come back, and when the frames before them were to be played.
     marks: VecDeque<(u64, Instant)>,
     /// How long a frame takes to be heard once it is its turn, as marks have shown.
@@ -34,7 +34,7 @@ pub(super) struct InFlight {
 }
 
 #[derive(Debug)]
-struct Sent {
+struct SentFrame {
     plays_at: Instant,
     audio: Option<AgentAudio>,
     played: Played,
@@ -53,7 +53,7 @@ impl InFlight {
             self.marks.push_back((self.marked, plays_at));
             self.marked
         });
-        self.frames.push_back(Sent { plays_at, audio, played, mark, returned: false });
+        self.frames.push_back(SentFrame { plays_at, audio, played, mark, returned: false });
         mark
     }
 
@@ -75,9 +75,9 @@ impl InFlight {
 
     /// Takes back what the carrier, which throws it away, has not played to its end; the latest first.
     pub(super) fn reclaim(&mut self, now: Instant) -> Vec<(Option<AgentAudio>, Played)> {
-        let unheard = |frame: &mut Sent| !frame.returned && frame.plays_at + FRAME_DURATION > now;
+        let unheard = |frame: &mut SentFrame| !frame.returned && frame.plays_at + FRAME_DURATION > now;
         let mut taken = Vec::new();
-        while let Some(Sent { audio, played, mark, .. }) = self.frames.pop_back_if(unheard) {
+        while let Some(SentFrame { audio, played, mark, .. }) = self.frames.pop_back_if(unheard) {
             self.marks.retain(|(sent, _)| Some(*sent) != mark);
             taken.push((audio, played));
         }

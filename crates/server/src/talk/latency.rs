@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use serde::Serialize;
+use switchhook_core::histogram::Histogram;
 
 /// Frames of 20 ms that were due.
 const FRAMES: &str = "switchhook_frames_total";
@@ -80,6 +81,14 @@ impl Latencies {
     /// The caller heard the greeting after this time.
     pub fn greeting(&mut self, waited: Duration) {
         self.greeting.get_or_insert(waited);
+    }
+
+    /// How long the caller waited for each answer.
+    #[must_use]
+    pub fn histogram(&self) -> Histogram {
+        let mut histogram = Histogram::default();
+        self.responses.iter().for_each(|waited| histogram.count(millis(*waited)));
+        histogram
     }
 
     /// All of them in a few numbers.

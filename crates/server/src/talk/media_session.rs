@@ -14,7 +14,7 @@ use super::latency::Punctuality;
 use super::lead::Lead;
 use super::playback::{Playback, Played};
 use super::recorder::Recorder;
-use crate::carrier::{FromCarrier, Media, ToCarrier};
+use crate::carrier::{CallInfo, FromCarrier, Media, ToCarrier};
 
 #[cfg(test)]
 mod tests;
@@ -46,7 +46,7 @@ pub(super) struct MediaSession {
 
 /// What came of 20 ms to the line.
 #[derive(Default)]
-pub(super) struct Sent {
+pub(super) struct FrameOutcome {
     /// Whether speech left.
     pub(super) speech: bool,
     /// Whether the last tone of keys left.
@@ -87,10 +87,10 @@ impl MediaSession {
     }
 
     /// 20 ms of the agent to the line, which were due at `due`, and what the carrier is to have ahead of that.
-    pub(super) fn tick(&mut self, due: Instant) -> Sent {
+    pub(super) fn tick(&mut self, due: Instant) -> FrameOutcome {
         let (now, late) = (Instant::now(), due.elapsed());
         self.punctuality.tick(late);
-        let mut sent = Sent::default();
+        let mut sent = FrameOutcome::default();
         if let Some(lead) = &mut self.lead {
             lead.late(now, late);
         }
@@ -111,7 +111,7 @@ impl MediaSession {
     }
 
     /// The next frame: tones of keys, before which speech stands back, or the next of the agent's speech. Whether there was one.
-    fn send_next(&mut self, now: Instant, sent: &mut Sent) -> bool {
+    fn send_next(&mut self, now: Instant, sent: &mut FrameOutcome) -> bool {
         if let Some(tone) = self.dialer.next_frame() {
             self.tones_until = self.send_audio(now, AgentAudio(tone)) + FRAME_DURATION;
             sent.dtmf_sent = self.dialer.is_idle();
@@ -145,6 +145,13 @@ impl MediaSession {
             let caller = self.unrecorded.pop_front().unwrap_or(CallerAudio(silence));
             let agent = self.sent_ahead.pop_front().unwrap_or(AgentAudio(silence));
             recorder.push(caller, agent);
+        }
+    }
+
+    /// Shows the far end what happens, where it is shown that.
+    pub(super) fn inform(&mut self, info: impl FnOnce() -> CallInfo) {
+        if self.media.shows_conversation {
+            self.send(ToCarrier::Info(info()));
         }
     }
 

@@ -27,6 +27,7 @@ use std::path::PathBuf;
 
 use switchhook_core::agent::AgentConfig;
 use switchhook_core::conversation::{End, Failure, FailureCode, Message};
+use switchhook_core::histogram::Histogram;
 use switchhook_media::format::AudioFormat;
 use tokio::sync::mpsc;
 
@@ -122,6 +123,8 @@ pub struct Report {
     pub history: Vec<Message>,
     /// How long the caller waited.
     pub latency: latency::Summary,
+    /// How long for each answer.
+    pub responses: Histogram,
     /// What was used.
     pub usage: Usage,
     /// Whether a recording was written.

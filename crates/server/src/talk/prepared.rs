@@ -5,6 +5,7 @@ mod realtime;
 
 use switchhook_core::Timestamp;
 use switchhook_core::conversation::{Conversation, End, Failure};
+use switchhook_core::histogram::Histogram;
 
 use super::latency::Latencies;
 use super::pipeline::Pipeline;
@@ -84,6 +85,7 @@ pub(super) fn failed_report(settings: &Settings, failure: Failure) -> Report {
         turns: 0,
         history: conversation.history(),
         latency: Latencies::default().summary(),
+        responses: Histogram::default(),
         usage: Usage::default(),
         recorded: false,
     }

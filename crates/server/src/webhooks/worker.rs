@@ -170,7 +170,7 @@ async fn attempt(parts: Arc<Parts>, target: Arc<Target>, claimed: Claimed) {
 }
 
 /// The result of an attempt.
-enum Sent {
+enum AttemptResult {
     Unsigned,
     Tried(Result<Answer, SendError>),
 }
@@ -184,28 +184,28 @@ impl Parts {
         Target { tenant: TenantId::from_uuid(endpoint.tenant_id), url: endpoint.url, secrets: secrets.ok() }
     }
 
-    async fn send(&self, target: &Target, claimed: &Claimed) -> Sent {
+    async fn send(&self, target: &Target, claimed: &Claimed) -> AttemptResult {
         let at = self.clock.now();
         let headers = target.secrets.as_ref().and_then(|secrets| headers(secrets, at, claimed).ok());
         match headers {
             Some(headers) => {
                 let client = self.clients.of(target.tenant);
-                Sent::Tried(client.post(&target.url, headers, claimed.body.clone()).await)
+                AttemptResult::Tried(client.post(&target.url, headers, claimed.body.clone()).await)
             }
-            None => Sent::Unsigned,
+            None => AttemptResult::Unsigned,
         }
     }
 
-    fn outcome(&self, lease: Lease, sent: Sent, took: Duration) -> Outcome {
+    fn outcome(&self, lease: Lease, sent: AttemptResult, took: Duration) -> Outcome {
         let (status, pause, error, excerpt) = match sent {
-            Sent::Tried(Ok(answer)) => {
+            AttemptResult::Tried(Ok(answer)) => {
                 let pause = answer.retry_after.and_then(|text| retry_after(answer.status, &text, self.clock.now()));
                 let error =
                     (!is_success(answer.status)).then(|| format!("the receiver responded with {}", answer.status));
                 (Some(answer.status), pause, error, Some(answer.excerpt))
             }
-            Sent::Tried(Err(error)) => (None, None, Some(error.to_string()), None),
-            Sent::Unsigned => (None, None, Some("the signing secret could not be decrypted".to_owned()), None),
+            AttemptResult::Tried(Err(error)) => (None, None, Some(error.to_string()), None),
+            AttemptResult::Unsigned => (None, None, Some("the signing secret could not be decrypted".to_owned()), None),
         };
         let then = if error.is_none() { Then::Succeeded } else { self.after_failure(lease, pause) };
         Outcome { duration: Some(took), status, error, response_excerpt: excerpt, then }

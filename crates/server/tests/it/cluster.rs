@@ -27,10 +27,10 @@ use crate::harness::{Client, text};
 /// The same on every node: 32 bytes that are a secret nowhere.
 const MASTER_KEY: &str = "c3dpdGNoaG9vayBrZXkgZm9yIHRlc3RzIG9ubHkhISE=";
 /// How long everything may take to come to rest.
-const PATIENCE: Duration = Duration::from_secs(90);
+const TIMEOUT: Duration = Duration::from_secs(90);
 
 /// A database, what nodes share beside it, and a tenant.
-struct Cluster {
+pub(crate) struct Cluster {
     server: Server,
     database: String,
     /// Recordings, and the log of dials.
@@ -40,15 +40,15 @@ struct Cluster {
 }
 
 /// One node.
-struct Member {
+pub(crate) struct Member {
     node: Node,
     process: Process,
-    client: Client,
+    pub(crate) client: Client,
 }
 
 impl Cluster {
     /// With a tenant of these limits.
-    async fn new(limits: &[&str]) -> Self {
+    pub(crate) async fn new(limits: &[&str]) -> Self {
         switchhook::lifecycle::install_tls();
         let server = tokio::task::block_in_place(Server::start);
         let database = server.database().await;
@@ -83,7 +83,7 @@ impl Cluster {
     }
 
     /// Starts a node.
-    fn start(&self) -> Member {
+    pub(crate) fn start(&self) -> Member {
         let node = self.node();
         let process = tokio::task::block_in_place(|| node.serve());
         let client = Client::new(process.base.clone(), self.key.clone());
@@ -96,7 +96,7 @@ impl Cluster {
 
     /// Waits for rest, and holds everything that happened to the tenant against the rules.
     async fn judge(&self, by: &Client, webhook: &str, acknowledged: Vec<Acknowledged>, witness: &Witness) -> History {
-        look::until_at_rest(by, webhook, PATIENCE).await;
+        look::until_at_rest(by, webhook, TIMEOUT).await;
         let log = self.dial_log();
         let history = look::at_everything(by, webhook, acknowledged, witness.posts(), &[log.as_path()]).await;
         assert_eq!(history.violations(), Vec::<String>::new());
@@ -106,7 +106,7 @@ impl Cluster {
 
 impl Member {
     /// How many calls run there.
-    async fn live_calls(&self) -> u64 {
+    pub(crate) async fn live_calls(&self) -> u64 {
         let request = self.client.request(reqwest::Method::GET, "/metrics");
         let shown = request.send().await.expect("an answer").text().await.expect("text");
         let value = shown.lines().find_map(|line| line.strip_prefix("switchhook_live_calls "));

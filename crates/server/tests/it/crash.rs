@@ -1,10 +1,10 @@
 //! `kill -9`, and what a restart makes of it.
 
 mod cycles;
-pub(crate) mod dice;
 pub(crate) mod history;
 pub(crate) mod load;
 pub(crate) mod look;
+pub(crate) mod rng;
 pub(crate) mod witness;
 
 use std::collections::HashSet;

@@ -12,7 +12,6 @@ import { useSaveKey } from "../../lib/keyboard";
 import { useMayChange } from "../../lib/may-change";
 import { AgentTalk } from "./AgentTalk";
 import styles from "./AgentEditor.module.css";
-import { PARENT } from "./AgentPage";
 import { DeleteAgent } from "./DeleteAgent";
 import { labelOf, type JsonObject } from "./draft";
 import { FormProvider } from "./form";
@@ -30,18 +29,18 @@ import { BLANK, type Template } from "./templates";
 import { useDraft, type DraftState } from "./use-draft";
 import { Versions } from "./Versions";
 
+export const PARENT = { title: "Agents", to: "/agents" };
+
 export function AgentEditor({ saved, template = BLANK }: { saved: JsonObject | null; template?: Template }) {
   const mayChange = useMayChange();
   const navigate = useNavigate();
   // Set before the page moves on to the agent it created: that is no way to lose changes.
   const isLeaving = useRef(false);
-  const state = useDraft(saved, template.config, !mayChange, (id) => {
+  const state = useDraft(saved, template, !mayChange, (id) => {
     isLeaving.current = true;
     void navigate(`/agents/${id}`, { replace: true });
   });
   useSaveKey(state.save);
-  const name = String(state.draft.name ?? "");
-  const isDirty = mayChange && (saved ? state.changes > 0 : template !== BLANK || name !== "");
 
   return (
     <FormProvider form={state.form}>
@@ -84,7 +83,7 @@ export function AgentEditor({ saved, template = BLANK }: { saved: JsonObject | n
           <AgentTalk saved={saved} draft={state.draft} />
         </aside>
       </div>
-      <UnsavedGuard isDirty={isDirty} changes={state.changes} isLeaving={isLeaving} />
+      <UnsavedGuard changes={mayChange ? state.changes : 0} isNew={saved === null} isLeaving={isLeaving} />
     </FormProvider>
   );
 }
@@ -180,14 +179,16 @@ function Problems({ state }: { state: DraftState }) {
   );
 }
 
-type GuardProps = { isDirty: boolean; changes: number; isLeaving: { current: boolean } };
+type GuardProps = { changes: number; isNew: boolean; isLeaving: { current: boolean } };
 
 /** Asks before unsaved changes are lost, inside the page and when the tab closes. */
-function UnsavedGuard({ isDirty, changes, isLeaving }: GuardProps) {
-  const blocker = useBlocker(
-    ({ currentLocation, nextLocation }) =>
-      isDirty && !isLeaving.current && currentLocation.pathname !== nextLocation.pathname,
-  );
+function UnsavedGuard({ changes, isNew, isLeaving }: GuardProps) {
+  const isDirty = changes > 0;
+  const blocker = useBlocker(({ currentLocation: here, nextLocation: there }) => {
+    // Another template replaces what was typed as well.
+    const isOther = here.pathname !== there.pathname || (isNew && here.search !== there.search);
+    return isDirty && !isLeaving.current && isOther;
+  });
   useEffect(() => {
     if (!isDirty) return undefined;
     const ask = (event: BeforeUnloadEvent) => event.preventDefault();
@@ -197,7 +198,7 @@ function UnsavedGuard({ isDirty, changes, isLeaving }: GuardProps) {
   return (
     <ConfirmDialog
       open={blocker.state === "blocked"}
-      title={`Discard ${plural(Math.max(1, changes), "change")}?`}
+      title={`Discard ${plural(changes, "change")}?`}
       confirm="Discard"
       onConfirm={() => blocker.proceed?.()}
       onClose={() => blocker.reset?.()}

@@ -7,11 +7,9 @@ import { EmptyState } from "../../components/EmptyState";
 import { ErrorNotice } from "../../components/ErrorNotice";
 import { PageHeader } from "../../components/PageHeader";
 import { SkeletonRows } from "../../components/Skeleton";
-import { AgentEditor } from "./AgentEditor";
+import { AgentEditor, PARENT } from "./AgentEditor";
 import type { JsonObject } from "./draft";
 import { templateNamed } from "./templates";
-
-export const PARENT = { title: "Agents", to: "/agents" };
 
 /** One agent, or a new one at `/agents/new`. */
 export function Component() {

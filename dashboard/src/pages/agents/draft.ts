@@ -14,7 +14,7 @@ export interface Change {
 /** Fields that the service writes. */
 const READ_ONLY = new Set(["id", "version", "created_at", "updated_at", "warnings"]);
 
-function isObject(value: Json | undefined): value is JsonObject {
+export function isObject(value: Json | undefined): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 

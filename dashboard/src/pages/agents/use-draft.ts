@@ -7,6 +7,7 @@ import { asApiError } from "../../api/errors";
 import type { components } from "../../api/schema";
 import { configOf, differences, errorsByPath, mergePatch, withValueAt, type Json, type JsonObject } from "./draft";
 import type { AgentForm } from "./form";
+import { draftOf, type Template } from "./templates";
 
 type Schemas = components["schemas"];
 type Saved = Schemas["WithWarnings_AgentResource"];
@@ -14,7 +15,7 @@ type Saved = Schemas["WithWarnings_AgentResource"];
 export interface DraftState {
   form: AgentForm;
   draft: JsonObject;
-  /** How many fields differ from what is saved. */
+  /** How many fields differ from what is saved, or from the template. */
   changes: number;
   /** Whether somebody else saved a newer version meanwhile. */
   isOutdated: boolean;
@@ -29,16 +30,16 @@ export interface DraftState {
   savedVersion: number | null;
 }
 
-/** `saved` is the agent as the service has it; `null` for a new one, which starts as `fresh`. */
+/** `saved` is the agent as the service has it; `null` for a new one, which starts from a template. */
 export function useDraft(
   saved: JsonObject | null,
-  fresh: JsonObject,
+  template: Template,
   disabled: boolean,
   onCreated: (id: string) => void,
 ): DraftState {
   const queryClient = useQueryClient();
-  const [base, setBase] = useState<JsonObject>(saved ?? {});
-  const [draft, setDraft] = useState<JsonObject>(saved ?? fresh);
+  const [base, setBase] = useState<JsonObject>(() => saved ?? draftOf(template));
+  const [draft, setDraft] = useState(base);
   const [typed, setTyped] = useState<Map<string, string>>(new Map());
   const [refused, setRefused] = useState<Map<string, string>>(new Map());
 
@@ -107,8 +108,9 @@ export function useDraft(
       mutation.mutate();
     },
     discard: () => {
-      setBase(saved ?? {});
-      setDraft(saved ?? fresh);
+      const start = saved ?? draftOf(template);
+      setBase(start);
+      setDraft(start);
       setTyped(new Map());
       setRefused(new Map());
       mutation.reset();

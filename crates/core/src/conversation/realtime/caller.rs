@@ -2,7 +2,7 @@
 
 use super::response_deadline::ResponseDeadline;
 use super::responses::output;
-use super::sessions::Session;
+use super::sessions::SessionState;
 use super::{Command, Instructions, Realtime};
 use crate::Timestamp;
 use crate::conversation::dialogue::Dialogue;
@@ -39,7 +39,7 @@ impl Realtime {
         d.silence.caller_active(d.now);
         // No session hears them now; they wait all the same.
         if self.session.is_lost() && self.listens_to_caller(d) {
-            self.session = Session::Lost { hears_first: true };
+            self.session = SessionState::Lost { hears_first: true };
             d.caller_active();
             self.response_deadline = Some(ResponseDeadline::after_turn(ended, d.now));
         } else {
@@ -66,7 +66,7 @@ impl Realtime {
         self.caller.missed = None;
         d.caller_active();
         // What was said before this session began interrupts nothing.
-        let now = self.session != Session::CatchingUp || self.caller.is_voiced;
+        let now = self.session != SessionState::CatchingUp || self.caller.is_voiced;
         if now && d.agent.interruption.enabled {
             self.interrupted(d);
         }
@@ -79,9 +79,9 @@ impl Realtime {
         d.silence.caller_active(d.now);
         self.rounds = 0;
         let speech_ended = self.caller.ended.unwrap_or(d.now);
-        let caught_up = self.session == Session::CatchingUp;
+        let caught_up = self.session == SessionState::CatchingUp;
         if caught_up {
-            self.set_session(d, Session::Ready);
+            self.set_session(d, SessionState::Ready);
         }
         match self.response_deadline.as_mut().filter(|deadline| caught_up && deadline.after_turn) {
             Some(deadline) => deadline.model_since = d.now,

@@ -23,7 +23,7 @@ pub use self::messages::{Command, Effect, Input, Instructions};
 use self::caller::CallerSpeech;
 use self::response_deadline::ResponseDeadline;
 use self::responses::{Response, ResponseRequest};
-use self::sessions::{LateTool, Session, Understanding};
+use self::sessions::{LateTool, SessionState, Understanding};
 use super::dialogue::Dialogue;
 use super::effect::End;
 use super::input::{Failure, StrategyInput, ToolCall};
@@ -51,7 +51,7 @@ const GOODBYE_AFTER_FILLER: Duration = Duration::from_millis(2_400);
 
 /// The state of a conversation by a speech-to-speech model.
 pub(super) struct Realtime {
-    session: Session,
+    session: SessionState,
     understanding: Understanding,
     /// What the caller has said since is not known to any session.
     unheard_since: Timestamp,
@@ -103,7 +103,7 @@ type Rule = fn(&mut Realtime, &mut Dialogue) -> bool;
 impl Realtime {
     pub(super) fn new(agent: &AgentConfig, now: Timestamp) -> Self {
         Self {
-            session: Session::Ready,
+            session: SessionState::Ready,
             understanding: Understanding::default(),
             unheard_since: now,
             queued_context: Vec::new(),
@@ -218,7 +218,7 @@ impl Strategy for Realtime {
             Input::AudioDone { item } => self.item_complete(d, &item),
             Input::ToolCall { response, call, filler } => self.tool_called(d, &response, call, filler),
             Input::ResponseDone { response, failed } => self.response_done(d, &response, failed),
-            Input::SessionConnecting => self.set_session(d, Session::Lost { hears_first: false }),
+            Input::SessionConnecting => self.set_session(d, SessionState::Lost { hears_first: false }),
             Input::SessionLost => self.session_lost(d),
             Input::SessionReady => self.session_ready(d),
             Input::SessionFailed(failure) => self.give_up(d, failure),

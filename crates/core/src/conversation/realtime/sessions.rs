@@ -23,7 +23,7 @@ const STILL_RUNNING: &str = "It is still running. Its result will follow; do not
 
 /// Where the model's session stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Session {
+pub(super) enum SessionState {
     /// It hears the caller.
     Ready,
     /// It hears what the caller said before it began.
@@ -32,7 +32,7 @@ pub(super) enum Session {
     Lost { hears_first: bool },
 }
 
-impl Session {
+impl SessionState {
     pub(super) fn is_lost(self) -> bool {
         matches!(self, Self::Lost { .. })
     }
@@ -73,7 +73,7 @@ impl Realtime {
         self.understanding.unanswered > UNDERSTANDS_NOTHING
     }
 
-    pub(super) fn set_session(&mut self, d: &mut Dialogue, session: Session) {
+    pub(super) fn set_session(&mut self, d: &mut Dialogue, session: SessionState) {
         self.session = session;
         d.transcript.on_hold = session.is_lost();
     }
@@ -87,7 +87,7 @@ impl Realtime {
         let unheard = self.unheard(d);
         let hears_first = unheard.is_some();
         self.unheard_since = unheard.map_or(d.now, |at| (at - LEAD).max(d.began));
-        self.set_session(d, Session::Lost { hears_first });
+        self.set_session(d, SessionState::Lost { hears_first });
         (self.caller.speaking, self.caller.missed) = (None, None);
         if let Some(response) = self.response.take() {
             self.response_was_lost(d, response, says_goodbye, hears_first);
@@ -136,10 +136,10 @@ impl Realtime {
     }
 
     pub(super) fn session_ready(&mut self, d: &mut Dialogue) {
-        let hears_first = self.session == Session::Lost { hears_first: true };
+        let hears_first = self.session == SessionState::Lost { hears_first: true };
         // What the caller has said it hears now, and may respond by itself.
         let catching_up = hears_first && self.requested.is_none();
-        self.set_session(d, if catching_up { Session::CatchingUp } else { Session::Ready });
+        self.set_session(d, if catching_up { SessionState::CatchingUp } else { SessionState::Ready });
         self.understanding = Understanding::default();
         d.transcript.disown(d.now);
         for text in std::mem::take(&mut self.queued_context) {

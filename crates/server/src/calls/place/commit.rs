@@ -5,7 +5,6 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use switchhook_core::Timestamp;
-use switchhook_core::call::Direction;
 use switchhook_core::dial_policy::DialPolicy;
 use switchhook_core::event::EventKind;
 use switchhook_core::id::TenantId;
@@ -117,7 +116,7 @@ impl Batch {
         if let Err(refused) = self.policy.judge(&plan.to, &self.history.facts(&plan.to, plan.numbering, plan.counted)) {
             return Ok(Err(PlaceError::Refused(refused)));
         }
-        if let Err(exceeded) = self.admission.admit(Direction::Outbound) {
+        if let Err(exceeded) = self.admission.admit(plan.direction()) {
             return Ok(Err(PlaceError::Quota(exceeded)));
         }
         if plan.counted {

@@ -11,13 +11,15 @@ use switchhook_core::call::{Call, Direction, Timing};
 use switchhook_core::dial_policy::NumberingPlan;
 use switchhook_core::id::{AgentId, CallId, ConnectionId, NumberId, TenantId};
 use switchhook_core::phone_number::PhoneNumber;
+use uuid::Uuid;
 
 use super::{PlaceCall, PlaceError};
 use crate::calls::tariff::numbering_plan;
-use crate::carrier::registry;
+use crate::carrier::{registry, web};
 use crate::catalogue::{CATALOGUE, Kind};
 use crate::clock;
 use crate::store::calls::{CallRequest, CallRow, NewCall, Overrides};
+use crate::store::numbers::NumberRow;
 use crate::store::{Conn, Store, agents, numbers};
 
 /// How far ahead a call may be scheduled.
@@ -28,40 +30,86 @@ const MAX_SCHEDULE: Duration = Duration::from_secs(90 * 24 * 3600);
 pub(super) struct Plan {
     agent: AgentId,
     agent_version: i64,
-    number: NumberId,
-    from: String,
+    route: Route,
     pub(super) to: PhoneNumber,
     pub(super) numbering: NumberingPlan,
     /// Whether the dial policy counts the call.
     pub(super) counted: bool,
-    connection: ConnectionId,
-    provider: String,
     request: CallRequest,
     schedule_at: Option<Timestamp>,
     retention_days: Option<u32>,
 }
 
+/// What a call goes over.
+#[derive(Clone)]
+struct Route {
+    direction: Direction,
+    /// None where somebody talks in a browser.
+    number: Option<NumberId>,
+    from: String,
+    connection: ConnectionId,
+    provider: String,
+}
+
+impl Route {
+    /// A browser, which needs no number and no connection.
+    fn web(request: &PlaceCall) -> Result<Self, PlaceError> {
+        let given = [
+            ("from", request.from.is_some()),
+            ("number_id", request.number.is_some()),
+            ("schedule_at", request.schedule_at.is_some()),
+        ];
+        if let Some((field, _)) = given.into_iter().find(|(_, given)| *given) {
+            return Err(PlaceError::field(field, "must be absent where `to` is `web`"));
+        }
+        Ok(Self {
+            direction: Direction::Web,
+            number: None,
+            from: PhoneNumber::web().reveal().to_owned(),
+            connection: ConnectionId::from_uuid(Uuid::nil()),
+            provider: web::NAME.to_owned(),
+        })
+    }
+
+    fn number(number: NumberRow) -> Self {
+        Self {
+            direction: Direction::Outbound,
+            number: Some(NumberId::from_uuid(number.id)),
+            from: number.number,
+            connection: ConnectionId::from_uuid(number.connection_id),
+            provider: number.provider,
+        }
+    }
+}
+
 impl Plan {
+    /// Who is called, and how.
+    pub(super) fn direction(&self) -> Direction {
+        self.route.direction
+    }
+
     /// The call's first row when placed at `now`.
     pub(super) fn row(self, tenant: TenantId, now: Timestamp) -> CallRow {
-        let due_at = self.schedule_at.map_or(now, |at| at.max(now));
+        let web = self.route.direction == Direction::Web;
+        let due_at = if web { now + web::CONNECT_WITHIN } else { self.schedule_at.map_or(now, |at| at.max(now)) };
         let new = NewCall {
             id: CallId::new(now, clock::random()),
             tenant,
-            direction: Direction::Outbound,
+            direction: self.route.direction,
             agent: self.agent,
             agent_version: self.agent_version,
-            number: Some(self.number),
-            connection: self.connection,
-            provider: self.provider,
-            from: self.from,
+            number: self.route.number,
+            connection: self.route.connection,
+            provider: self.route.provider,
+            from: self.route.from,
             to: self.to.reveal().to_owned(),
             request: self.request,
             created_at: now,
             due_at,
             retention_days: self.retention_days,
         };
-        new.row(Call::outbound(now, due_at, Timing::default()))
+        let begin = if web { Call::web } else { Call::outbound };
+        new.row(begin(now, due_at, Timing::default()))
     }
 }
 
@@ -76,7 +124,11 @@ pub(super) async fn find(
     let mut conn = store.read().await?;
     let agent = agents::get(&mut conn, tenant, request.agent).await?;
     let agent = agent.ok_or_else(|| PlaceError::field("agent_id", "no such agent"))?;
-    let number = caller_number(&mut conn, tenant, request).await?;
+    let route = if request.to.is_web() {
+        Route::web(request)?
+    } else {
+        Route::number(caller_number(&mut conn, tenant, request).await?)
+    };
     drop(conn);
     let (call_request, errors) = call_request(request, &agent.config.0);
     if !errors.is_empty() {
@@ -88,13 +140,10 @@ pub(super) async fn find(
     Ok(Plan {
         agent: request.agent,
         agent_version: agent.version,
-        number: NumberId::from_uuid(number.id),
-        from: number.number,
         to: request.to.clone(),
         numbering,
-        counted: registry::rings_phones(&number.provider),
-        connection: ConnectionId::from_uuid(number.connection_id),
-        provider: number.provider,
+        counted: registry::rings_phones(&route.provider),
+        route,
         request: call_request,
         schedule_at: request.schedule_at,
         retention_days: agent.config.0.privacy.retention_days,
@@ -102,11 +151,7 @@ pub(super) async fn find(
 }
 
 /// Finds the number to call from: the named one, or the only one.
-async fn caller_number(
-    conn: &mut Conn,
-    tenant: TenantId,
-    request: &PlaceCall,
-) -> Result<numbers::NumberRow, PlaceError> {
+async fn caller_number(conn: &mut Conn, tenant: TenantId, request: &PlaceCall) -> Result<NumberRow, PlaceError> {
     if let Some(id) = request.number {
         let number = numbers::get(conn, tenant, id).await?;
         let number = number.ok_or_else(|| PlaceError::field("number_id", "no such number"))?;

@@ -15,7 +15,7 @@ use super::{Runner, Stopped, TaskOutcome, talking};
 use crate::calls::tariff::numbering_plan;
 use crate::carrier::registry;
 use crate::panics::caught;
-use crate::store::calls::commands::{self, Command, Waiting};
+use crate::store::calls::commands::{self, CallCommand, Waiting};
 use crate::store::{self, Store, dial_policy, tenants};
 use crate::talk::{self, CarrierRequest};
 
@@ -94,10 +94,10 @@ impl Runner {
     }
 
     /// What comes after the end was decided stays undone.
-    async fn apply_command(&mut self, command: Command) -> Result<(), Stopped> {
+    async fn apply_command(&mut self, command: CallCommand) -> Result<(), Stopped> {
         let in_conversation = self.call.is_in_conversation();
         match command {
-            Command::CarrierEvent { event } => {
+            CallCommand::CarrierEvent { event } => {
                 if let Some(input) = self.carrier_event(event) {
                     self.handle(input).await?;
                 }
@@ -105,9 +105,9 @@ impl Runner {
             _ if !in_conversation => {
                 tracing::warn!("a command came after the end of the call was decided: it is not carried out");
             }
-            Command::Say { text, interrupt } => self.talk.tell(talk::Command::Say { text, interrupt }),
-            Command::Dtmf { digits } => self.press(&digits),
-            Command::Transfer { to } => self.transfer(&to, EndedBy::Api),
+            CallCommand::Say { text, interrupt } => self.talk.tell(talk::Command::Say { text, interrupt }),
+            CallCommand::Dtmf { digits } => self.press(&digits),
+            CallCommand::Transfer { to } => self.transfer(&to, EndedBy::Api),
         }
         Ok(())
     }

@@ -50,13 +50,13 @@ const HANG_UP_AGAIN: [Duration; 8] = [
 
 impl Runner {
     pub(super) fn leg(&self) -> LegRef {
-        let outbound = self.row.direction == Direction::Outbound.as_str();
+        let placed = self.row.direction != Direction::Inbound.as_str();
         LegRef {
             call: self.row.call_id(),
             carrier_call_id: self.row.carrier_call_id.clone(),
             from: self.row.from_number.parse().ok(),
             to: self.row.to_number.parse().ok(),
-            dialing_at: self.row.dialing_at.filter(|_| outbound).map(Timestamp::from_micros),
+            dialing_at: self.row.dialing_at.filter(|_| placed).map(Timestamp::from_micros),
             answered: self.row.answered_at.is_some(),
         }
     }
@@ -109,7 +109,7 @@ impl Runner {
         let carrier = self.carrier.as_ref().map_err(config)?;
         let number = |text: &str| {
             let words = "The number cannot be dialled.".to_owned();
-            text.parse::<PhoneNumber>().map_err(|_| (ErrorCode::InvalidNumber, words))
+            PhoneNumber::parse_or_web(text).map_err(|_| (ErrorCode::InvalidNumber, words))
         };
         let request = DialRequest {
             call: self.row.call_id(),

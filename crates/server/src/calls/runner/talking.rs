@@ -280,6 +280,7 @@ async fn wrap_up(report: &Report, plan: &CallPlan, recording: String) -> WrapUp 
         usage: Some(json!(report.usage + usage)),
         recording: report.recorded.then_some(recording),
         answered_by,
+        responses: report.responses.clone(),
     }
 }
 

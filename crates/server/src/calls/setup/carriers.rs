@@ -5,7 +5,9 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use serde_json::Map;
 use switchhook_core::id::{ConnectionId, TenantId};
+use switchhook_core::private::Private;
 use switchhook_net::outbound::{ClientSettings, Exemptions, PerTenant};
 
 use crate::carrier::address::Addresses;
@@ -64,6 +66,20 @@ impl Carriers {
         let carrier = Arc::new(self.drivers.connect(&row.provider, &connection)?);
         self.cache.insert(id, row.updated_at, Instant::now(), carrier.clone());
         Ok(carrier)
+    }
+
+    /// A carrier that needs no connection.
+    ///
+    /// # Errors
+    /// One sentence: why there is none.
+    pub(super) fn without_connection(&self, provider: &str, tenant: TenantId) -> Result<Arc<Carrier>, String> {
+        let connection = Connection {
+            rest: &self.rest.of(tenant),
+            settings: &Map::new(),
+            credentials: &Private::default(),
+            addresses: &self.addresses,
+        };
+        self.drivers.connect(provider, &connection).map(Arc::new)
     }
 
     /// Drops the carrier of a connection that has changed or is gone. Live calls keep theirs.

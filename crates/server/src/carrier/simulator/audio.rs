@@ -164,7 +164,7 @@ fn next_frame(from_agent: &mut mpsc::Receiver<ToCarrier>, to_agent: &MediaSender
             ToCarrier::Mark(mark) => {
                 let _ = to_agent.send(FromCarrier::MarkPlayed(mark));
             }
-            ToCarrier::Clear => {}
+            ToCarrier::Clear | ToCarrier::Info(_) => {}
         }
     }
     None

@@ -101,7 +101,9 @@ impl FarEnd {
         tokio::time::sleep(UNTIL_MEDIA).await;
         let (to_us, from_agent) = mpsc::channel(WAITING);
         let (to_agent, incoming) = media_queue();
-        faults.send(LegEvent::Media(Media { incoming, outgoing: to_us, buffered: false })).await;
+        faults
+            .send(LegEvent::Media(Media { incoming, outgoing: to_us, buffered: false, shows_conversation: false }))
+            .await;
         let audio = FarEndAudio::new(self.scenario, &self.settings, self.rng(), self.dtmf_received.clone());
         audio.talk(from_agent, to_agent).await;
         Hangup { hung_up_by: Some(EndedBy::Caller), ..Hangup::new(CarrierCause::Normal) }

@@ -123,7 +123,7 @@ pub async fn serve<F>(
     };
     let (to_us, incoming) = media_queue();
     let (outgoing, from_us) = mpsc::channel(WAITING);
-    if !attach(started, Media { incoming, outgoing, buffered: true }).await {
+    if !attach(started, Media { incoming, outgoing, buffered: true, shows_conversation: false }).await {
         return close(socket).await;
     }
     let (sink, stream) = socket.split();
@@ -342,6 +342,8 @@ impl StreamWriter {
                     self.play().await?;
                     self.feed(|protocol| protocol.clear()).await?;
                 }
+                // Carriers show nothing.
+                ToCarrier::Info(_) => {}
             }
             next = from_us.try_recv().ok();
         }

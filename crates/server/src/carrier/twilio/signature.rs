@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use axum::http::Method;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use data_encoding::HEXLOWER;
 use hmac::{Hmac, KeyInit, Mac};
 use sha1::Sha1;
 use sha2::{Digest as _, Sha256};
@@ -70,7 +71,8 @@ impl SigningKeys {
                         .is_ok_and(|text| Algorithm::Sha1.signed(signing, url, text.as_bytes(), &code))
                 };
                 let of_body = |code: Vec<u8>| Algorithm::Sha1.signed(signing, url, request.body, &code);
-                let genuine = STANDARD.decode(signature).is_ok_and(as_twilio) || hex(signature).is_some_and(of_body);
+                let genuine = STANDARD.decode(signature).is_ok_and(as_twilio)
+                    || HEXLOWER.decode(signature.as_bytes()).is_ok_and(of_body);
                 if genuine { Ok(()) } else { wrong(NOT_GENUINE) }
             }
         }
@@ -150,7 +152,7 @@ fn appended_by_twilio(request: &CallbackRequest<'_>) -> Result<String, CallbackE
     if let Some(fields) = form(request) {
         return Ok(fields);
     }
-    match request.query(BODY_HASH).and_then(|hash| hex(&hash)) {
+    match request.query(BODY_HASH).and_then(|hash| HEXLOWER.decode(hash.as_bytes()).ok()) {
         // Anybody can hash a body; that it is this one is what the signature of the address says.
         Some(hash) if hash == Sha256::digest(request.body).as_slice() => Ok(String::new()),
         _ => wrong("The request's body is not covered by its signature."),
@@ -180,20 +182,6 @@ fn form(request: &CallbackRequest<'_>) -> Option<String> {
         }
     }
     Some(text)
-}
-
-/// The bytes of lower-case hexadecimal digits.
-fn hex(text: &str) -> Option<Vec<u8>> {
-    let digit = |byte: u8| match byte {
-        b'0'..=b'9' => Some(byte - b'0'),
-        b'a'..=b'f' => Some(byte - b'a' + 10),
-        _ => None,
-    };
-    let (pairs, rest) = text.as_bytes().as_chunks::<2>();
-    if !rest.is_empty() {
-        return None;
-    }
-    pairs.iter().map(|&[high, low]| Some(digit(high)? << 4 | digit(low)?)).collect()
 }
 
 #[cfg(test)]

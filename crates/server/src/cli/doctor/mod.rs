@@ -3,6 +3,7 @@
 mod carriers;
 mod machine;
 mod network;
+mod sign_in;
 mod stored;
 
 use std::io::IsTerminal as _;
@@ -85,6 +86,7 @@ async fn examine(config: &Arc<Config>, printer: &Printer) -> Vec<Finding> {
     let (port, instance) = network::port(config).await;
     tell(vec![port]);
     tell(network::public_address(config, instance).await);
+    tell(sign_in::provider(config).await);
     let (database, store) = stored::database(config).await;
     tell(database);
     if let Some(store) = store {

@@ -11,10 +11,10 @@ use uuid::Uuid;
 use super::{AgentResource, agent_not_found, check_connections, check_schemas, duplicate_name, not_taken};
 use crate::http::HttpState;
 use crate::http::auth::Tenant;
-use crate::http::error::{ApiError, CommonErrors, Conflict, InvalidRequest, NotFound};
+use crate::http::error::{ApiError, Conflict};
 use crate::http::extract::{PathId, PathIds};
 use crate::http::merge_patch;
-use crate::http::response::{List, WithWarnings};
+use crate::http::response::{JsonResponse, List, WithWarnings};
 use crate::store::agents::{self, AgentRow, VersionRow};
 use crate::store::page::PageRequest;
 use crate::store::{Conn, tenants};
@@ -40,21 +40,17 @@ pub(super) struct AgentVersion {
 #[utoipa::path(
     get, path = "/agents/{id}/versions", operation_id = "list_agent_versions", tag = "Agents",
     params(("id" = Uuid, Path, description = "The agent"), PageRequest),
-    responses(
-        (status = 200, description = "A page of versions", body = List<AgentVersion>),
-        NotFound,
-        InvalidRequest,
-        CommonErrors,
-    )
+    responses((status = 200, description = "A page of versions", body = List<AgentVersion>))
 )]
 pub(super) async fn list(
     state: HttpState,
     tenant: Tenant,
     PathId(id): PathId<AgentId>,
-    page: PageRequest,
-) -> Result<Json<List<AgentVersion>>, ApiError> {
+    page: Result<PageRequest, ApiError>,
+) -> JsonResponse<List<AgentVersion>> {
     let mut conn = state.store.read().await?;
     let agent = agents::get(&mut conn, tenant.id, id).await?.ok_or_else(agent_not_found)?;
+    let page = page?;
     let before = page.cursor.map_or(i64::MAX, number);
     let found = agents::versions(&mut conn, tenant.id, id, before, page.limit).await?;
     drop(conn);
@@ -113,17 +109,13 @@ fn changed(before: &Value, now: &Value) -> Vec<String> {
 #[utoipa::path(
     get, path = "/agents/{id}/versions/{version}", operation_id = "show_agent_version", tag = "Agents",
     params(("id" = Uuid, Path, description = "The agent"), ("version" = i64, Path, description = "The version", minimum = 1)),
-    responses(
-        (status = 200, description = "The agent as it was", body = AgentResource),
-        NotFound,
-        CommonErrors,
-    )
+    responses((status = 200, description = "The agent as it was", body = AgentResource))
 )]
 pub(super) async fn show(
     state: HttpState,
     tenant: Tenant,
     PathIds(id, version): PathIds<AgentId, i64>,
-) -> Result<Json<AgentResource>, ApiError> {
+) -> JsonResponse<AgentResource> {
     let mut conn = state.store.read().await?;
     let (agent, then) = find(&mut conn, tenant, id, version).await?;
     let row = AgentRow { version, config: then.config, updated_at: then.created_at, ..agent.clone() };
@@ -143,17 +135,14 @@ async fn find(conn: &mut Conn, tenant: Tenant, id: AgentId, version: i64) -> Res
     params(("id" = Uuid, Path, description = "The agent"), ("version" = i64, Path, description = "The version", minimum = 1)),
     responses(
         (status = 200, description = "The agent, in its new version", body = WithWarnings<AgentResource>),
-        NotFound,
         Conflict,
-        InvalidRequest,
-        CommonErrors,
     )
 )]
 pub(super) async fn restore(
     state: HttpState,
     tenant: Tenant,
     PathIds(id, version): PathIds<AgentId, i64>,
-) -> Result<Json<WithWarnings<AgentResource>>, ApiError> {
+) -> JsonResponse<WithWarnings<AgentResource>> {
     let (_, then) = find(&mut state.store.read().await?, tenant, id, version).await?;
     let config = then.config.0;
     // Rules may have become stricter since.

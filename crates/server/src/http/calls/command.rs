@@ -13,14 +13,14 @@ use crate::http::HttpState;
 use crate::http::auth::Tenant;
 use crate::http::error::ApiError;
 use crate::http::extract::{Body, UnreadBody};
-use crate::http::response::WithWarnings;
-use crate::store::calls::commands::{self, Command};
+use crate::http::response::{JsonResponse, WithWarnings};
+use crate::store::calls::commands::{self, CallCommand};
 use crate::store::{calls, dial_policy};
 
 /// The body of a command.
 pub(super) trait CommandBody: DeserializeOwned {
     /// Validates the body and returns the command.
-    fn command(self) -> Result<Command, FieldError>;
+    fn command(self) -> Result<CallCommand, FieldError>;
 
     /// The number it would call.
     fn dials(&self) -> Option<&PhoneNumber> {
@@ -29,7 +29,7 @@ pub(super) trait CommandBody: DeserializeOwned {
 }
 
 /// The response to a command.
-pub(super) type CommandResponse = Result<Json<WithWarnings<CallResource>>, ApiError>;
+pub(super) type CommandResponse = JsonResponse<WithWarnings<CallResource>>;
 
 /// Stores a command for the node that owns the call. Errors are checked in the order 404, 413 or 422, 409.
 pub(super) async fn submit<B: CommandBody>(

@@ -21,7 +21,10 @@ use utoipa::openapi::schema::{AdditionalProperties, ObjectBuilder, Schema, Schem
 use utoipa::{PartialSchema, ToSchema};
 
 use super::CallResource;
+use super::resource::WebPart;
 use crate::calls::place::{AgentOverrides, Checked, LimitOverrides, PlaceCall, PlaceError, Placed, PlacedResponse};
+use crate::carrier::address::Addresses;
+use crate::carrier::web;
 use crate::http::HttpState;
 use crate::http::auth::{self, Tenant};
 use crate::http::error::{ApiError, ErrorBody};
@@ -41,8 +44,9 @@ pub(super) struct CreateCall {
     /// The agent that holds the conversation.
     #[schema(value_type = String, format = Uuid)]
     agent_id: AgentId,
-    /// The callee: a number in E.164 form or a `sip:` URI.
-    #[schema(value_type = String, max_length = 255, pattern = r"^(\+[1-9][0-9]{6,14}|sips?:([!-?A-~]+@)?[0-9A-Za-z\[][!-?A-~]*)$", example = "+12025550100")]
+    /// The callee: a number in E.164 form, a `sip:` URI, or `web` for somebody who talks in a browser.
+    #[serde(deserialize_with = "callee")]
+    #[schema(value_type = String, max_length = 255, pattern = r"^(web|\+[1-9][0-9]{6,14}|sips?:([!-?A-~]+@)?[0-9A-Za-z\[][!-?A-~]*)$", example = "+12025550100")]
     to: PhoneNumber,
     /// One of the tenant's numbers. Defaults to `number_id`, or to the only number that can dial.
     #[schema(value_type = Option<String>, max_length = 255, pattern = r"^(\+[1-9][0-9]{6,14}|sips?:([!-?A-~]+@)?[0-9A-Za-z\[][!-?A-~]*)$", example = "+12025550199")]
@@ -72,6 +76,10 @@ pub(super) struct CreateCall {
     /// Validate everything, but place no call.
     #[serde(default)]
     dry_run: bool,
+}
+
+fn callee<'de, D: Deserializer<'de>>(deserializer: D) -> Result<PhoneNumber, D::Error> {
+    PhoneNumber::parse_or_web(&String::deserialize(deserializer)?).map_err(serde::de::Error::custom)
 }
 
 /// Agent settings to override for one call.
@@ -220,7 +228,8 @@ pub(super) async fn create(
             }
         };
     }
-    let respond = Box::new(move |row: CallRow| created(row, &warnings));
+    let addresses = state.addresses.clone();
+    let respond = Box::new(move |row: CallRow| created(row, &addresses, &warnings));
     let placed = state.placer.place(tenant.id, &request, idempotency, respond).await?;
     Ok(response(&placed))
 }
@@ -277,9 +286,12 @@ pub(super) fn over_quota(refused: QuotaExceeded) -> ApiError {
 }
 
 /// The response for a new call.
-fn created(row: CallRow, warnings: &[String]) -> Result<PlacedResponse, serde_json::Error> {
+fn created(row: CallRow, addresses: &Addresses, warnings: &[String]) -> Result<PlacedResponse, serde_json::Error> {
     let location = format!("/v1/calls/{}", row.id);
-    let resource = WithWarnings { resource: CallResource::from(row), warnings: warnings.to_vec() };
+    let web = (row.provider == web::NAME)
+        .then(|| WebPart { url: addresses.web_call(row.call_id()), expires_at: Timestamp::from_micros(row.due_at) });
+    let resource = CallResource { web, ..CallResource::from(row) };
+    let resource = WithWarnings { resource, warnings: warnings.to_vec() };
     Ok(PlacedResponse { status: 201, location, body: serde_json::to_vec(&resource)? })
 }
 

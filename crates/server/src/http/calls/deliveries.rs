@@ -8,9 +8,9 @@ use uuid::Uuid;
 
 use crate::http::HttpState;
 use crate::http::auth::Tenant;
-use crate::http::error::{ApiError, CommonErrors, InvalidRequest, NotFound};
+use crate::http::error::ApiError;
 use crate::http::extract::PathId;
-use crate::http::response::List;
+use crate::http::response::{JsonResponse, List};
 use crate::http::webhooks::DeliveryWithAttempts;
 use crate::store::page::PageRequest;
 use crate::store::{calls, deliveries};
@@ -32,22 +32,17 @@ pub(super) struct CallDelivery {
 #[utoipa::path(
     get, path = "/calls/{id}/deliveries", operation_id = "list_call_deliveries", tag = "Calls",
     params(("id" = Uuid, Path, description = "The call"), PageRequest),
-    responses(
-        (status = 200, description = "A page of deliveries", body = List<CallDelivery>),
-        NotFound,
-        InvalidRequest,
-        CommonErrors,
-    )
+    responses((status = 200, description = "A page of deliveries", body = List<CallDelivery>))
 )]
 pub(super) async fn list(
     state: HttpState,
     tenant: Tenant,
     PathId(id): PathId<CallId>,
-    page: PageRequest,
-) -> Result<Json<List<CallDelivery>>, ApiError> {
+    page: Result<PageRequest, ApiError>,
+) -> JsonResponse<List<CallDelivery>> {
     let mut conn = state.store.read().await?;
     calls::get(&mut conn, tenant.id, id).await?.ok_or_else(|| ApiError::not_found("call"))?;
-    let page = deliveries::of_call(&mut conn, tenant.id, id, page).await?;
+    let page = deliveries::of_call(&mut conn, tenant.id, id, page?).await?;
     let ids: Vec<Uuid> = page.rows.iter().map(|row| row.delivery.id).collect();
     let mut attempts = deliveries::attempts_of(&mut conn, tenant.id, &ids).await?;
     let shown = |row: deliveries::DeliveryOfCall| {

@@ -13,7 +13,7 @@ use crate::http::auth::Tenant;
 use crate::http::error::ErrorBody;
 use crate::http::extract::{PathId, UnreadBody};
 use crate::http::response::WithWarnings;
-use crate::store::calls::commands::Command;
+use crate::store::calls::commands::CallCommand;
 
 const MAX_DIGITS: usize = 64;
 
@@ -26,7 +26,7 @@ pub(super) struct SendDtmf {
 }
 
 impl CommandBody for SendDtmf {
-    fn command(self) -> Result<Command, FieldError> {
+    fn command(self) -> Result<CallCommand, FieldError> {
         let wrong = |message: &str| Err(FieldError::new("digits", message));
         match self.digits {
             digits if digits.is_empty() => wrong("must not be empty"),
@@ -34,7 +34,7 @@ impl CommandBody for SendDtmf {
                 wrong("may contain only 0 to 9, *, #, A to D and w (a pause of half a second)")
             }
             digits if digits.len() > MAX_DIGITS => wrong("must be at most 64 characters"),
-            digits => Ok(Command::Dtmf { digits }),
+            digits => Ok(CallCommand::Dtmf { digits }),
         }
     }
 }

@@ -19,13 +19,13 @@ use crate::http::auth::Tenant;
 use crate::http::error::ApiError;
 use crate::http::extract::PathId;
 use crate::store::events::EventRow;
-use crate::store::{api_keys, calls, events};
+use crate::store::{calls, events};
 
 /// Poll interval for new events without a wakeup, as for calls on other nodes.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Minimum time between two polls, however many wakeups arrive.
 const MIN_POLL_INTERVAL: Duration = Duration::from_millis(50);
-/// How often a stream's API key is checked.
+/// How often a stream's API key or session is checked.
 const RECHECK: Duration = Duration::from_secs(2);
 /// More events than a call ever has.
 const ALL: i64 = 1_000;
@@ -89,7 +89,7 @@ struct Follower {
     /// The sequence of the last event sent.
     seen: i64,
     ended: bool,
-    /// When the key was last checked.
+    /// When the key or session was last checked.
     checked: Instant,
     _place: Place,
 }
@@ -115,7 +115,7 @@ impl Follower {
             let mut conn = self.state.store.read().await.ok()?;
             if self.checked.elapsed() >= RECHECK {
                 let now = self.state.clock.now();
-                if !api_keys::still_opens(&mut conn, self.tenant.id, self.tenant.key, now).await.ok()? {
+                if !self.tenant.is_still_admitted(&mut conn, now).await.ok()? {
                     return None;
                 }
                 self.checked = Instant::now();

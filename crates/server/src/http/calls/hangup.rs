@@ -8,6 +8,7 @@ use crate::http::HttpState;
 use crate::http::auth::Tenant;
 use crate::http::error::ApiError;
 use crate::http::extract::PathId;
+use crate::http::response::JsonResponse;
 use crate::store::calls;
 
 /// Ends a call.
@@ -15,15 +16,9 @@ use crate::store::calls;
 /// A queued call ends at once, a live call when its carrier hangs up. Ending a call that has ended has no effect.
 #[utoipa::path(
     post, path = "/calls/{id}/hangup", operation_id = "hang_up_call", tag = "Calls", params(("id" = uuid::Uuid, Path, description = "The call")),
-    responses(
-        (status = 200, description = "The call", body = CallResource),
-    )
+    responses((status = 200, description = "The call", body = CallResource))
 )]
-pub(super) async fn hangup(
-    state: HttpState,
-    tenant: Tenant,
-    PathId(id): PathId<CallId>,
-) -> Result<Json<CallResource>, ApiError> {
+pub(super) async fn hangup(state: HttpState, tenant: Tenant, PathId(id): PathId<CallId>) -> JsonResponse<CallResource> {
     let now = state.clock.now();
     let mut tx = state.store.begin().await?;
     let mut row = calls::lock(&mut tx, tenant.id, id).await?.ok_or_else(|| ApiError::not_found("call"))?;

@@ -14,7 +14,7 @@ use crate::http::HttpState;
 use crate::http::auth::Tenant;
 use crate::http::error::ApiError;
 use crate::http::extract::Params;
-use crate::http::response::List;
+use crate::http::response::{JsonResponse, List};
 use crate::store::calls::{self, Filter};
 use crate::store::page::PageRequest;
 
@@ -75,9 +75,7 @@ pub(in crate::http) struct Phone(String);
 /// match the calls with this metadata.
 #[utoipa::path(
     get, path = "/calls", operation_id = "list_calls", tag = "Calls", params(Query, PageRequest),
-    responses(
-        (status = 200, description = "A page of calls", body = List<CallResource>),
-    )
+    responses((status = 200, description = "A page of calls", body = List<CallResource>))
 )]
 pub(super) async fn list(
     state: HttpState,
@@ -85,7 +83,7 @@ pub(super) async fn list(
     Params(query): Params<Query>,
     page: PageRequest,
     RawQuery(raw): RawQuery,
-) -> Result<Json<List<CallResource>>, ApiError> {
+) -> JsonResponse<List<CallResource>> {
     let filter = Filter {
         status: words::<Status>("status", query.status)?,
         direction: words::<Direction>("direction", query.direction)?,

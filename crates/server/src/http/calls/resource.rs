@@ -90,13 +90,27 @@ pub struct CallResource {
     pub usage: Option<Value>,
     /// URL of the recording; needs an API key.
     pub recording_url: Option<String>,
+    /// Where the browser of a web call connects; in the response to its creation only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub web: Option<WebPart>,
+}
+
+/// Where the browser of a web call connects.
+#[derive(Serialize, ToSchema)]
+pub struct WebPart {
+    /// The address of its websocket, good for one call. Whoever has it may talk.
+    #[schema(example = "wss://voice.example.com/media/web/0198c6a0")]
+    pub url: String,
+    /// When the address expires: the browser connects before that, or the call fails as `no_answer`.
+    #[schema(value_type = String, format = DateTime)]
+    pub expires_at: Timestamp,
 }
 
 /// The carrier's data of a call.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct CarrierPart {
-    /// The connection of the call.
-    pub connection_id: Uuid,
+    /// The connection of the call; none of a web call.
+    pub connection_id: Option<Uuid>,
     /// Its provider.
     pub provider: String,
     /// The carrier's id of the call.
@@ -137,7 +151,7 @@ impl From<CallRow> for CallResource {
             error_code: row.error_code.filter(|_| ended),
             error: row.error.filter(|_| ended),
             carrier: CarrierPart {
-                connection_id: row.connection_id,
+                connection_id: Some(row.connection_id).filter(|id| !id.is_nil()),
                 provider: row.provider,
                 call_id: row.carrier_call_id,
                 cause: row.carrier_cause,
@@ -148,6 +162,7 @@ impl From<CallRow> for CallResource {
             latency: row.latency.map(|json| json.0),
             usage: row.usage.map(|json| json.0),
             recording_url: row.recording.map(|_| format!("/v1/calls/{}/recording", row.id)),
+            web: None,
             status: row.status,
         }
     }

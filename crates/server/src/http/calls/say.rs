@@ -12,7 +12,7 @@ use crate::http::auth::Tenant;
 use crate::http::error::ErrorBody;
 use crate::http::extract::{PathId, UnreadBody};
 use crate::http::response::WithWarnings;
-use crate::store::calls::commands::Command;
+use crate::store::calls::commands::CallCommand;
 
 const MAX_TEXT: usize = 2_000;
 
@@ -29,13 +29,13 @@ pub(super) struct Say {
 }
 
 impl CommandBody for Say {
-    fn command(self) -> Result<Command, FieldError> {
+    fn command(self) -> Result<CallCommand, FieldError> {
         let text = self.text.trim();
         let wrong = |message: &str| Err(FieldError::new("text", message));
         match text {
             text if !text.contains(char::is_alphanumeric) => wrong("must contain words"),
             text if text.chars().count() > MAX_TEXT => wrong("must be at most 2000 characters"),
-            text => Ok(Command::Say { text: text.to_owned(), interrupt: self.interrupt }),
+            text => Ok(CallCommand::Say { text: text.to_owned(), interrupt: self.interrupt }),
         }
     }
 }

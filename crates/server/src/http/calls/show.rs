@@ -10,20 +10,15 @@ use crate::http::HttpState;
 use crate::http::auth::Tenant;
 use crate::http::error::ApiError;
 use crate::http::extract::PathId;
+use crate::http::response::JsonResponse;
 use crate::store::calls::{self, TranscriptEntry};
 
 /// Returns a call.
 #[utoipa::path(
     get, path = "/calls/{id}", operation_id = "show_call", tag = "Calls", params(("id" = uuid::Uuid, Path, description = "The call")),
-    responses(
-        (status = 200, description = "The call", body = CallResource),
-    )
+    responses((status = 200, description = "The call", body = CallResource))
 )]
-pub(super) async fn show(
-    state: HttpState,
-    tenant: Tenant,
-    PathId(id): PathId<CallId>,
-) -> Result<Json<CallResource>, ApiError> {
+pub(super) async fn show(state: HttpState, tenant: Tenant, PathId(id): PathId<CallId>) -> JsonResponse<CallResource> {
     let mut conn = state.store.read().await?;
     let row = calls::get(&mut conn, tenant.id, id).await?.ok_or_else(|| ApiError::not_found("call"))?;
     Ok(Json(row.into()))
@@ -39,15 +34,13 @@ pub(super) struct Transcript {
 /// Returns the transcript, up to now for a live call. The agent's lines contain only what the caller heard.
 #[utoipa::path(
     get, path = "/calls/{id}/transcript", operation_id = "show_transcript", tag = "Calls", params(("id" = uuid::Uuid, Path, description = "The call")),
-    responses(
-        (status = 200, description = "The transcript", body = Transcript),
-    )
+    responses((status = 200, description = "The transcript", body = Transcript))
 )]
 pub(super) async fn transcript(
     state: HttpState,
     tenant: Tenant,
     PathId(id): PathId<CallId>,
-) -> Result<Json<Transcript>, ApiError> {
+) -> JsonResponse<Transcript> {
     let mut conn = state.store.read().await?;
     calls::get(&mut conn, tenant.id, id).await?.ok_or_else(|| ApiError::not_found("call"))?;
     Ok(Json(Transcript { data: calls::transcript(&mut conn, tenant.id, id).await? }))

@@ -13,7 +13,7 @@ use crate::http::auth::Tenant;
 use crate::http::error::ErrorBody;
 use crate::http::extract::{PathId, UnreadBody};
 use crate::http::response::WithWarnings;
-use crate::store::calls::commands::Command;
+use crate::store::calls::commands::CallCommand;
 
 /// The transfer target.
 #[derive(Deserialize, ToSchema)]
@@ -24,8 +24,8 @@ pub(super) struct Transfer {
 }
 
 impl CommandBody for Transfer {
-    fn command(self) -> Result<Command, FieldError> {
-        Ok(Command::Transfer { to: self.to.reveal().to_owned() })
+    fn command(self) -> Result<CallCommand, FieldError> {
+        Ok(CallCommand::Transfer { to: self.to.reveal().to_owned() })
     }
 
     fn dials(&self) -> Option<&PhoneNumber> {

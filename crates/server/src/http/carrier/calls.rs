@@ -13,7 +13,7 @@ use switchhook_core::id::ConnectionId;
 use super::{CarrierPath, CarrierRequest, of_provider, webhooks_of};
 use crate::carrier::{Carrier, CarrierEvent, LegEvent, LegRef};
 use crate::http::error::ApiError;
-use crate::store::calls::commands::{self, Command};
+use crate::store::calls::commands::{self, CallCommand};
 use crate::store::calls::{self, CallRow};
 
 pub(super) async fn callback(
@@ -106,7 +106,7 @@ async fn store_for_owner(request: &CarrierRequest, row: &CallRow, events: Vec<Ca
         for (event, later) in events.into_iter().zip(0..) {
             // They are taken in the order of their times.
             let at = now + Duration::from_micros(later);
-            commands::insert(&mut tx, tenant, call, &Command::CarrierEvent { event }, at).await?;
+            commands::insert(&mut tx, tenant, call, &CallCommand::CarrierEvent { event }, at).await?;
         }
     }
     tx.commit().await?;

@@ -28,12 +28,12 @@ use super::auth::Tenant;
 use super::error::{ApiError, Conflict};
 use super::extract::{Body, JsonBytes, PathId, UnreadBody};
 use super::openapi;
-use super::response::{List, WithWarnings, created};
+use super::response::{JsonResponse, List, WithWarnings, created};
 use crate::catalogue::{self, CATALOGUE, Kind};
 use crate::clock;
 use crate::store::connections::{self, ConnectionRow};
 use crate::store::page::PageRequest;
-use crate::store::{is_duplicate, is_foreign_key, tenants};
+use crate::store::{is_duplicate, is_foreign_key, refusals, tenants};
 
 /// The routes below `/v1`.
 pub fn routes() -> OpenApiRouter<HttpState> {
@@ -61,12 +61,7 @@ impl PartialSchema for ProviderName {
 #[derive(Debug, Deserialize, ToSchema)]
 pub struct CreateConnection {
     /// Unique per tenant.
-    #[schema(
-        min_length = 1,
-        max_length = 200,
-        pattern = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$",
-        example = "Main line"
-    )]
+    #[schema(example = "Main line")]
     name: String,
     /// The carrier or provider.
     #[schema(value_type = ProviderName, example = "openai")]
@@ -89,7 +84,7 @@ pub struct CreateConnection {
 #[expect(dead_code, reason = "describes the body; it is merged as JSON")]
 struct UpdateConnection {
     /// Unique per tenant.
-    #[schema(value_type = String, required = false, min_length = 1, max_length = 200, pattern = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$", example = "Main line")]
+    #[schema(value_type = String, required = false, example = "Main line")]
     name: Option<String>,
     /// Settings to set, or to remove with `null`.
     #[schema(value_type = Option<Object>, example = json!({"base_url": "https://api.example.com/v1"}))]
@@ -230,11 +225,9 @@ fn duplicate_name(error: sqlx::Error, name: &str) -> ApiError {
 /// Lists the tenant's connections, newest first.
 #[utoipa::path(
     get, path = "/connections", operation_id = "list_connections", tag = "Connections", params(PageRequest),
-    responses(
-        (status = 200, description = "A page of connections", body = List<ConnectionResource>),
-    )
+    responses((status = 200, description = "A page of connections", body = List<ConnectionResource>))
 )]
-async fn list(state: HttpState, tenant: Tenant, page: PageRequest) -> Result<Json<List<ConnectionResource>>, ApiError> {
+async fn list(state: HttpState, tenant: Tenant, page: PageRequest) -> JsonResponse<List<ConnectionResource>> {
     let mut conn = state.store.read().await?;
     let page = connections::list(&mut conn, tenant.id, page).await?;
     Ok(Json(List::of(page, ConnectionResource::from)))
@@ -243,15 +236,9 @@ async fn list(state: HttpState, tenant: Tenant, page: PageRequest) -> Result<Jso
 /// Returns a connection.
 #[utoipa::path(
     get, path = "/connections/{id}", operation_id = "show_connection", tag = "Connections", params(("id" = Uuid, Path, description = "The connection")),
-    responses(
-        (status = 200, description = "The connection", body = ConnectionResource),
-    )
+    responses((status = 200, description = "The connection", body = ConnectionResource))
 )]
-async fn show(
-    state: HttpState,
-    tenant: Tenant,
-    PathId(id): PathId<ConnectionId>,
-) -> Result<Json<ConnectionResource>, ApiError> {
+async fn show(state: HttpState, tenant: Tenant, PathId(id): PathId<ConnectionId>) -> JsonResponse<ConnectionResource> {
     let mut conn = state.store.read().await?;
     let row = connections::get(&mut conn, tenant.id, id).await?.ok_or_else(connection_not_found)?;
     Ok(Json(row.into()))
@@ -268,17 +255,14 @@ fn connection_not_found() -> ApiError {
 #[utoipa::path(
     patch, path = "/connections/{id}", operation_id = "update_connection", tag = "Connections", request_body = UpdateConnection,
     params(("id" = Uuid, Path, description = "The connection")),
-    responses(
-        (status = 200, description = "The updated connection", body = WithWarnings<ConnectionResource>),
-        Conflict,
-    )
+    responses((status = 200, description = "The updated connection", body = WithWarnings<ConnectionResource>), Conflict)
 )]
 async fn update(
     state: HttpState,
     tenant: Tenant,
     PathId(id): PathId<ConnectionId>,
     body: UnreadBody,
-) -> Result<Json<WithWarnings<ConnectionResource>>, ApiError> {
+) -> JsonResponse<WithWarnings<ConnectionResource>> {
     connections::get(&mut state.store.read().await?, tenant.id, id).await?.ok_or_else(connection_not_found)?;
     let patch = body.bytes().await?;
     let mut tx = state.store.begin().await?;
@@ -287,6 +271,7 @@ async fn update(
     let (row, mut warnings) = change::apply(row, &patch, &state)?;
     warnings.extend(change::unbound(&row));
     connections::update(&mut tx, &row).await.map_err(|error| duplicate_name(error, &row.name))?;
+    refusals::forget(&mut tx, tenant.id, id).await?; // The next call tells whether it is refused now.
     tx.commit().await?;
     state.forget_connection(id);
     Ok(Json(WithWarnings { resource: row.into(), warnings }))
@@ -295,10 +280,7 @@ async fn update(
 /// Deletes an unused connection.
 #[utoipa::path(
     delete, path = "/connections/{id}", operation_id = "delete_connection", tag = "Connections", params(("id" = Uuid, Path, description = "The connection")),
-    responses(
-        (status = 204, description = "Deleted"),
-        Conflict,
-    )
+    responses((status = 204, description = "Deleted"), Conflict)
 )]
 async fn delete(state: HttpState, tenant: Tenant, PathId(id): PathId<ConnectionId>) -> Result<StatusCode, ApiError> {
     let mut tx = state.store.begin().await?;

@@ -18,8 +18,9 @@ use crate::http::HttpState;
 use crate::http::auth::Tenant;
 use crate::http::error::ApiError;
 use crate::http::extract::PathId;
+use crate::http::response::JsonResponse;
 use crate::providers::check::{Check, DEADLINE};
-use crate::store::connections;
+use crate::store::{connections, refusals};
 
 /// Concurrent connection tests per node, over all tenants.
 const MAX_TESTS: usize = 8;
@@ -110,21 +111,25 @@ pub(super) struct ConnectionTest {
 #[utoipa::path(
     post, path = "/connections/{id}/test", operation_id = "test_connection", tag = "Connections",
     params(("id" = uuid::Uuid, Path, description = "The connection")),
-    responses(
-        (status = 200, description = "The checks and their results", body = ConnectionTest),
-    )
+    responses((status = 200, description = "The checks and their results", body = ConnectionTest))
 )]
 pub(super) async fn test(
     state: HttpState,
     tenant: Tenant,
     PathId(id): PathId<ConnectionId>,
-) -> Result<Json<ConnectionTest>, ApiError> {
+) -> JsonResponse<ConnectionTest> {
     let found = connections::get(&mut state.store.read().await?, tenant.id, id).await?;
     let row = found.ok_or_else(connection_not_found)?;
     let carries = CatalogueEntry::named(&row.provider).is_some_and(|provider| provider.offers(Kind::Carrier));
     let trial = state.trials.begin(tenant.id, row.provider == "local").await?;
     let checks = state.setup()?.check(&row, carries, trial.left()).await;
-    Ok(Json(ConnectionTest { ok: checks.iter().all(|check| check.ok), checks }))
+    let ok = checks.iter().all(|check| check.ok);
+    if ok {
+        let mut tx = state.store.begin().await?;
+        refusals::forget(&mut tx, tenant.id, id).await?;
+        tx.commit().await?;
+    }
+    Ok(Json(ConnectionTest { ok, checks }))
 }
 
 fn one_at_a_time() -> ApiError {

@@ -1,7 +1,6 @@
 //! `/v1/connections/{id}/voices`: which voices there are, and how one sounds.
 
 use axum::Json;
-use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
@@ -15,8 +14,9 @@ use super::connection_not_found;
 use crate::calls::setup::VoiceError;
 use crate::http::HttpState;
 use crate::http::auth::Tenant;
-use crate::http::error::{ApiError, CommonErrors, InvalidRequest, NotFound};
+use crate::http::error::ApiError;
 use crate::http::extract::{Body, PathId, PathIds, UnreadBody};
+use crate::http::response::JsonResponse;
 use crate::providers::TtsRequest;
 use crate::providers::voices::VoiceList;
 use crate::store::connections::{self, ConnectionRow};
@@ -115,18 +115,13 @@ async fn connection(state: &HttpState, tenant: Tenant, id: ConnectionId) -> Resu
 #[utoipa::path(
     get, path = "/connections/{id}/voices", operation_id = "list_voices", tag = "Connections",
     params(("id" = uuid::Uuid, Path, description = "The connection")),
-    responses(
-        (status = 200, description = "The voices", body = VoiceList),
-        NotFound,
-        InvalidRequest,
-        CommonErrors,
-    )
+    responses((status = 200, description = "The voices", body = VoiceList))
 )]
 pub(super) async fn list(
-    State(state): State<HttpState>,
+    state: HttpState,
     tenant: Tenant,
     PathId(id): PathId<ConnectionId>,
-) -> Result<Json<VoiceList>, ApiError> {
+) -> JsonResponse<VoiceList> {
     let row = connection(&state, tenant, id).await?;
     Ok(Json(state.setup()?.voices(Some(&row)).await?))
 }
@@ -134,12 +129,9 @@ pub(super) async fn list(
 /// Lists the voices of agents without a `tts.connection_id`.
 #[utoipa::path(
     get, path = "/connections/local/voices", operation_id = "list_local_voices", tag = "Connections",
-    responses(
-        (status = 200, description = "The voices", body = VoiceList),
-        CommonErrors,
-    )
+    responses((status = 200, description = "The voices", body = VoiceList))
 )]
-pub(super) async fn list_local(State(state): State<HttpState>, _: Tenant) -> Result<Json<VoiceList>, ApiError> {
+pub(super) async fn list_local(state: HttpState, _: Tenant) -> JsonResponse<VoiceList> {
     Ok(Json(state.setup()?.voices(None).await?))
 }
 
@@ -154,15 +146,10 @@ pub(super) async fn list_local(State(state): State<HttpState>, _: Tenant) -> Res
         ("id" = uuid::Uuid, Path, description = "The connection"),
         ("voice" = String, Path, description = "The provider's name of the voice", min_length = 1, max_length = 200),
     ),
-    responses(
-        (status = 200, description = "The sample", body = Vec<u8>, content_type = "audio/wav"),
-        NotFound,
-        InvalidRequest,
-        CommonErrors,
-    )
+    responses((status = 200, description = "The sample", body = Vec<u8>, content_type = "audio/wav"))
 )]
 pub(super) async fn sample(
-    State(state): State<HttpState>,
+    state: HttpState,
     tenant: Tenant,
     PathIds(id, voice): PathIds<ConnectionId, Voice>,
     body: UnreadBody,
@@ -177,15 +164,10 @@ pub(super) async fn sample(
     post, path = "/connections/local/voices/{voice}/sample", operation_id = "sample_local_voice", tag = "Connections",
     request_body = Sample,
     params(("voice" = String, Path, description = "The voice", min_length = 1, max_length = 200)),
-    responses(
-        (status = 200, description = "The sample", body = Vec<u8>, content_type = "audio/wav"),
-        NotFound,
-        InvalidRequest,
-        CommonErrors,
-    )
+    responses((status = 200, description = "The sample", body = Vec<u8>, content_type = "audio/wav"))
 )]
 pub(super) async fn sample_local(
-    State(state): State<HttpState>,
+    state: HttpState,
     tenant: Tenant,
     PathId(voice): PathId<Voice>,
     body: UnreadBody,

@@ -15,7 +15,7 @@ const METHODS: [&str; 4] = ["get", "post", "patch", "delete"];
 pub(super) fn complete(document: &mut Value) {
     refer_to_generic_parts(document);
     spell_out_formats(&mut document["components"]["schemas"]);
-    describe_agents(&mut document["components"]["schemas"]);
+    describe_values(&mut document["components"]["schemas"]);
     require_what_answers_always_hold(document);
     let schemas = document["components"]["schemas"].clone();
     let links = links(document);
@@ -31,8 +31,8 @@ pub(super) fn complete(document: &mut Value) {
     }
 }
 
-/// Constraints on an agent's fields that their types cannot express.
-fn describe_agents(schemas: &mut Value) {
+/// Adds constraints that the types of fields cannot express.
+fn describe_values(schemas: &mut Value) {
     let fields = &mut schemas["AgentConfig"]["properties"];
     fields["variables"]["propertyNames"] = json!({ "type": "string", "pattern": "^[A-Za-z0-9_.-]{1,64}$" });
     fields["variables"]["maxProperties"] = json!(50);
@@ -44,7 +44,15 @@ fn describe_agents(schemas: &mut Value) {
     for (of, words) in [("SttChoice", "keyterms"), ("Interruption", "backchannels"), ("Tool", "tools")] {
         describe_word(&mut schemas[of]["properties"][words]["items"]);
     }
-    describe_word(&mut schemas["Destination"]["properties"]["name"]);
+    for (of, name) in [
+        ("Destination", "name"),
+        ("CreateConnection", "name"),
+        ("UpdateConnection", "name"),
+        ("CreateNumber", "label"),
+        ("UpdateNumber", "label"),
+    ] {
+        describe_word(&mut schemas[of]["properties"][name]);
+    }
 }
 
 /// Text on one line, not only whitespace.

@@ -40,8 +40,10 @@ use super::error::{CommonErrors, ErrorBody, InvalidRequest, NotFound};
         (name = "Numbers", description = "Phone numbers for outbound and inbound calls."),
         (name = "Connections", description = "Carriers, speech and language providers, and their credentials."),
         (name = "Webhooks", description = "Event endpoints and their deliveries."),
+        (name = "Statistics", description = "What calls came to, and what needs attention."),
         (name = "API keys", description = "API keys of the tenant."),
         (name = "Tenant", description = "Limits and current use."),
+        (name = "People", description = "Who may use the tenant's dashboard."),
     ),
 )]
 struct Document;

@@ -18,7 +18,7 @@ use crate::http::auth::Tenant;
 use crate::http::error::{ApiError, Conflict};
 use crate::http::extract::{Params, PathId, PathIds};
 use crate::http::openapi;
-use crate::http::response::{List, created};
+use crate::http::response::{JsonResponse, List, created};
 use crate::store::calls;
 use crate::store::deliveries::{self, AttemptRow, DeliveryRow, Filter, NewBody, NewDelivery, STATES};
 use crate::store::page::PageRequest;
@@ -156,9 +156,7 @@ impl From<AttemptRow> for Attempt {
 #[utoipa::path(
     get, path = "/webhooks/{id}/deliveries", operation_id = "list_deliveries", tag = "Webhooks",
     params(("id" = Uuid, Path, description = "The endpoint"), Query, PageRequest),
-    responses(
-        (status = 200, description = "A page of deliveries", body = List<DeliveryResource>),
-    )
+    responses((status = 200, description = "A page of deliveries", body = List<DeliveryResource>))
 )]
 pub(super) async fn list(
     state: HttpState,
@@ -166,7 +164,7 @@ pub(super) async fn list(
     PathId(id): PathId<WebhookId>,
     Params(query): Params<Query>,
     page: Result<PageRequest, ApiError>,
-) -> Result<Json<List<DeliveryResource>>, ApiError> {
+) -> JsonResponse<List<DeliveryResource>> {
     let mut conn = state.store.read().await?;
     webhook(&mut conn, tenant, id).await?;
     let page = page?;
@@ -206,15 +204,13 @@ async fn delivery(
 #[utoipa::path(
     get, path = "/webhooks/{id}/deliveries/{delivery_id}", operation_id = "show_delivery", tag = "Webhooks",
     params(("id" = Uuid, Path, description = "The endpoint"), ("delivery_id" = Uuid, Path, description = "The delivery")),
-    responses(
-        (status = 200, description = "The delivery", body = DeliveryWithAttempts),
-    )
+    responses((status = 200, description = "The delivery", body = DeliveryWithAttempts))
 )]
 pub(super) async fn show(
     state: HttpState,
     tenant: Tenant,
     PathIds(webhook, id): PathIds<WebhookId, DeliveryId>,
-) -> Result<Json<DeliveryWithAttempts>, ApiError> {
+) -> JsonResponse<DeliveryWithAttempts> {
     let mut conn = state.store.read().await?;
     let row = delivery(&mut conn, tenant, webhook, id).await?;
     let attempts = deliveries::attempts(&mut conn, tenant.id, id).await?;

@@ -24,7 +24,7 @@ use super::auth::Tenant;
 use super::error::ApiError;
 use super::extract::{self, Body, PathId, UnreadBody};
 use super::merge_patch;
-use super::response::{List, WithWarnings, created};
+use super::response::{JsonResponse, List, WithWarnings, created};
 use crate::clock;
 use crate::store::deliveries as stored_deliveries;
 use crate::store::page::PageRequest;
@@ -176,11 +176,9 @@ fn filter(names: Option<&[String]>) -> Result<EventFilter, ApiError> {
 /// Lists the tenant's webhook endpoints, newest first.
 #[utoipa::path(
     get, path = "/webhooks", operation_id = "list_webhooks", tag = "Webhooks", params(PageRequest),
-    responses(
-        (status = 200, description = "A page of endpoints", body = List<WebhookResource>),
-    )
+    responses((status = 200, description = "A page of endpoints", body = List<WebhookResource>))
 )]
-async fn list(state: HttpState, tenant: Tenant, page: PageRequest) -> Result<Json<List<WebhookResource>>, ApiError> {
+async fn list(state: HttpState, tenant: Tenant, page: PageRequest) -> JsonResponse<List<WebhookResource>> {
     let mut conn = state.store.read().await?;
     let page = webhooks::list(&mut conn, tenant.id, page).await?;
     Ok(Json(List::of(page, WebhookResource::from)))
@@ -189,15 +187,9 @@ async fn list(state: HttpState, tenant: Tenant, page: PageRequest) -> Result<Jso
 /// Returns a webhook endpoint without its secret.
 #[utoipa::path(
     get, path = "/webhooks/{id}", operation_id = "show_webhook", tag = "Webhooks", params(("id" = Uuid, Path, description = "The endpoint")),
-    responses(
-        (status = 200, description = "The endpoint", body = WebhookResource),
-    )
+    responses((status = 200, description = "The endpoint", body = WebhookResource))
 )]
-async fn show(
-    state: HttpState,
-    tenant: Tenant,
-    PathId(id): PathId<WebhookId>,
-) -> Result<Json<WebhookResource>, ApiError> {
+async fn show(state: HttpState, tenant: Tenant, PathId(id): PathId<WebhookId>) -> JsonResponse<WebhookResource> {
     let mut conn = state.store.read().await?;
     let row = webhooks::get(&mut conn, tenant.id, id).await?.ok_or_else(webhook_not_found)?;
     Ok(Json(row.into()))
@@ -211,16 +203,14 @@ fn webhook_not_found() -> ApiError {
 #[utoipa::path(
     patch, path = "/webhooks/{id}", operation_id = "update_webhook", tag = "Webhooks", request_body = UpdateWebhook,
     params(("id" = Uuid, Path, description = "The endpoint")),
-    responses(
-        (status = 200, description = "The updated endpoint", body = WithWarnings<WebhookResource>),
-    )
+    responses((status = 200, description = "The updated endpoint", body = WithWarnings<WebhookResource>))
 )]
 async fn update(
     state: HttpState,
     tenant: Tenant,
     PathId(id): PathId<WebhookId>,
     body: UnreadBody,
-) -> Result<Json<WithWarnings<WebhookResource>>, ApiError> {
+) -> JsonResponse<WithWarnings<WebhookResource>> {
     let row = webhooks::get(&mut state.store.read().await?, tenant.id, id).await?.ok_or_else(webhook_not_found)?;
     let patch = body.bytes().await?;
     let Body { value: request, warnings } = patched(&row, &patch)?;
@@ -256,9 +246,7 @@ fn patched(row: &WebhookRow, patch: &[u8]) -> Result<Body<CreateWebhook>, ApiErr
 /// Deletes a webhook endpoint and its deliveries. An attempt in flight may still arrive.
 #[utoipa::path(
     delete, path = "/webhooks/{id}", operation_id = "delete_webhook", tag = "Webhooks", params(("id" = Uuid, Path, description = "The endpoint")),
-    responses(
-        (status = 204, description = "Deleted"),
-    )
+    responses((status = 204, description = "Deleted"))
 )]
 async fn delete(state: HttpState, tenant: Tenant, PathId(id): PathId<WebhookId>) -> Result<StatusCode, ApiError> {
     let mut tx = state.store.begin().await?;
@@ -293,7 +281,7 @@ async fn rotate_secret(
     state: HttpState,
     tenant: Tenant,
     PathId(id): PathId<WebhookId>,
-) -> Result<Json<WebhookWithSecret>, ApiError> {
+) -> JsonResponse<WebhookWithSecret> {
     let now = state.clock.now();
     let secret = SigningSecret::generate(clock::random());
     let mut tx = state.store.begin().await?;

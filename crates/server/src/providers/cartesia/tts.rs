@@ -108,7 +108,7 @@ impl TtsProtocol for CartesiaTts {
         let event = match message.get("type").and_then(Value::as_str) {
             Some("chunk") => TtsEvent::Audio(AudioChunk { audio: audio(&message)?, timing: WordTiming::None }),
             Some("timestamps") => {
-                TtsEvent::Audio(AudioChunk { audio: Vec::new(), timing: WordTiming::WordAssembler(words(&message)) })
+                TtsEvent::Audio(AudioChunk { audio: Vec::new(), timing: WordTiming::Words(words(&message)) })
             }
             Some("done") => TtsEvent::Done,
             Some("error") => TtsEvent::Failed(self.refusal(&message)),

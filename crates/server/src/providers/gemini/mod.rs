@@ -26,7 +26,7 @@ pub const GEMINI_URL: &str = "https://generativelanguage.googleapis.com";
 /// The model when neither the agent nor the connection names one.
 pub(crate) const DEFAULT_MODEL: &str = "gemini-3.5-flash-lite";
 /// These reason before they respond unless disabled, and callers wait. Others reject the setting, or hardly reason anyway.
-const CAN_ANSWER_AT_ONCE: &str = "gemini-2.5-flash";
+const CAN_SKIP_REASONING: &str = "gemini-2.5-flash";
 /// These do not require the signatures of calls.
 const LENIENT: [&str; 2] = ["gemini-1", "gemini-2"];
 
@@ -94,7 +94,7 @@ impl LlmAdapter for Contents {
         if let Some(temperature) = request.temperature {
             settings["temperature"] = json!(temperature);
         }
-        if model.contains(CAN_ANSWER_AT_ONCE) {
+        if model.contains(CAN_SKIP_REASONING) {
             settings["thinkingConfig"] = json!({ "thinkingBudget": 0 });
         }
         let strict = !LENIENT.iter().any(|lenient| model.contains(lenient));

@@ -203,6 +203,52 @@ fn quiet_in_front_of_the_words_is_no_hindrance() {
 }
 
 #[tokio::test]
+async fn a_wideband_call_is_understood_as_it_is_and_spoken_to_with_the_upper_half_of_the_band() {
+    let format = AudioFormat::Wideband;
+    let (sender, mut events) = mpsc::channel(8);
+    let options = SttOptions { format, ..SttOptions::default() };
+    let mut session = LocalStt::new(shared()).open(options, sender).await.unwrap();
+    let line = crate::carrier::simulator::recordings::recording("people").unwrap();
+    session.speech_started();
+    for samples in line.samples(format).chunks(format.frame_samples()) {
+        session.audio(&CallerAudio(Frame::from_slice(format, samples)));
+    }
+    session.speech_stopped(0);
+    let text = loop {
+        match events.recv().await.unwrap() {
+            SttEvent::Final { text, .. } => break text,
+            SttEvent::Failed { words, .. } => panic!("{words}"),
+            SttEvent::Partial { .. } | SttEvent::TurnJudged => {}
+        }
+    };
+    assert_eq!(WordErrors::between(line.text, &text).errors, 0, "{text}");
+
+    let tts = LocalTts::new(shared());
+    let request = |format| TtsRequest {
+        text: "She sells six sea shells.".to_owned(),
+        voice: None,
+        model: None,
+        speed: 1.0,
+        language: "en-US".to_owned(),
+        format,
+    };
+    let spoken = async |format| {
+        let (sender, mut audio) = mpsc::channel(64);
+        tts.speak(request(format), sender).await.unwrap();
+        let mut samples = Vec::new();
+        while let Some(piece) = audio.recv().await {
+            samples.extend(piece.samples);
+        }
+        samples
+    };
+    let (wide, narrow) = (spoken(format).await, spoken(AudioFormat::Narrowband).await);
+    assert!(wide.len().abs_diff(2 * narrow.len()) < 200, "{} and {}", wide.len(), narrow.len());
+    let power =
+        |samples: &[i16]| samples.iter().map(|sample| f64::from(*sample).powi(2)).sum::<f64>() / samples.len() as f64;
+    assert!(power(&narrow) < 0.99 * power(&wide), "hisses are above 4 kHz");
+}
+
+#[tokio::test]
 async fn a_language_that_the_models_do_not_know_is_refused() {
     let (sender, _events) = mpsc::channel(1);
     let options = SttOptions { language: "de-DE".to_owned(), ..SttOptions::default() };

@@ -1,5 +1,7 @@
 //! Finds names, days, times, numbers and yes or no in a transcript. English only.
 
+use switchhook_core::number_words::{TEENS, TENS, UNITS};
+
 /// What a question asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -145,34 +147,11 @@ fn day(words: &[String]) -> Option<String> {
     Some(if matches!(named, "Today" | "Tomorrow") { named.to_lowercase() } else { named.to_owned() })
 }
 
-const UNITS: &[&str] = &[
-    "zero",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-    "thirteen",
-    "fourteen",
-    "fifteen",
-    "sixteen",
-    "seventeen",
-    "eighteen",
-    "nineteen",
-];
-const TENS: &[&str] = &["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"];
-
 /// The number at the start of `words` and how many words it takes: `4`, `four`, `twenty four`.
 fn number(words: &[String]) -> Option<(u32, usize)> {
     let first = words.first()?.as_str();
-    let unit = |word: &str| UNITS.iter().position(|name| *name == word).and_then(|at| u32::try_from(at).ok());
+    let below_twenty = || UNITS.iter().chain(&TEENS);
+    let unit = |word: &str| below_twenty().position(|name| *name == word).and_then(|at| u32::try_from(at).ok());
     if let Ok(digits) = first.parse::<u32>() {
         return (digits < 100).then_some((digits, 1));
     }

@@ -22,13 +22,13 @@ const VOICED_DBFS: f32 = -45.0;
 const ENOUGH: f32 = 0.75;
 
 /// A known recording.
-struct Known {
+struct KnownRecording {
     text: &'static str,
     voiced: usize,
 }
 
 struct Memory {
-    lines: Vec<Known>,
+    lines: Vec<KnownRecording>,
     /// Which line a voiced frame is from, if it is from one only.
     frames: HashMap<u64, Option<usize>>,
 }
@@ -48,7 +48,7 @@ static MEMORY: LazyLock<Memory> = LazyLock::new(|| {
                 }
             }
         }
-        memory.lines.push(Known { text: line.text, voiced });
+        memory.lines.push(KnownRecording { text: line.text, voiced });
     }
     memory
 });

@@ -129,7 +129,7 @@ pub(crate) struct TtsOutput {
     audio: mpsc::Sender<TtsAudio>,
     /// Samples so far.
     given: u64,
-    /// WordAssembler that came before any audio. They are no sign that there will be any, and come again with the next attempt.
+    /// Words that came before any audio. They are no sign that there will be any, and come again with the next attempt.
     pending_words: Vec<SpokenWord>,
 }
 

@@ -9,7 +9,7 @@ pub(crate) enum WordTiming {
     #[default]
     None,
     /// Words, counted from the start of the utterance.
-    WordAssembler(Vec<SpokenWord>),
+    Words(Vec<SpokenWord>),
     /// Characters, counted from the start of this piece of audio.
     Characters(Vec<Character>),
 }
@@ -19,7 +19,7 @@ impl WordTiming {
     pub(super) fn bytes(&self) -> usize {
         match self {
             Self::None => 0,
-            Self::WordAssembler(words) => words.iter().map(|word| size_of::<SpokenWord>() + word.text.len()).sum(),
+            Self::Words(words) => words.iter().map(|word| size_of::<SpokenWord>() + word.text.len()).sum(),
             Self::Characters(all) => all.iter().map(|one| size_of::<Character>() + one.text.len()).sum(),
         }
     }
@@ -43,7 +43,7 @@ impl WordAssembler {
     pub(crate) fn push(&mut self, timing: WordTiming, before_ms: u64) -> Vec<SpokenWord> {
         match timing {
             WordTiming::None => Vec::new(),
-            WordTiming::WordAssembler(words) => words,
+            WordTiming::Words(words) => words,
             WordTiming::Characters(characters) => {
                 characters.into_iter().filter_map(|character| self.character(&character, before_ms)).collect()
             }

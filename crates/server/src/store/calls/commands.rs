@@ -18,7 +18,7 @@ const BATCH: i64 = 500;
 /// A command. It has no `Debug`, which would print spoken words, keys and numbers.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Command {
+pub enum CallCommand {
     /// Say something.
     Say {
         /// The words.
@@ -51,7 +51,7 @@ pub async fn insert(
     tx: &mut Tx,
     tenant: TenantId,
     call: CallId,
-    command: &Command,
+    command: &CallCommand,
     now: Timestamp,
 ) -> Result<(), sqlx::Error> {
     const SQL: &str =
@@ -76,7 +76,7 @@ pub struct Waiting {
     /// Its id, to delete it.
     pub id: Uuid,
     /// The command.
-    pub command: Command,
+    pub command: CallCommand,
 }
 
 /// Returns the commands of a call, oldest first, to the owner of its lease; nothing to anyone else. They stay until
@@ -88,7 +88,7 @@ pub async fn waiting_for_runner(conn: &mut Conn, row: &CallRow) -> Result<Vec<Wa
     #[derive(FromRow)]
     struct Found {
         id: Uuid,
-        command: Json<Command>,
+        command: Json<CallCommand>,
     }
     const SQL: &str = "SELECT id, command FROM call_commands \
         WHERE call_id = $1 AND EXISTS (SELECT 1 FROM calls WHERE calls.id = $1 AND calls.lease_token = $2) \
@@ -132,7 +132,8 @@ mod tests {
 
     async fn waiting(test: &TestStore, row: &CallRow) -> Vec<(Uuid, String)> {
         let mut conn = test.store.read().await.expect("a connection");
-        let digits = |command| if let Command::Dtmf { digits } = command { digits } else { panic!("keys were given") };
+        let digits =
+            |command| if let CallCommand::Dtmf { digits } = command { digits } else { panic!("keys were given") };
         let waiting = waiting_for_runner(&mut conn, row).await.expect("read");
         waiting.into_iter().map(|waiting| (waiting.id, digits(waiting.command))).collect()
     }
@@ -145,7 +146,7 @@ mod tests {
             let mut tx = test.store.begin().await.expect("a transaction");
             for n in 0..5 {
                 let at = now() + std::time::Duration::from_micros(n);
-                let command = Command::Dtmf { digits: n.to_string() };
+                let command = CallCommand::Dtmf { digits: n.to_string() };
                 insert(&mut tx, row.tenant(), row.call_id(), &command, at).await.expect("written");
             }
             tx.commit().await.expect("committed");

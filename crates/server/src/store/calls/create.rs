@@ -112,12 +112,12 @@ pub async fn create(tx: &mut Tx, tenant: TenantId, rows: &[CallRow], kind: Event
     events::write(tx, tenant, &happened?).await
 }
 
-/// Adds new outbound calls to the tenant's monthly count.
+/// Adds new calls that the tenant placed to the tenant's monthly count.
 async fn count_placed(tx: &mut Tx, tenant: TenantId, rows: &[CallRow]) -> Result<(), sqlx::Error> {
     const SQL: &str = "INSERT INTO monthly_calls (tenant_id, month, calls) VALUES ($1, $2, $3) \
         ON CONFLICT (tenant_id, month) DO UPDATE SET calls = monthly_calls.calls + excluded.calls";
     let mut months: BTreeMap<i64, i64> = BTreeMap::new();
-    for row in rows.iter().filter(|row| row.direction == Direction::Outbound.as_str()) {
+    for row in rows.iter().filter(|row| row.direction != Direction::Inbound.as_str()) {
         let month = quota::month_start(Timestamp::from_micros(row.created_at));
         *months.entry(month.as_micros()).or_default() += 1;
     }

@@ -87,6 +87,27 @@ pub async fn move_for_media(
     run!(tx, query_as.fetch_optional, sql; id.uuid(), node.uuid(), carrier_call_id)
 }
 
+/// Claims a call whose browser has connected to this node. `None` if it waits for none: one was there, it is too late, or the call has
+/// ended.
+///
+/// # Errors
+/// When the database fails.
+pub async fn claim_for_browser(
+    tx: &mut Tx,
+    id: CallId,
+    node: NodeId,
+    now: Timestamp,
+    lease: LeaseTime,
+) -> Result<Option<CallRow>, sqlx::Error> {
+    let (lease_now, until) = (lease.now(tx.dialect()), lease.until(tx.dialect()));
+    let sql = sqlx::AssertSqlSafe(format!(
+        "UPDATE calls SET lease_owner = $2, lease_token = lease_token + 1, lease_until = {until} \
+         WHERE id = $1 AND status = 'queued' AND direction = 'web' AND due_at > $3 AND hangup_requested_at IS NULL \
+         AND (lease_until IS NULL OR lease_until < {lease_now}) RETURNING *"
+    ));
+    run!(tx, query_as.fetch_optional, sql; id.uuid(), node.uuid(), now.as_micros())
+}
+
 async fn claim_where(tx: &mut Tx, claim: &Claim<'_>, which: &str) -> Result<Vec<CallRow>, sqlx::Error> {
     let lock = if tx.dialect() == Dialect::Postgres { " FOR UPDATE SKIP LOCKED" } else { "" };
     let now = claim.now.as_micros();

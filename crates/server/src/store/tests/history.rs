@@ -11,8 +11,10 @@ use std::time::Duration;
 use switchhook_core::call::{Call, CallEffect, CallInput, Timing};
 use switchhook_core::dial_policy::{NumberingPlan, Tariff};
 use switchhook_core::event::EventKind;
-use switchhook_core::id::{CallId, ConnectionId, DeliveryId, NodeId};
+use switchhook_core::histogram::Histogram;
+use switchhook_core::id::{CallId, ConnectionId, DeliveryId, NodeId, PersonId};
 use switchhook_core::idempotency::IdempotencyKey;
+use switchhook_core::sign_in::Role;
 use tracing::field::{Field, Visit};
 use tracing_subscriber::layer::{Context, SubscriberExt as _};
 use uuid::Uuid;
@@ -21,18 +23,20 @@ use super::past::{LIVE as LIVE_EVERY, Past, numbered, past};
 use crate::clock::Clock;
 use crate::housekeeping;
 use crate::store::batch::BatchJob as _;
-use crate::store::calls::commands::{self, Command};
+use crate::store::calls::commands::{self, CallCommand};
 use crate::store::calls::{self, CallRow, Claim, Filter, TranscriptEntry, search};
 use crate::store::deliveries::outcome::{self, Finished, Outcome, Record, Then};
 use crate::store::deliveries::{self, queue};
 use crate::store::lease_time::LeaseTime;
 use crate::store::page::PageRequest;
+use crate::store::people::{self, PersonRow};
 use crate::store::rate::{Admit, Request};
+use crate::store::statistics::{self, Span};
 use crate::store::testing::{TestStore, now, stores};
-use crate::store::{Engine, dial_policy, events, idempotency, on, retention, webhooks};
+use crate::store::{Engine, dial_policy, events, idempotency, on, refusals, retention, sessions, webhooks};
 
 /// Tables with rows of the past.
-const GROWING: [&str; 14] = [
+const GROWING: [&str; 17] = [
     "calls",
     "events",
     "transcript_entries",
@@ -47,10 +51,13 @@ const GROWING: [&str; 14] = [
     "call_sums",
     "response_times",
     "tool_calls",
+    "people",
+    "sessions",
+    "used_sign_ins",
 ];
 
 /// Indexes that hold only what is live, due or waiting: reading all of one is what they are for.
-const LIVE: [&str; 13] = [
+const LIVE: [&str; 15] = [
     "calls_live",
     "calls_live_by_tenant",
     "calls_live_by_connection",
@@ -64,19 +71,26 @@ const LIVE: [&str; 13] = [
     "deliveries_open",
     "deliveries_to_erase",
     "idempotency_keys_by_age",
+    // What has ended is deleted soon.
+    "sessions_by_use",
+    "used_sign_ins_by_age",
 ];
 
 /// Columns that say only whose a row is: a condition on nothing else reads all that somebody ever had.
 const OWNERS: [&str; 3] = ["tenant_id", "webhook_id", "connection_id"];
 
 /// Statements that read the newest or oldest rows of an owner and stop: pages, and the deletion of an endpoint. Their beginnings.
-const PAGES: [&str; 10] = [
+const PAGES: [&str; 13] = [
     "SELECT * FROM (SELECT id, webhook_id, call_id, event, state, attempts, next_attempt_at, created_at FROM deliveries WHERE 1 = 1",
     "SELECT id FROM calls WHERE tenant_id = $ AND id >= $ AND id <= $",
     "DELETE FROM deliveries WHERE id IN (SELECT id FROM deliveries WHERE tenant_id = $ AND webhook_id = $ LIMIT",
     // The oldest of everybody's, a batch at a time.
     "DELETE FROM deliveries WHERE id IN (SELECT id FROM deliveries WHERE id > $ AND id < $",
     "DELETE FROM dialed_numbers WHERE id IN (SELECT id FROM dialed_numbers WHERE dialed_at <= $ LIMIT",
+    // The people of one tenant are few, and all of a deactivated tenant's sessions end.
+    "SELECT * FROM people WHERE tenant_id = $ AND id < $ ORDER BY id DESC LIMIT",
+    "SELECT COUNT(*) FROM people WHERE tenant_id = $",
+    "DELETE FROM sessions WHERE tenant_id = $",
     // After all but the last of its deliveries are deleted.
     "DELETE FROM webhooks",
     // The last minute of a tenant's requests; older ones are deleted as new ones come.
@@ -128,6 +142,7 @@ async fn walk(test: &TestStore, past: &Past) {
     walk_calls(test, past).await;
     walk_deliveries(test, past).await;
     walk_housekeeping(test, past).await;
+    walk_people(test, past).await;
 }
 
 async fn walk_reads(test: &TestStore, past: &Past) {
@@ -162,6 +177,16 @@ async fn walk_reads(test: &TestStore, past: &Past) {
     deliveries::attempts(c, tenant, delivery).await.expect("read");
     deliveries::of_call(c, tenant, call, PageRequest::first(10)).await.expect("read");
     deliveries::attempts_of(c, tenant, &[delivery.uuid()]).await.expect("read");
+    deliveries::backlog::failing(c, tenant, 20).await.expect("read");
+    deliveries::backlog::waiting(c, tenant, past.webhook).await.expect("read");
+    deliveries::backlog::last_failure(c, tenant, past.webhook).await.expect("read");
+    refusals::list(c, tenant, 20).await.expect("read");
+    let span = Span { tenant, after: now(), before: now(), agent: None };
+    statistics::by_interval(c, span, 3_600_000_000).await.expect("read");
+    statistics::responses_by_interval(c, span, 3_600_000_000).await.expect("read");
+    statistics::responses_by_agent(c, span).await.expect("read");
+    statistics::by_agent(c, span).await.expect("read");
+    statistics::by_connection(c, span).await.expect("read");
     queue::next_due_for_worker(c).await.expect("read");
     outcome::abandoned_for_recovery(c, lease()).await.expect("read");
     let key = IdempotencyKey::from_header_values([&b"key"[..]]).expect("a key").expect("one");
@@ -215,8 +240,9 @@ async fn walk_calls(test: &TestStore, past: &Past) {
     dial_policy::count(&mut tx, tenant, &["+12025550100"], now()).await.expect("counted");
     calls::own_for_arrival(&mut tx, id, node, lease()).await.expect("owned");
     calls::move_for_media(&mut tx, id, "7", node, lease()).await.expect("moved or not");
+    calls::claim_for_browser(&mut tx, id, node, now(), lease()).await.expect("claimed or not");
     row.lease_token = calls::take_over(&mut tx, tenant, id).await.expect("taken over");
-    let command = Command::Dtmf { digits: "1".to_owned() };
+    let command = CallCommand::Dtmf { digits: "1".to_owned() };
     commands::insert(&mut tx, tenant, id, &command, now()).await.expect("given");
     let mut conn = test.store.read().await.expect("a connection");
     commands::waiting_for_runner(&mut conn, &row).await.expect("read");
@@ -239,6 +265,9 @@ async fn walk_calls(test: &TestStore, past: &Past) {
             calls::applied_for_runner(&mut tx, &row, &change).await.expect("read");
         }
     }
+    let mut responses = Histogram::default();
+    responses.count(461);
+    statistics::add(&mut tx, &row, Some(&responses)).await.expect("summed");
     calls::create(&mut tx, tenant, &[], EventKind::CallQueued).await.expect("written");
     tx.commit().await.expect("committed");
     Admit(test.store.clone()).run(&tenant, &[Request { limit: 3, at: now() }]).await.expect("decided");
@@ -298,6 +327,32 @@ async fn walk_housekeeping(test: &TestStore, past: &Past) {
     retention::delete_calls_for_housekeeping(&mut tx, tenant, None, &[call]).await.expect("deleted");
     let expired = search::Expired { tenant, segment: 1, calls: Vec::new() };
     search::delete_segment_for_housekeeping(&mut tx, &expired).await.expect("deleted");
+}
+
+async fn walk_people(test: &TestStore, past: &Past) {
+    let (tenant, hash) = (past.tenant, [7; 32]);
+    let person = numbered(PersonId::new, 1);
+    let row = PersonRow::invited(person, tenant, "ana@example.com".to_owned(), Role::Owner, now());
+    let mut tx = test.store.begin().await.expect("a transaction");
+    assert!(people::insert(&mut tx, &row).await.expect("written"));
+    people::has_email(&mut tx, tenant, "ana@example.com").await.expect("read");
+    people::invitation_for_sign_in(&mut tx, "ana@example.com").await.expect("read").expect("the invitation");
+    assert!(people::accept_for_sign_in(&mut tx, person, "issuer", "subject").await.expect("written"));
+    people::find_for_sign_in(&mut tx, "issuer", "subject").await.expect("read").expect("the person");
+    people::signed_in(&mut tx, tenant, person, None, Some("Ana"), now()).await.expect("written");
+    people::saw(&mut tx, tenant, person, now()).await.expect("written");
+    people::set_role(&mut tx, tenant, person, Role::Owner).await.expect("written");
+    people::get(&mut tx, tenant, person).await.expect("read").expect("the person");
+    people::list(&mut tx, tenant, PageRequest::first(10)).await.expect("read");
+    assert_eq!(people::count_owners(&mut tx, tenant).await.expect("read"), 1);
+    sessions::insert(&mut tx, tenant, person, &hash, now()).await.expect("written");
+    sessions::find_for_authentication(&mut tx, &hash).await.expect("read").expect("the session");
+    sessions::touch(&mut tx, tenant, &hash, now()).await.expect("written");
+    assert!(sessions::use_for_sign_in(&mut tx, &hash, now()).await.expect("written"));
+    sessions::prune_for_housekeeping(&mut tx, now()).await.expect("pruned");
+    sessions::end_for_sign_in(&mut tx, &hash).await.expect("ended");
+    sessions::end_of_tenant(&mut tx, tenant).await.expect("ended");
+    people::delete(&mut tx, tenant, person).await.expect("deleted");
 }
 
 /// The lines of the plans of a statement that read a past.
@@ -392,8 +447,12 @@ fn narrow(conditions: &str) -> bool {
 }
 
 /// Columns by which indexes are searched.
-const COLUMNS: [&str; 15] = [
+const COLUMNS: [&str; 19] = [
     "id",
+    "email",
+    "subject",
+    "hash",
+    "person_id",
     "call_id",
     "delivery_id",
     "carrier_call_id",

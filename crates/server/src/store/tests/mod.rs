@@ -9,4 +9,5 @@ mod pruning;
 mod rate;
 mod schema;
 mod search;
+mod statistics;
 mod tenants;

@@ -9,6 +9,7 @@ use tokio::sync::mpsc;
 
 use super::presynthesis::Greeting;
 use super::{Driver, Inputs, Models, Signals, failure};
+use crate::carrier::CallInfo;
 use crate::providers::{LlmEvent, Spent, SttEvent, Usage};
 use crate::talk::pipeline::{Request, Signal};
 use crate::talk::strip_nul::strip_nul;
@@ -72,6 +73,10 @@ impl Driver {
     }
 
     fn on_stt_event(&mut self, event: SttEvent) -> Inputs {
+        if let SttEvent::Partial { text } = &event {
+            let said = || CallInfo::Said { by_agent: false, text: text.clone().into(), is_final: false };
+            self.media_session.inform(said);
+        }
         let machine = match &event {
             SttEvent::Partial { text } | SttEvent::Final { text, .. } => self.machine.words(text),
             _ => None,

@@ -15,7 +15,7 @@ use crate::providers::TtsAudio;
 use crate::talk::pipeline::{Request, Signal};
 use crate::talk::playback::Playback;
 
-/// How much a call llm_requests of a voice at a time. Plans of providers begin at two, and a server of one's own speaks one after the other.
+/// How much a call requests of a TTS at a time. Plans of providers begin at two, and a server of one's own speaks one after the other.
 const MAX_CONCURRENT: usize = 2;
 /// With more audio than this in front of it a sentence is not begun: interrupted callers hear none of it, and it would be paid for.
 const MAX_QUEUED_AHEAD: Duration = Duration::from_secs(4);

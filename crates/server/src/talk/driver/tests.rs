@@ -46,7 +46,7 @@ struct SttProvider {
     heard: Arc<AtomicU32>,
 }
 
-struct Session {
+struct BuggySession {
     bug: Bug,
     heard: Arc<AtomicU32>,
     _events: Option<mpsc::Sender<SttEvent>>,
@@ -68,11 +68,11 @@ impl Stt for SttProvider {
             }
             Bug::None | Bug::Audio(_) => {}
         }
-        Ok(Box::new(Session { bug: self.bug, heard: self.heard.clone(), _events: events }))
+        Ok(Box::new(BuggySession { bug: self.bug, heard: self.heard.clone(), _events: events }))
     }
 }
 
-impl SttSession for Session {
+impl SttSession for BuggySession {
     fn audio(&mut self, _: &CallerAudio) {
         let heard = self.heard.fetch_add(1, Ordering::Relaxed);
         assert!(!matches!(self.bug, Bug::Audio(after) if heard >= after), "a bug in stt");
@@ -120,7 +120,7 @@ fn line() -> Media {
             }
         }
     });
-    Media { incoming, outgoing, buffered: false }
+    Media { incoming, outgoing, buffered: false, shows_conversation: false }
 }
 
 /// Holds a call until it ends, or hangs up after 20 s. Gives how it went, its transcript and how long it took.

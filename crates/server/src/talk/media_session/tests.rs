@@ -36,7 +36,14 @@ impl Phone {
         let (outgoing, to_carrier) = mpsc::channel(200);
         let began = Instant::now();
         let phone = Self { began, to_carrier, network, messages: 0, arrived_at: began, frames: Vec::new(), heard: 0 };
-        (MediaSession::new(Media { incoming, outgoing, buffered }, AudioFormat::Narrowband, None), phone)
+        (
+            MediaSession::new(
+                Media { incoming, outgoing, buffered, shows_conversation: false },
+                AudioFormat::Narrowband,
+                None,
+            ),
+            phone,
+        )
     }
 
     /// Takes what was sent just now.
@@ -52,7 +59,7 @@ impl Phone {
                     self.frames.push((audio.0.samples()[0], free.max(at)));
                 }
                 ToCarrier::Clear => self.frames.retain(|(_, plays_at)| *plays_at <= at),
-                ToCarrier::Mark(_) => {}
+                ToCarrier::Mark(_) | ToCarrier::Info(_) => {}
             }
         }
     }
@@ -173,7 +180,7 @@ async fn a_recording_is_as_long_as_the_call_whatever_was_lost_or_late() {
     let path = folder.path().join("call.wav");
     let (line, incoming) = media_queue();
     let (outgoing, mut to_carrier) = mpsc::channel(200);
-    let media = Media { incoming, outgoing, buffered: true };
+    let media = Media { incoming, outgoing, buffered: true, shows_conversation: false };
     let mut media_session =
         MediaSession::new(media, AudioFormat::Narrowband, Some(Recorder::start(path.clone(), AudioFormat::Narrowband)));
     let began = Instant::now();

@@ -55,7 +55,7 @@ type Which = (Option<ConnectionId>, Option<String>);
 pub struct AllResponseTimes(Mutex<HashMap<Which, Arc<ResponseTimes>>>);
 
 impl AllResponseTimes {
-    /// The response_times of a connection's model; without a connection, of the built-in one.
+    /// The response times of a connection's model; without a connection, of the built-in one.
     #[must_use]
     pub fn of(&self, connection: Option<ConnectionId>, model: Option<&str>) -> Arc<ResponseTimes> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -203,7 +203,7 @@ async fn one_that_hangs_is_asked_last_for_a_while() {
     }
     assert_eq!(first, ["Second.", "Second.", "First."], "and comes back");
 
-    // Four of them: the last has its turn before the conversation loses its timeout_after.
+    // Four of them: the last has its turn before the conversation times out.
     let four = pipeline(vec![never(), never(), never(), ScriptedLlm::to([Ok("Fourth."), Ok("Fourth.")])], false);
     let began = tokio::time::Instant::now();
     assert_eq!(asked(&four).await.0, "Fourth.");

@@ -62,11 +62,11 @@ impl Stage {
 
     /// With more than the number.
     async fn place_with(&self, to: &str, more: Value) -> String {
-        let mut wish = json!({ "agent_id": self.set.agent.id, "to": to });
+        let mut request = json!({ "agent_id": self.set.agent.id, "to": to });
         for (field, value) in more.as_object().expect("an object") {
-            wish[field] = value.clone();
+            request[field] = value.clone();
         }
-        text(&self.client().create("/v1/calls", wish).await["id"])
+        text(&self.client().create("/v1/calls", request).await["id"])
     }
 
     async fn talking(&self, to: &str) -> String {

@@ -8,7 +8,7 @@ use super::balancer::Balancer;
 use super::{Cluster, tell, until, witness};
 use crate::crash::load::{Load, Nodes};
 use crate::harness::postgres::Stop;
-use crate::harness::{Client, PATIENCE};
+use crate::harness::{Client, TIMEOUT};
 
 /// From the moment the database takes connections again.
 const BACK: Duration = Duration::from_secs(5);
@@ -19,7 +19,7 @@ const LOAD: u64 = 20;
 async fn load_goes_on(client: &Client) {
     let accepted = async || client.get("/v1/tenant").await.1["monthly_calls"]["used"].as_u64().unwrap_or_default();
     let goal = accepted().await + LOAD;
-    until("more calls are accepted", PATIENCE, async || accepted().await >= goal).await;
+    until("more calls are accepted", TIMEOUT, async || accepted().await >= goal).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -9,9 +9,9 @@ use std::time::Duration;
 use serde_json::json;
 use switchhook::clock;
 
-use super::dice::Dice;
 use super::load::{Load, Nodes};
 use super::look;
+use super::rng::Rng;
 use super::witness::Witness;
 use crate::harness::process::{Node, json_of};
 use crate::harness::{Client, text};
@@ -20,7 +20,7 @@ use crate::harness::{Client, text};
 const CYCLES: u64 = 6;
 const CUSTOMERS: u64 = 5;
 /// How long everything may take to come to rest after the last start. The calls of the last death are over within 30 s.
-const PATIENCE: Duration = Duration::from_secs(150);
+const TIMEOUT: Duration = Duration::from_secs(150);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn whenever_the_service_is_killed_nothing_is_lost_and_nothing_happens_twice() {
@@ -28,7 +28,7 @@ async fn whenever_the_service_is_killed_nothing_is_lost_and_nothing_happens_twic
     let cycles = from_environment("SWITCHHOOK_CRASH_CYCLES").unwrap_or(CYCLES);
     let seed = from_environment("SWITCHHOOK_CRASH_SEED").unwrap_or_else(|| u64::from_ne_bytes(clock::random()));
     say(format_args!("{cycles} cycles with SWITCHHOOK_CRASH_SEED={seed}"));
-    let mut dice = Dice::new(seed);
+    let mut rng = Rng::new(seed);
 
     let folder = tempfile::tempdir().expect("a folder that outlives every process");
     let dial_log = folder.path().join("dials");
@@ -49,7 +49,7 @@ async fn whenever_the_service_is_killed_nothing_is_lost_and_nothing_happens_twic
     let nodes = Nodes::of(vec![client.clone()]);
     let load = Load::start(CUSTOMERS, &nodes, &agent.id, seed);
     for cycle in 1..=cycles {
-        tokio::time::sleep(life(&mut dice)).await;
+        tokio::time::sleep(life(&mut rng)).await;
         process.kill();
         process = tokio::task::block_in_place(|| node.serve());
         client = Client::new(process.base.clone(), key.clone());
@@ -60,7 +60,7 @@ async fn whenever_the_service_is_killed_nothing_is_lost_and_nothing_happens_twic
     }
     let served = load.finish().await;
     say(format_args!("{} calls; {:?}, {} unanswered", served.acknowledged.len(), served.answers, served.unanswered));
-    let rest = look::until_at_rest(&client, &webhook, PATIENCE).await;
+    let rest = look::until_at_rest(&client, &webhook, TIMEOUT).await;
     let history =
         look::at_everything(&client, &webhook, served.acknowledged, witness.posts(), &[dial_log.as_path()]).await;
     process.kill();
@@ -74,8 +74,8 @@ async fn whenever_the_service_is_killed_nothing_is_lost_and_nothing_happens_twic
 }
 
 /// Mostly moments; now and then long enough for what the last death left behind to be cleaned up.
-fn life(dice: &mut Dice) -> Duration {
-    let millis = if dice.below(6) == 0 { 4_000 + dice.below(4_000) } else { dice.below(2_500) };
+fn life(rng: &mut Rng) -> Duration {
+    let millis = if rng.below(6) == 0 { 4_000 + rng.below(4_000) } else { rng.below(2_500) };
     Duration::from_millis(millis)
 }
 

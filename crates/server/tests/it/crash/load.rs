@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::dice::Dice;
 use super::history::Acknowledged;
+use super::rng::Rng;
 use crate::harness::{Client, text};
 
 /// Between two calls of one customer, in milliseconds: somewhere in this range.
@@ -67,7 +67,7 @@ impl Load {
             number,
             nodes: nodes.clone(),
             agent: agent.to_owned(),
-            dice: Dice::new(seed ^ (number << 32)),
+            rng: Rng::new(seed ^ (number << 32)),
             served: Served::default(),
         };
         let customers = (1..=customers).map(|number| customer(number).live(stop.clone())).collect();
@@ -95,7 +95,7 @@ struct Customer {
     number: u64,
     nodes: Nodes,
     agent: String,
-    dice: Dice,
+    rng: Rng,
     served: Served,
 }
 
@@ -113,7 +113,7 @@ impl Customer {
             if to == "+12025550109" {
                 self.insist(&format!("/v1/calls/{call}/hangup"), None, &json!({}), StatusCode::OK).await;
             }
-            let pause = PAUSE_MS.start + self.dice.below(PAUSE_MS.end - PAUSE_MS.start);
+            let pause = PAUSE_MS.start + self.rng.below(PAUSE_MS.end - PAUSE_MS.start);
             tokio::time::sleep(Duration::from_millis(pause)).await;
         }
         self.served
@@ -121,7 +121,7 @@ impl Customer {
 
     /// Mostly somebody who ends the call at once; also who is busy, does not answer, or stays on the line.
     fn somebody(&mut self) -> &'static str {
-        match self.dice.below(100) {
+        match self.rng.below(100) {
             0..6 => "+12025550101",
             6..12 => "+12025550102",
             12..20 => "+12025550109",

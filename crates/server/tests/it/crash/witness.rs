@@ -10,8 +10,8 @@ use axum::http::StatusCode;
 use serde_json::Value;
 use tokio::net::TcpListener;
 
-use super::dice::Dice;
 use super::history::Post;
+use super::rng::Rng;
 use crate::harness::text;
 
 /// How long a slow answer takes.
@@ -26,7 +26,7 @@ pub(crate) struct Witness {
 
 struct Seen {
     posts: Vec<Post>,
-    dice: Dice,
+    rng: Rng,
     /// How often a delivery was refused: its last attempts are spared, so that it succeeds.
     refused: HashMap<String, u32>,
 }
@@ -35,7 +35,7 @@ impl Witness {
     pub(crate) async fn start(seed: u64) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let url = format!("http://{}/", listener.local_addr().expect("it is bound"));
-        let seen = Arc::new(Mutex::new(Seen { posts: Vec::new(), dice: Dice::new(seed), refused: HashMap::new() }));
+        let seen = Arc::new(Mutex::new(Seen { posts: Vec::new(), rng: Rng::new(seed), refused: HashMap::new() }));
         let router = Router::new().fallback(take).with_state(seen.clone());
         tokio::spawn(async move { axum::serve(listener, router).await });
         Self { url, seen }
@@ -70,7 +70,7 @@ impl Seen {
     fn judge(&mut self, post: Post) -> (StatusCode, bool) {
         let refused = self.refused.entry(post.delivery.clone()).or_default();
         self.posts.push(post);
-        match self.dice.below(100) {
+        match self.rng.below(100) {
             0..8 if *refused < 2 => {
                 *refused += 1;
                 (StatusCode::INTERNAL_SERVER_ERROR, false)

@@ -14,7 +14,7 @@ use tokio::time::Instant;
 
 use super::peer::Peer;
 use super::*;
-use crate::harness::PATIENCE;
+use crate::harness::TIMEOUT;
 
 /// Endpoints that lead to a dead receiver.
 const DEAD: usize = 300;
@@ -79,7 +79,7 @@ async fn beside(dead: &Peer) -> Beside {
     for _ in 0..ROUNDS {
         healthy.test().await;
         let (start, before) = (Instant::now(), dead.connections());
-        tokio::time::timeout(PATIENCE, receiver.next()).await.expect("a delivery");
+        tokio::time::timeout(TIMEOUT, receiver.next()).await.expect("a delivery");
         longest_wait = longest_wait.max(start.elapsed());
         others.push(dead.connections() - before);
     }

@@ -44,7 +44,7 @@ impl Desk {
     }
 
     async fn next(&mut self) -> Request {
-        let next = tokio::time::timeout(crate::harness::PATIENCE, self.requests.recv()).await;
+        let next = tokio::time::timeout(crate::harness::TIMEOUT, self.requests.recv()).await;
         next.expect("a request").expect("it listens")
     }
 

@@ -8,7 +8,7 @@ use tokio::sync::{Semaphore, mpsc};
 
 use super::peer::{Peer, read};
 use super::*;
-use crate::harness::PATIENCE;
+use crate::harness::TIMEOUT;
 
 /// What a receiver knows of what it was sent.
 #[derive(Default)]
@@ -86,7 +86,7 @@ async fn the_first_attempts_of_a_call_go_out_one_after_another_in_the_order_of_i
     let mut arrived: BTreeMap<String, Vec<u64>> = BTreeMap::new();
     let mut ended = BTreeSet::new();
     while ended != calls {
-        let next = tokio::time::timeout(PATIENCE, firsts.recv()).await.expect("it goes on");
+        let next = tokio::time::timeout(TIMEOUT, firsts.recv()).await.expect("it goes on");
         let First { call, sequence, event, overlaps } = next.expect("the receiver listens");
         assert!(!overlaps, "{event} of {call} was sent while an earlier event was under way");
         if event == "call.completed" {

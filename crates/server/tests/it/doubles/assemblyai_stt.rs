@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 
-use super::listening::{Asked, Ear, Peer, Said, halves, json as parse};
+use super::listening::{Asked, Peer, Said, TestStt, halves, json as parse};
 
 const KNOWN: &[&str] = &[
     "sample_rate",
@@ -97,16 +97,16 @@ impl Peer for AssemblyAi {
         }
     }
 
-    fn answer(&mut self, message: Said, ear: &mut Ear) -> Result<Vec<Message>, String> {
+    fn answer(&mut self, message: Said, stt: &mut TestStt) -> Result<Vec<Message>, String> {
         let message: Value = match message {
             Said::Binary(sound) => {
                 let ms = sound.len() / if self.encoding == "pcm_mulaw" { 8 } else { 16 };
                 if !(50..=1_000).contains(&ms) {
                     return Err(format!("3007: a message of {ms} ms"));
                 }
-                ear.hear(&self.encoding, &sound);
-                if self.judges && ear.has_stopped() {
-                    let words = ear.words();
+                stt.hear(&self.encoding, &sound);
+                if self.judges && stt.has_stopped() {
+                    let words = stt.words();
                     return Ok(self.turns(&words));
                 }
                 return Ok(Vec::new());
@@ -116,7 +116,7 @@ impl Peer for AssemblyAi {
         match message["type"].as_str() {
             Some("ForceEndpoint") if self.judges => Err("turns would end twice".to_owned()),
             Some("ForceEndpoint") => {
-                let words = ear.words();
+                let words = stt.words();
                 Ok(self.turns(&words))
             }
             Some("KeepAlive") => Ok(Vec::new()),

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Message;
 
-use super::listening::{Asked, Ear, Peer, Said, halves, json as parse};
+use super::listening::{Asked, Peer, Said, TestStt, halves, json as parse};
 
 fn text(message: &Value) -> Message {
     Message::text(message.to_string())
@@ -52,10 +52,10 @@ impl Peer for Manual {
         Vec::new()
     }
 
-    fn answer(&mut self, message: Said, ear: &mut Ear) -> Result<Vec<Message>, String> {
+    fn answer(&mut self, message: Said, stt: &mut TestStt) -> Result<Vec<Message>, String> {
         let command = match message {
             Said::Binary(sound) => {
-                ear.hear(&self.encoding, &sound);
+                stt.hear(&self.encoding, &sound);
                 return Ok(Vec::new());
             }
             Said::Text(command) => command,
@@ -64,7 +64,7 @@ impl Peer for Manual {
             |text: &str, is_final: bool| json!({ "type": "transcript", "text": text, "is_final": is_final });
         match command.as_str() {
             "finalize" => {
-                let words = ear.words();
+                let words = stt.words();
                 let (first, rest) = halves(&words);
                 Ok(vec![
                     text(&transcript(&first, false)),
@@ -96,16 +96,16 @@ impl Peer for Turns {
         vec![text(&json!({ "type": "connected", "request_id": "r" }))]
     }
 
-    fn answer(&mut self, message: Said, ear: &mut Ear) -> Result<Vec<Message>, String> {
+    fn answer(&mut self, message: Said, stt: &mut TestStt) -> Result<Vec<Message>, String> {
         match message {
-            Said::Binary(sound) => ear.hear(&self.encoding, &sound),
+            Said::Binary(sound) => stt.hear(&self.encoding, &sound),
             Said::Text(message) if parse(&message)?["type"] == "close" => return Ok(vec![Message::Close(None)]),
             Said::Text(message) => return Err(format!("there is no message {message}")),
         }
-        if !ear.has_stopped() {
+        if !stt.has_stopped() {
             return Ok(Vec::new());
         }
-        let words = ear.words();
+        let words = stt.words();
         if words.is_empty() {
             return Ok(Vec::new());
         }

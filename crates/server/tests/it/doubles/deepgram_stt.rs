@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Message;
 
-use super::listening::{Asked, Ear, Peer, Said, halves, json as parse};
+use super::listening::{Asked, Peer, Said, TestStt, halves, json as parse};
 
 const V1: &[&str] = &[
     "model",
@@ -73,9 +73,9 @@ impl Nova {
     }
 
     /// What may still change: everything since the last final text.
-    fn so_far(&mut self, ear: &mut Ear) -> Vec<Message> {
+    fn so_far(&mut self, stt: &mut TestStt) -> Vec<Message> {
         let Some(so_far) = &mut self.never_final else { return Vec::new() };
-        let words = ear.words();
+        let words = stt.words();
         if words.is_empty() {
             return Vec::new();
         }
@@ -83,8 +83,8 @@ impl Nova {
         vec![results(so_far, &json!({ "is_final": false }))]
     }
 
-    fn ended(&self, ear: &mut Ear) -> Vec<Message> {
-        let words = ear.words();
+    fn ended(&self, stt: &mut TestStt) -> Vec<Message> {
+        let words = stt.words();
         // With nothing buffered it is not always answered.
         if words.is_empty() {
             return Vec::new();
@@ -120,17 +120,17 @@ impl Peer for Nova {
         Vec::new()
     }
 
-    fn answer(&mut self, message: Said, ear: &mut Ear) -> Result<Vec<Message>, String> {
+    fn answer(&mut self, message: Said, stt: &mut TestStt) -> Result<Vec<Message>, String> {
         let message = match message {
             Said::Binary(sound) if sound.is_empty() => return Err("an empty message ends the stream".to_owned()),
             Said::Binary(sound) if sound.starts_with(b"{\"") => return Err("JSON was sent as sound".to_owned()),
             Said::Binary(sound) => {
-                ear.hear(&self.encoding, &sound);
-                let stopped = ear.has_stopped();
+                stt.hear(&self.encoding, &sound);
+                let stopped = stt.has_stopped();
                 if stopped && self.never_final.is_some() {
-                    return Ok(self.so_far(ear));
+                    return Ok(self.so_far(stt));
                 }
-                return Ok(if stopped && self.ends_by_itself { self.ended(ear) } else { Vec::new() });
+                return Ok(if stopped && self.ends_by_itself { self.ended(stt) } else { Vec::new() });
             }
             Said::Text(text) => parse(&text)?,
         };
@@ -141,7 +141,7 @@ impl Peer for Nova {
                 Message::Close(None),
             ]),
             Some("Finalize") if self.never_final.is_some() => Ok(Vec::new()),
-            Some("Finalize") if !self.ends_by_itself => Ok(self.ended(ear)),
+            Some("Finalize") if !self.ends_by_itself => Ok(self.ended(stt)),
             other => Err(format!("there is no message {other:?}")),
         }
     }
@@ -189,11 +189,11 @@ impl Peer for Flux {
         vec![self.message(json!({ "type": "Connected", "request_id": "r" }))]
     }
 
-    fn answer(&mut self, message: Said, ear: &mut Ear) -> Result<Vec<Message>, String> {
+    fn answer(&mut self, message: Said, stt: &mut TestStt) -> Result<Vec<Message>, String> {
         let forced = match message {
             Said::Binary(sound) if sound.is_empty() => return Err("an empty message".to_owned()),
             Said::Binary(sound) => {
-                ear.hear(&self.encoding, &sound);
+                stt.hear(&self.encoding, &sound);
                 false
             }
             Said::Text(text) => match parse(&text)?["type"].as_str() {
@@ -202,10 +202,10 @@ impl Peer for Flux {
                 other => return Err(format!("there is no message {other:?} on v2")),
             },
         };
-        if !(forced || ear.has_stopped()) {
+        if !(forced || stt.has_stopped()) {
             return Ok(Vec::new());
         }
-        let words = ear.words();
+        let words = stt.words();
         if words.is_empty() {
             return Ok(Vec::new());
         }

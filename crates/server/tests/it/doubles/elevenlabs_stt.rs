@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Message;
 
-use super::listening::{Asked, Ear, Peer, Said, halves, json as parse};
+use super::listening::{Asked, Peer, Said, TestStt, halves, json as parse};
 
 const KNOWN: &[&str] =
     &["model_id", "audio_format", "commit_strategy", "language_code", "keyterms", "include_timestamps"];
@@ -22,8 +22,8 @@ fn message(kind: &str, name: &str, value: &str) -> Message {
     Message::text(json!({ "message_type": kind, name: value }).to_string())
 }
 
-fn committed(ear: &mut Ear) -> Vec<Message> {
-    let words = ear.words();
+fn committed(stt: &mut TestStt) -> Vec<Message> {
+    let words = stt.words();
     vec![message("partial_transcript", "text", &halves(&words).0), message("committed_transcript", "text", &words)]
 }
 
@@ -56,18 +56,18 @@ impl Peer for Scribe {
         vec![message("session_started", "session_id", "s")]
     }
 
-    fn answer(&mut self, said: Said, ear: &mut Ear) -> Result<Vec<Message>, String> {
+    fn answer(&mut self, said: Said, stt: &mut TestStt) -> Result<Vec<Message>, String> {
         let Said::Text(said) = said else { return Err("binary messages are not taken".to_owned()) };
         let said: Value = parse(&said)?;
         if said["message_type"] != "input_audio_chunk" || said["sample_rate"] != 8_000 {
             return Err(format!("there is no such message: {said}"));
         }
         let sound = said["audio_base_64"].as_str().and_then(|audio| STANDARD.decode(audio).ok());
-        ear.hear(&self.format, &sound.ok_or("the sound is not base64")?);
+        stt.hear(&self.format, &sound.ok_or("the sound is not base64")?);
         match said["commit"].as_bool() {
-            Some(false) if self.commits && ear.has_stopped() => Ok(committed(ear)),
+            Some(false) if self.commits && stt.has_stopped() => Ok(committed(stt)),
             Some(false) => Ok(Vec::new()),
-            Some(true) if !self.commits => Ok(committed(ear)),
+            Some(true) if !self.commits => Ok(committed(stt)),
             Some(true) => Err("it commits itself".to_owned()),
             None => Err("commit is missing".to_owned()),
         }

@@ -1,6 +1,6 @@
-//! What the doubles of recognisers have in common: a websocket server that behaves as a test wants, and an ear.
+//! What the doubles of STT providers have in common: a websocket server that behaves as a test wants, and an STT that understands.
 //!
-//! The ear understands for real: it knows the simulated caller's recordings by their sound. What does not arrive whole, in order and
+//! The STT understands for real: it knows the simulated caller's recordings by their audio. What does not arrive whole, in order and
 //! in the agreed encoding has no words.
 
 use std::collections::{HashMap, VecDeque};
@@ -71,7 +71,7 @@ pub(crate) trait Peer: Send {
     ///
     /// # Errors
     /// What the real one would refuse.
-    fn answer(&mut self, message: Said, ear: &mut Ear) -> Result<Vec<Message>, String>;
+    fn answer(&mut self, message: Said, stt: &mut TestStt) -> Result<Vec<Message>, String>;
 }
 
 /// A handshake.
@@ -107,7 +107,7 @@ pub(crate) enum Said {
     Binary(Vec<u8>),
 }
 
-/// A recogniser's server.
+/// An STT server.
 pub(crate) struct Listening {
     pub(crate) address: SocketAddr,
     shared: Arc<Shared>,
@@ -218,7 +218,7 @@ async fn serve(shared: &Shared, stream: TcpStream) {
         opening(shared, &behaviour, &mut *peer, request, response)
     });
     let Ok(socket) = opened.await else { return };
-    Serving { shared, behaviour, socket, late: VecDeque::new(), ear: Ear::new().await }.run(peer).await;
+    Serving { shared, behaviour, socket, late: VecDeque::new(), stt: TestStt::new().await }.run(peer).await;
 }
 
 #[expect(clippy::result_large_err, reason = "the websocket server's own type")]
@@ -268,7 +268,7 @@ struct Serving<'a> {
     socket: WebSocketStream<TcpStream>,
     /// What is still to be said, and when.
     late: VecDeque<(Instant, Message)>,
-    ear: Ear,
+    stt: TestStt,
 }
 
 impl Serving<'_> {
@@ -303,7 +303,7 @@ impl Serving<'_> {
             }
             count += 1;
             self.shared.messages.send_modify(|count| *count += 1);
-            match peer.answer(said, &mut self.ear) {
+            match peer.answer(said, &mut self.stt) {
                 Ok(answers) => match self.behaviour {
                     Behaviour::Deaf(after) if count > after => {}
                     Behaviour::Late(by) => {
@@ -364,7 +364,7 @@ impl Serving<'_> {
     async fn misbehaved(&mut self, count: usize) -> bool {
         match &self.behaviour {
             Behaviour::Dies(after) if count == *after => true,
-            Behaviour::DiesInSpeech => self.ear.heard_speech,
+            Behaviour::DiesInSpeech => self.stt.heard_speech,
             Behaviour::Freezes(after) if count == *after => std::future::pending().await,
             Behaviour::Closes(after, code, reason) if count == *after => {
                 let (code, reason) = (*code, *reason);
@@ -386,7 +386,7 @@ impl Serving<'_> {
 }
 
 /// Understands the simulated caller's recordings.
-pub(crate) struct Ear {
+pub(crate) struct TestStt {
     session: Box<dyn SttSession>,
     heard: mpsc::Receiver<SttEvent>,
     vad: Vad,
@@ -395,11 +395,11 @@ pub(crate) struct Ear {
     stopped: bool,
     heard_speech: bool,
     rest: Vec<u8>,
-    /// Samples since [`Ear::words`] was last asked.
+    /// Samples since [`TestStt::words`] was last asked.
     samples: usize,
 }
 
-impl Ear {
+impl TestStt {
     pub(crate) async fn new() -> Self {
         let (events, heard) = mpsc::channel(8);
         let session = ScriptedStt.open(SttOptions::default(), events).await.expect("opens");

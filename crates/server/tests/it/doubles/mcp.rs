@@ -20,7 +20,7 @@ use super::model::header;
 /// The version that this server speaks, whatever newer one it is asked for.
 const VERSION: &str = "2025-06-18";
 /// Longer than anything here takes when it works.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// What a tool does when it is called.
 #[derive(Clone)]
@@ -151,14 +151,14 @@ impl McpDouble {
                 self.inner.ended.notified().await;
             }
         };
-        tokio::time::timeout(PATIENCE, waiting).await.expect("sessions are closed");
+        tokio::time::timeout(TIMEOUT, waiting).await.expect("sessions are closed");
     }
 
     /// Waits until so many uses of a tool are waited for.
     pub(crate) async fn awaited(&self, count: usize) {
         let mut awaited = self.inner.awaited.subscribe();
         let waiting = awaited.wait_for(|awaited| *awaited == count);
-        tokio::time::timeout(PATIENCE, waiting).await.expect("it comes to that").expect("the server lives");
+        tokio::time::timeout(TIMEOUT, waiting).await.expect("it comes to that").expect("the server lives");
     }
 
     /// Nothing was asked that a real server would refuse.

@@ -13,6 +13,7 @@ pub(crate) mod gemini_llm;
 pub(crate) mod listening;
 pub(crate) mod mcp;
 pub(crate) mod model;
+pub(crate) mod oidc;
 pub(crate) mod openai_llm;
 pub(crate) mod openai_realtime;
 pub(crate) mod openai_stt;

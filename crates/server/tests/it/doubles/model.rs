@@ -28,7 +28,7 @@ use super::without_delay;
 pub(crate) const KEY: &str = "sk-0123456789abcdef";
 
 /// Longer than anything here takes when it works.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// One provider's interface, from the other side.
 pub(crate) trait Protocol: Copy + Send + Sync + 'static {
@@ -178,7 +178,7 @@ impl<P: Protocol> Double<P> {
 
     /// Waits until a request that was not answered to its end has lost its connection.
     pub(crate) async fn freed(&self) {
-        tokio::time::timeout(PATIENCE, self.inner.freed.notified()).await.expect("the connection is let go of");
+        tokio::time::timeout(TIMEOUT, self.inner.freed.notified()).await.expect("the connection is let go of");
     }
 
     /// Everything was asked that should be, and nothing that the real server would refuse.

@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Message;
 
-use super::listening::{Asked, Ear, Peer, Said, halves, json as parse};
+use super::listening::{Asked, Peer, Said, TestStt, halves, json as parse};
 
 #[derive(Default)]
 pub(crate) struct Realtime {
@@ -20,11 +20,11 @@ fn text(message: &Value) -> Message {
 }
 
 impl Realtime {
-    fn commit(&mut self, ear: &mut Ear) -> Result<Vec<Message>, String> {
-        if ear.heard_ms() < 100 {
+    fn commit(&mut self, stt: &mut TestStt) -> Result<Vec<Message>, String> {
+        if stt.heard_ms() < 100 {
             return Err("input_audio_buffer_commit_empty".to_owned());
         }
-        let words = ear.words();
+        let words = stt.words();
         let item = format!("item_{}", self.items);
         let before = self.items.checked_sub(1).map(|number| format!("item_{number}"));
         self.items += 1;
@@ -67,7 +67,7 @@ impl Peer for Realtime {
         vec![text(&json!({ "type": "session.created", "session": { "type": "transcription" } }))]
     }
 
-    fn answer(&mut self, message: Said, ear: &mut Ear) -> Result<Vec<Message>, String> {
+    fn answer(&mut self, message: Said, stt: &mut TestStt) -> Result<Vec<Message>, String> {
         let Said::Text(message) = message else { return Err("binary messages are not taken".to_owned()) };
         let message = parse(&message)?;
         match message["type"].as_str() {
@@ -98,10 +98,10 @@ impl Peer for Realtime {
             Some("input_audio_buffer.append") => {
                 let format = self.format.as_deref().ok_or("sound came before the session was set up")?;
                 let sound = message["audio"].as_str().and_then(|audio| STANDARD.decode(audio).ok());
-                ear.hear(format, &sound.ok_or("the sound is not base64")?);
-                if self.commits && ear.has_stopped() { self.commit(ear) } else { Ok(Vec::new()) }
+                stt.hear(format, &sound.ok_or("the sound is not base64")?);
+                if self.commits && stt.has_stopped() { self.commit(stt) } else { Ok(Vec::new()) }
             }
-            Some("input_audio_buffer.commit") if !self.commits => self.commit(ear),
+            Some("input_audio_buffer.commit") if !self.commits => self.commit(stt),
             other => Err(format!("there is no message {other:?}")),
         }
     }

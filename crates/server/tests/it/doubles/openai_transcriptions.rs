@@ -18,7 +18,7 @@ use switchhook_media::wav;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
-use super::listening::Ear;
+use super::listening::TestStt;
 use super::without_delay;
 
 /// What happens to one request.
@@ -205,11 +205,11 @@ async fn understand(double: &Whisper, headers: &HeaderMap, body: &[u8]) -> Resul
         return Err(format!("{} Hz, {} channels", wav.sample_rate, wav.channels.len()));
     }
     double.samples.send_modify(|samples| *samples += wav.channels[0].len());
-    let mut ear = Ear::new().await;
+    let mut stt = TestStt::new().await;
     for samples in wav.channels[0].chunks_exact(AudioFormat::Narrowband.frame_samples()) {
-        ear.frame(CallerAudio(Frame::from_slice(AudioFormat::Narrowband, samples)));
+        stt.frame(CallerAudio(Frame::from_slice(AudioFormat::Narrowband, samples)));
     }
-    Ok(ear.words())
+    Ok(stt.words())
 }
 
 /// Heads and bodies of a form (RFC 7578).

@@ -11,7 +11,7 @@ use serde_json::Value;
 use tokio::sync::Notify;
 
 use super::without_delay;
-use crate::harness::PATIENCE;
+use crate::harness::TIMEOUT;
 
 /// The only key that doubles accept.
 pub(crate) const KEY: &str = "a-key-of-the-tests";
@@ -196,7 +196,7 @@ impl Stage {
                 changed.await;
             }
         };
-        if tokio::time::timeout(PATIENCE, waiting).await.is_err() {
+        if tokio::time::timeout(TIMEOUT, waiting).await.is_err() {
             self.seen(|seen| panic!("{what} did not happen: {seen:?}"));
         }
     }

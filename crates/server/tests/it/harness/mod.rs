@@ -25,7 +25,7 @@ use switchhook_speech::models::ModelStore;
 use tempfile::TempDir;
 
 /// Longer than anything here takes when it works.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A service of its own for one test: its own database, its own port.
 pub(crate) struct TestService {
@@ -198,7 +198,7 @@ impl Client {
                 tokio::time::sleep(Duration::from_millis(100)).await;
             }
         };
-        tokio::time::timeout(PATIENCE, looking).await.unwrap_or_else(|_| panic!("{path} comes so far within a minute"))
+        tokio::time::timeout(TIMEOUT, looking).await.unwrap_or_else(|_| panic!("{path} comes so far within a minute"))
     }
 
     /// Waits until the call is as `done` says, and shows it.
@@ -233,7 +233,7 @@ impl Client {
 pub(crate) async fn deliveries_of(receiver: &mut Receiver, call: &str) -> Vec<Received> {
     let mut received = Vec::new();
     loop {
-        let delivery = tokio::time::timeout(PATIENCE, receiver.next()).await.expect("a delivery within a minute");
+        let delivery = tokio::time::timeout(TIMEOUT, receiver.next()).await.expect("a delivery within a minute");
         if delivery.body["data"]["call_id"] != call {
             continue;
         }

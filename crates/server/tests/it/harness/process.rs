@@ -132,7 +132,7 @@ impl Process {
     /// Waits until it has ended by itself.
     pub(crate) async fn ended(mut self) {
         let ended = tokio::task::spawn_blocking(move || self.child.wait().expect("it is ours"));
-        let status = tokio::time::timeout(super::PATIENCE, ended).await.expect("it ends in time").expect("no panic");
+        let status = tokio::time::timeout(super::TIMEOUT, ended).await.expect("it ends in time").expect("no panic");
         assert!(status.success(), "{status}");
     }
 

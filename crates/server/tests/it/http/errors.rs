@@ -68,7 +68,7 @@ async fn every_way_to_fail_has_the_same_shape_and_the_first_reason_in_the_fixed_
     let unauthorized = |name, request| case(name, request, 401, "unauthorized");
     let cases = [
         // 401 comes first.
-        not_found("nothing there", without_key("GET /nowhere", "")),
+        not_found("nothing there", without_key("GET /auth/nowhere", "")),
         unauthorized("no key", without_key("GET /v1/calls", "")),
         unauthorized("no key, and nothing there", without_key("GET /v1/nowhere", "")),
         unauthorized("no key, and the root", without_key("GET /v1", "")),

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::harness::{Client, TestService, text};
 
-use super::PATIENCE;
+use super::TIMEOUT;
 
 /// Answers, and holds the line in silence until somebody hangs up.
 const HOLDS: &str = "+12025550109";
@@ -26,7 +26,7 @@ async fn read_until(stream: &mut Response, word: &str) -> String {
             read.push_str(std::str::from_utf8(&bytes).expect("text"));
         }
     };
-    tokio::time::timeout(PATIENCE, reading).await.expect("in time");
+    tokio::time::timeout(TIMEOUT, reading).await.expect("in time");
     read
 }
 
@@ -93,6 +93,6 @@ async fn a_tenant_follows_a_bounded_number_of_calls() {
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(PATIENCE, free_again).await.expect("their places are free again");
+    tokio::time::timeout(TIMEOUT, free_again).await.expect("their places are free again");
     service.stop().await;
 }

@@ -6,6 +6,7 @@ mod follow;
 mod keys;
 mod recording;
 mod secrets;
+mod statistics;
 mod versions;
 mod voices;
 
@@ -17,7 +18,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
 /// Longer than any answer takes.
-const PATIENCE: Duration = Duration::from_secs(40);
+const TIMEOUT: Duration = Duration::from_secs(40);
 
 /// An answer as it came over the wire.
 struct RawAnswer {
@@ -44,7 +45,7 @@ async fn send_raw(base: &str, request: &[u8]) -> RawAnswer {
         let _ = stream.write_all(request).await;
         read_answer(&mut stream, request.starts_with(b"HEAD ")).await
     };
-    tokio::time::timeout(PATIENCE, exchange).await.expect("an answer in time")
+    tokio::time::timeout(TIMEOUT, exchange).await.expect("an answer in time")
 }
 
 async fn read_answer(stream: &mut TcpStream, without_body: bool) -> RawAnswer {

@@ -29,18 +29,18 @@ fn allowed() -> &'static str {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_is_held_by_three_servers_of_ones_own_and_costs_nothing() {
     let goodbye = Piece::Tool { id: "call_1", name: "end_call", arguments: json!({}) };
-    let mind = Double::start(OpenAi, vec![says("Yes."), Reply::Answer(vec![Piece::Text("Goodbye."), goodbye])]).await;
-    let ears = Whisper::start([]).await;
-    let mouth = Stage::default();
-    let mouth_url = format!("http://{}", openai_tts::serve(mouth.clone()).await);
+    let llm = Double::start(OpenAi, vec![says("Yes."), Reply::Answer(vec![Piece::Text("Goodbye."), goodbye])]).await;
+    let stt = Whisper::start([]).await;
+    let tts = Stage::default();
+    let tts_url = format!("http://{}", openai_tts::serve(tts.clone()).await);
     let service = TestService::start_allowing(allowed()).await;
     let client = &service.client;
 
     let mut chosen = json!({ "turn_taking": { "speculative": false }, "analysis": { "summary": false } });
     for (name, kind, check, url, key) in [
-        ("local-llm", "llm", "language_model", mind.base_url(), model::KEY),
-        ("local-stt", "stt", "speech_to_text", ears.url(), "sk-key"),
-        ("local-tts", "tts", "text_to_speech", mouth_url, voice::KEY),
+        ("local-llm", "llm", "language_model", llm.base_url(), model::KEY),
+        ("local-stt", "stt", "speech_to_text", stt.url(), "sk-key"),
+        ("local-tts", "tts", "text_to_speech", tts_url, voice::KEY),
     ] {
         let mut connection = documented(name);
         // The doubles listen elsewhere, want keys, and read one rate only.
@@ -64,11 +64,11 @@ async fn a_call_is_held_by_three_servers_of_ones_own_and_costs_nothing() {
     for used in ["stt_audio_ms", "llm_output_tokens", "tts_characters"] {
         assert!(usage[used].as_u64().is_some_and(|used| used > 0), "{used}: {usage}");
     }
-    let asked = &mind.asked()[1];
+    let asked = &llm.asked()[1];
     assert_eq!(asked["model"], documented("local-llm")["settings"]["model"]);
-    let spoken = mouth.seen(|seen| seen.asked.clone());
+    let spoken = tts.seen(|seen| seen.asked.clone());
     assert!(spoken.iter().all(|asked| asked["model"] == "kokoro" && asked["voice"] == "af_heart"), "{spoken:?}");
-    assert_eq!((ears.complaints(), mouth.complaints()), (vec![], vec![]));
-    mind.finish();
+    assert_eq!((stt.complaints(), tts.complaints()), (vec![], vec![]));
+    llm.finish();
     service.stop().await;
 }

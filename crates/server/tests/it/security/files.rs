@@ -13,7 +13,7 @@ use switchhook::retention::Recordings;
 use switchhook::store::Dialect;
 
 use crate::harness::process::Node;
-use crate::harness::{PATIENCE, TestService, text};
+use crate::harness::{TIMEOUT, TestService, text};
 
 /// Answers, and hangs up in the middle of the agent's sentence.
 const HANGS_UP: &str = "+12025550108";
@@ -127,5 +127,5 @@ async fn checkpoint(connection: &mut SqliteConnection) {
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(PATIENCE, all).await.expect("nobody reads for ever");
+    tokio::time::timeout(TIMEOUT, all).await.expect("nobody reads for ever");
 }

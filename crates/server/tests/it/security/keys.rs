@@ -20,7 +20,7 @@ use switchhook_core::webhook::SigningSecret;
 use uuid::Uuid;
 
 use crate::harness::process::{Node, json_of};
-use crate::harness::{Client, PATIENCE, TestService, text};
+use crate::harness::{Client, TIMEOUT, TestService, text};
 
 /// Base64 of 32 bytes.
 const OLD: &str = "AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=";
@@ -63,7 +63,7 @@ async fn delivers(client: &Client, receiver: &mut Receiver) {
     let ours = endpoints.iter().find(|endpoint| endpoint["url"] == receiver.url().as_str()).expect("it is registered");
     let id = text(&ours["id"]);
     client.post(&format!("/v1/webhooks/{id}/test"), json!({})).await;
-    let received = tokio::time::timeout(PATIENCE, receiver.next()).await.expect("a delivery within a minute");
+    let received = tokio::time::timeout(TIMEOUT, receiver.next()).await.expect("a delivery within a minute");
     assert!(received.verified, "{:?}", received.refusal);
 }
 

@@ -13,7 +13,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout};
 
-use crate::harness::{PATIENCE, TestService};
+use crate::harness::{TIMEOUT, TestService};
 
 const SHORT: Duration = Duration::from_millis(300);
 const TIMEOUTS: Timeouts = Timeouts { header: SHORT, body: SHORT, idle: SHORT, write: SHORT };
@@ -56,7 +56,7 @@ async fn connect(to: SocketAddr) -> TcpStream {
 async fn read_to_end(stream: &mut TcpStream) -> String {
     let mut read = Vec::new();
     // One that is closed with something unread is reset.
-    let _ = timeout(PATIENCE, stream.read_to_end(&mut read)).await.expect("it is closed in time");
+    let _ = timeout(TIMEOUT, stream.read_to_end(&mut read)).await.expect("it is closed in time");
     String::from_utf8_lossy(&read).into_owned()
 }
 
@@ -68,7 +68,7 @@ async fn read_until(stream: &mut TcpStream, word: &str) -> String {
             assert!(stream.read_buf(&mut read).await.expect("the connection lives") > 0, "it has not ended");
         }
     };
-    timeout(PATIENCE, reading).await.expect("in time");
+    timeout(TIMEOUT, reading).await.expect("in time");
     String::from_utf8_lossy(&read).into_owned()
 }
 
@@ -103,7 +103,7 @@ async fn a_header_that_comes_byte_by_byte_gains_no_time() {
             Ok::<(), std::io::Error>(())
         });
         let mut read = Vec::new();
-        let _ = timeout(PATIENCE, reader.read_to_end(&mut read)).await.expect("it is closed in time");
+        let _ = timeout(TIMEOUT, reader.read_to_end(&mut read)).await.expect("it is closed in time");
         assert!(began.elapsed() < SHORT * 10, "before a hundred headers are too many");
         trickle.abort();
     }
@@ -137,7 +137,7 @@ async fn a_client_that_takes_no_answers_is_cut_off() {
     let mut stream = connect(address(&service.client.base)).await;
     // Once the buffers in between are full, the service reads no more either, and only its closing ends this.
     let asking = async { while stream.write_all(REQUEST).await.is_ok() {} };
-    timeout(PATIENCE, asking).await.expect("it is closed in time");
+    timeout(TIMEOUT, asking).await.expect("it is closed in time");
     service.stop().await;
 }
 
@@ -197,7 +197,7 @@ async fn too_many_connections_of_an_address_are_closed_at_once_and_counted() {
             tokio::task::yield_now().await;
         }
     };
-    timeout(PATIENCE, again).await.expect("its place is free");
+    timeout(TIMEOUT, again).await.expect("its place is free");
     service.stop().await;
 }
 

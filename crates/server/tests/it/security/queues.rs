@@ -22,7 +22,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 
-use crate::harness::PATIENCE;
+use crate::harness::TIMEOUT;
 
 /// Sound in one message, in bytes: eight seconds.
 const SOUND: usize = 64 * 1024;
@@ -95,7 +95,7 @@ async fn a_voice_that_never_stops_speaking_while_nobody_listens_fills_no_memory(
         format: AudioFormat::Narrowband,
     };
     let speaking = tokio::spawn(async move { voice.speak(request, audio).await });
-    let sent = tokio::time::timeout(PATIENCE, sent).await.expect("it is stopped").expect("no panic");
+    let sent = tokio::time::timeout(TIMEOUT, sent).await.expect("it is stopped").expect("no panic");
     assert!(sent < ENOUGH / 2, "{sent} messages of {SOUND} bytes were read");
     while untaken.recv().await.is_some() {}
     let error = speaking.await.expect("no panic").expect_err("it did not end");
@@ -131,7 +131,7 @@ async fn a_voice_that_ignores_that_it_was_stopped_is_read_no_more() {
     begins.recv().await.expect("it speaks");
     speaking.abort(); // The caller interrupts.
     drop(untaken);
-    let sent = tokio::time::timeout(PATIENCE, sent).await.expect("it is given up").expect("no panic");
+    let sent = tokio::time::timeout(TIMEOUT, sent).await.expect("it is given up").expect("no panic");
     assert!(sent < ENOUGH / 2, "{sent} messages of {SOUND} bytes were read");
 }
 
@@ -164,7 +164,7 @@ async fn a_speech_to_speech_model_that_is_further_ahead_than_anybody_listens_los
     let (events, mut heard) = mpsc::channel(16);
     let session = Arc::new(model.open(options, events).await.unwrap_or_else(|error| panic!("{error}")));
     let mut samples = 0;
-    let lost = tokio::time::timeout(PATIENCE, async {
+    let lost = tokio::time::timeout(TIMEOUT, async {
         loop {
             match heard.recv().await.expect("the session tells its end") {
                 RealtimeEvent::Audio { samples: more, .. } => samples += more.len(),
@@ -175,7 +175,7 @@ async fn a_speech_to_speech_model_that_is_further_ahead_than_anybody_listens_los
     });
     let lost = lost.await.expect("it is given up");
     assert!(lost.to_string().contains("more than can be heard") && !lost.is_final(), "{lost}");
-    let ten_minutes = Duration::from_secs(600) + PATIENCE;
+    let ten_minutes = Duration::from_secs(600) + TIMEOUT;
     assert!(samples as u64 <= ten_minutes.as_secs() * 8_000, "{samples} samples");
     drop(session);
 }

@@ -116,7 +116,7 @@ async fn an_agent_that_was_stored_before_there_were_limits_fails_its_calls_with_
 
     let (status, _) =
         client.patch(&format!("/v1/agents/{}", agent.id), json!({ "analysis": { "schema": null } })).await;
-    assert_eq!(status, StatusCode::OK, "it can be mended");
+    assert_eq!(status, StatusCode::OK, "it can be fixed");
     let call = client.place(&agent, "+12025550108").await;
     assert_eq!(client.wait_for_end(&call).await["status"], "completed", "and the node has not noticed");
     service.stop().await;

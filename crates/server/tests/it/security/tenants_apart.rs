@@ -7,7 +7,7 @@ use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::harness::{Client, PATIENCE, TestService, text};
+use crate::harness::{Client, TIMEOUT, TestService, text};
 
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}";
 const TENANTS: [&str; 2] = ["first-tenant", "second-tenant"];
@@ -77,7 +77,7 @@ async fn use_it(client: &Client, name: &str, address: SocketAddr, brought: &Brou
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(PATIENCE, delivered).await.expect("the last event is delivered");
+    tokio::time::timeout(TIMEOUT, delivered).await.expect("the last event is delivered");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -28,7 +28,7 @@ export function Behaviour() {
         <Language />
         <SelectRow path="greeting.mode" label="Greeting" options={GREETING_MODES} />
       </Pair>
-      {speaks && <TextRow path="greeting.text" label="Greeting text" rows={2} />}
+      {speaks && <TextRow path="greeting.text" label="Greeting text" rows={2} placeholder="Hello, how can I help you?" nullable />}
       <CheckRow path="greeting.interruptible" label="The caller can interrupt the greeting" />
       <TextRow
         path="instructions"

@@ -11,7 +11,7 @@ use uuid::Uuid;
 use super::positions::Positions;
 use super::{metadata_term, metadata_text, term};
 use crate::store::calls::{CallRequest, CallRow};
-use crate::store::{Conn, Dialect, Tx, chunks, execute, is_duplicate, on, push_ids, run};
+use crate::store::{Conn, Tx, chunks, execute, is_duplicate, locking, on, push_ids, run};
 
 /// Calls per segment. More would slow down lists of few calls and lengthen transactions; fewer would slow down lists that
 /// read every segment.
@@ -145,11 +145,13 @@ pub async fn seal_for_housekeeping(tx: &mut Tx, tenant: TenantId, most: usize) -
 
 /// Returns a tenant's oldest pending calls, at most `most`, by id.
 async fn oldest_pending(tx: &mut Tx, tenant: TenantId, most: usize) -> Result<Vec<Indexed>, sqlx::Error> {
-    const SQL: &str = "SELECT call_id FROM call_search_pending WHERE tenant_id = $1 ORDER BY call_id LIMIT $2";
-    let lock = if tx.dialect() == Dialect::Postgres { " FOR UPDATE SKIP LOCKED" } else { "" };
-    let ids: Vec<Uuid> = run!(tx, query_scalar.fetch_all, sqlx::AssertSqlSafe(format!("{SQL}{lock}"));
-        tenant.uuid(), i64::try_from(most).unwrap_or(i64::MAX)
-    )?;
+    let sql = locking!(
+        tx,
+        "SELECT call_id FROM call_search_pending WHERE tenant_id = $1 ORDER BY call_id LIMIT $2",
+        " FOR UPDATE SKIP LOCKED"
+    );
+    let most = i64::try_from(most).unwrap_or(i64::MAX);
+    let ids: Vec<Uuid> = run!(tx, query_scalar.fetch_all, sql; tenant.uuid(), most)?;
     let mut calls = Vec::with_capacity(ids.len());
     // Too few calls for a segment stay pending.
     for ids in ids.as_chunks::<SEGMENT>().0 {

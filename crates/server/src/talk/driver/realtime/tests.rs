@@ -155,6 +155,7 @@ impl FarEnd {
                         }
                         Some(ToCarrier::Mark(mark)) => marks.push_back((Instant::now() + delay, mark)),
                         Some(ToCarrier::Clear) => marks.clear(),
+                        Some(ToCarrier::Info(_)) => {}
                         None => return,
                     },
                     () = tokio::time::sleep_until(due.unwrap_or(began)), if due.is_some() => {
@@ -165,7 +166,7 @@ impl FarEnd {
                 }
             }
         });
-        (Self { began, heard }, Media { incoming, outgoing, buffered: false })
+        (Self { began, heard }, Media { incoming, outgoing, buffered: false, shows_conversation: false })
     }
 
     fn now(&self) -> u64 {

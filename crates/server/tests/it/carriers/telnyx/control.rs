@@ -52,7 +52,7 @@ async fn keys_go_both_ways() {
             tokio::time::sleep(std::time::Duration::from_millis(20)).await;
         }
     };
-    tokio::time::timeout(crate::harness::PATIENCE, pressed).await.expect("Telnyx is asked to press them");
+    tokio::time::timeout(crate::harness::TIMEOUT, pressed).await.expect("Telnyx is asked to press them");
     rig.client().post(&format!("/v1/calls/{call}/hangup"), json!({})).await;
     rig.client().wait_for_end(&call).await;
     rig.service.stop().await;

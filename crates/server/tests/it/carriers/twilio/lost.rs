@@ -10,7 +10,7 @@ use crate::carriers::Stage;
 use crate::doubles::twilio::flavour::Flavour;
 use crate::doubles::twilio::script::{Answer, Delivery, Fate, Script};
 use crate::doubles::twilio::signature;
-use crate::harness::PATIENCE;
+use crate::harness::TIMEOUT;
 
 const CALLEE: &str = "+12025550100";
 
@@ -120,7 +120,7 @@ async fn a_line_that_turns_up_after_the_end_of_its_call_is_hung_up() {
     let script = Script {
         fate: Fate::RingsOn,
         delivery: Delivery::Nothing,
-        listed_after: PATIENCE,
+        listed_after: TIMEOUT,
         ..Script::answering(Answer::BreaksOff)
     };
     stage.double.script(CALLEE, script);

@@ -13,7 +13,7 @@ use crate::doubles::twilio::flavour::Flavour;
 use crate::doubles::twilio::script::{FarEnd, Fate, Script};
 use crate::harness::postgres::Server;
 use crate::harness::process::{Node, Process, json_of};
-use crate::harness::{Client, PATIENCE, text};
+use crate::harness::{Client, TIMEOUT, text};
 
 const RINGS: &str = "+12025550102";
 const HOLDS: &str = "+12025550109";
@@ -110,7 +110,7 @@ async fn until_live(node: &Client, calls: &str) {
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
     };
-    tokio::time::timeout(PATIENCE, looking).await.unwrap_or_else(|_| panic!("{calls} calls on {}", node.base));
+    tokio::time::timeout(TIMEOUT, looking).await.unwrap_or_else(|_| panic!("{calls} calls on {}", node.base));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -115,8 +115,8 @@ async fn what_is_missing_or_fails_on_our_side_has_its_code_too() {
     let client = stage.client();
     // Its local speech is not installed.
     let mute = client.create("/v1/agents", json!({ "name": "Mute", "instructions": "Talk." })).await;
-    let wish = json!({ "agent_id": mute["id"], "to": "+12025550101" });
-    let no_speech = text(&client.create("/v1/calls", wish).await["id"]);
+    let request = json!({ "agent_id": mute["id"], "to": "+12025550101" });
+    let no_speech = text(&client.create("/v1/calls", request).await["id"]);
     assert_eq!(client.wait_for_end(&no_speech).await["error_code"], "config_error");
 
     // It takes connections and never says a word.
@@ -131,8 +131,8 @@ async fn what_is_missing_or_fails_on_our_side_has_its_code_too() {
     agent["llm"] = json!({ "connection_id": slow["id"], "model": "any" });
     let slow = client.create("/v1/agents", agent).await;
     stage.double.script(CALLEE, Script::with(FarEnd::Diner));
-    let wish = json!({ "agent_id": slow["id"], "to": CALLEE });
-    let unanswered = text(&client.create("/v1/calls", wish).await["id"]);
+    let request = json!({ "agent_id": slow["id"], "to": CALLEE });
+    let unanswered = text(&client.create("/v1/calls", request).await["id"]);
 
     let left = stage.talking("+12025550109").await;
     stage.service.abandon(&left);

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use super::session::{Over, Session};
 use super::{Hears, locked};
 
-/// Silence of the caller that ends a turn, beyond that of the ear, in frames.
+/// Silence of the caller that ends a turn, beyond that of the STT, in frames.
 const SILENCE: u32 = 25;
 /// What the caller said is written down so long after the answer has begun.
 const LATE: Duration = Duration::from_millis(400);
@@ -33,25 +33,25 @@ impl Session {
             return Ok(());
         }
         let heard = self.decoded(&sound);
-        self.ear.hear("linear16", &heard);
+        self.stt.hear("linear16", &heard);
         self.pretend().await?;
         if self.hears() == Hears::WhatIsCommitted {
             return Ok(());
         }
-        if self.ear.has_started() {
+        if self.stt.has_started() {
             self.stopped = None;
             if !self.speaking {
                 self.starts().await?;
             }
         }
-        if self.ear.has_stopped() {
+        if self.stt.has_stopped() {
             self.stopped = Some(0);
         }
         if let Some(frames) = &mut self.stopped {
             *frames += 1;
             if *frames > SILENCE {
                 self.stopped = None;
-                let words = self.ear.words();
+                let words = self.stt.words();
                 self.stops(&words).await?;
             }
         }
@@ -91,7 +91,7 @@ impl Session {
             return self.error(message, "input_audio_buffer_commit_empty").await;
         }
         (self.speaking, self.stopped) = (false, None);
-        let words = if self.understands() { self.ear.words() } else { String::new() };
+        let words = if self.understands() { self.stt.words() } else { String::new() };
         let item = self.name("item");
         self.say(json!({ "type": "input_audio_buffer.committed", "item_id": item })).await?;
         self.transcribe_late(&item, &words);

@@ -1,6 +1,6 @@
 //! OpenAI's Realtime interface, speech to speech, in the event names that are generally available.
 //!
-//! Its model speaks in tones, four times as fast as it is heard, and says what the test wants. Its ear understands the simulated
+//! Its model speaks in tones, four times as fast as it is heard, and says what the test wants. Its STT understands the simulated
 //! caller's recordings; on a silent line it hears what the test wants.
 
 mod hearing;

@@ -15,7 +15,7 @@ use tokio::time::{Instant, sleep_until};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 
-use super::super::listening::Ear;
+use super::super::listening::TestStt;
 use super::{Shared, locked};
 
 /// Why a session ends.
@@ -49,7 +49,7 @@ pub(super) struct Session {
     /// Items and the milliseconds that were made of them; nothing once they were truncated.
     pub(super) items: HashMap<String, Option<usize>>,
     pub(super) calls: HashSet<String>,
-    pub(super) ear: Ear,
+    pub(super) stt: TestStt,
     /// Frames since the caller stopped, while that may be the end of their turn.
     pub(super) stopped: Option<u32>,
     pub(super) speaking: bool,
@@ -75,7 +75,7 @@ impl Session {
             count: 0,
             items: HashMap::new(),
             calls: HashSet::new(),
-            ear: Ear::new().await,
+            stt: TestStt::new().await,
             stopped: None,
             speaking: false,
             heard_ms: 0,

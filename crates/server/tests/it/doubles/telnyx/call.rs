@@ -10,7 +10,7 @@ use super::media::{Happened, Next, Session, Stream};
 use super::{Double, FarEnd, Leg, Order};
 
 /// How long a call waits to be answered or rejected before something is wrong.
-const PATIENCE: Duration = Duration::from_secs(40);
+const TIMEOUT: Duration = Duration::from_secs(40);
 
 /// From the answer to a call until it is answered.
 const ANSWERED_AFTER: Duration = Duration::from_millis(80);
@@ -95,7 +95,7 @@ pub(super) fn arrive(double: &Arc<Double>, from: &str, to: &str, person: FarEnd)
     tokio::spawn(async move {
         double.tell(&leg, "call.initiated", json!({ "direction": "incoming", "state": "parked" })).await;
         let rejected = |cause| End { cause, source: "callee", sip: "unspecified" };
-        let end = match tokio::time::timeout(PATIENCE, given.recv()).await {
+        let end = match tokio::time::timeout(TIMEOUT, given.recv()).await {
             Ok(Some(Order::Answer(stream))) => {
                 // It takes the network a moment, in which nothing else can be asked of the call.
                 tokio::time::sleep(ANSWERED_AFTER).await;

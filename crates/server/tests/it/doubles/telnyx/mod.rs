@@ -7,7 +7,7 @@ mod far_end;
 mod media;
 mod playout;
 mod rest;
-mod teller;
+mod webhooks;
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::net::SocketAddr;
@@ -26,7 +26,7 @@ use tokio::sync::mpsc;
 use uuid::Uuid;
 
 pub(crate) use self::far_end::FarEnd;
-pub(crate) use self::teller::Forgery;
+pub(crate) use self::webhooks::Forgery;
 
 use self::media::Stream;
 use super::complaints::{Complaints, Guard};
@@ -270,7 +270,7 @@ impl Telnyx {
                 tokio::time::sleep(std::time::Duration::from_millis(20)).await;
             }
         };
-        tokio::time::timeout(crate::harness::PATIENCE, ended).await.expect("the leg ends within a minute");
+        tokio::time::timeout(crate::harness::TIMEOUT, ended).await.expect("the leg ends within a minute");
     }
 
     /// Somebody else tells of the only leg with this number that it has ended, with a signature like this. Gives the status of

@@ -5,12 +5,12 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::sleep;
 
+use super::callbacks::{self, Callbacks};
 use super::network::{Network, Record, now};
 use super::placing::{Amd, Document, Placed};
 use super::script::{Fate, MediaFate, Script};
 use super::signature;
 use super::stream::{self, Over};
-use super::teller::{self, Teller};
 use super::twiml::{self, Verb};
 
 /// How long it takes to tell a machine from a person.
@@ -49,7 +49,7 @@ pub(crate) struct Leg {
     pub(crate) sid: String,
     pub(crate) script: Script,
     pub(crate) orders: mpsc::UnboundedReceiver<Order>,
-    teller: Teller,
+    callbacks: Callbacks,
 }
 
 /// A call that we placed.
@@ -60,8 +60,8 @@ pub(crate) async fn outbound(
     script: Script,
     orders: mpsc::UnboundedReceiver<Order>,
 ) {
-    let teller = Teller::new(network.clone(), &record, script.delivery);
-    let mut leg = Leg { network, sid: record.sid, script, orders, teller };
+    let callbacks = Callbacks::new(network.clone(), &record, script.delivery);
+    let mut leg = Leg { network, sid: record.sid, script, orders, callbacks };
     let end = match leg.ring(placed.timeout).await {
         Some(end) => end,
         None => {
@@ -83,8 +83,8 @@ pub(crate) async fn inbound(
     script: Script,
     orders: mpsc::UnboundedReceiver<Order>,
 ) {
-    let teller = Teller::new(network.clone(), &record, script.delivery);
-    let mut leg = Leg { network, sid: record.sid, script, orders, teller };
+    let callbacks = Callbacks::new(network.clone(), &record, script.delivery);
+    let mut leg = Leg { network, sid: record.sid, script, orders, callbacks };
     let end = match verbs.first() {
         Some(Verb::Reject { busy: true }) => End { status: "busy", sip: None, error: None },
         Some(Verb::Reject { busy: false }) => End { status: "no-answer", sip: None, error: None },
@@ -99,8 +99,8 @@ pub(crate) async fn inbound(
 impl Leg {
     /// Until it is answered; else how it ended.
     async fn ring(&mut self, timeout: Duration) -> Option<End> {
-        self.teller.tell("initiated", &[]);
-        self.teller.tell("ringing", &[]);
+        self.callbacks.send("initiated", &[]);
+        self.callbacks.send("ringing", &[]);
         let rings = if let Fate::RingsOn = self.script.fate { timeout } else { self.script.rings_for.min(timeout) };
         tokio::select! {
             () = sleep(rings) => {}
@@ -115,7 +115,7 @@ impl Leg {
 
     fn answer(&mut self) {
         self.network.change(&self.sid, |record| record.started = Some(now()));
-        self.teller.tell("in-progress", &[]);
+        self.callbacks.send("in-progress", &[]);
     }
 
     /// Follows a document, and whichever is to be followed in its place, to the end.
@@ -124,7 +124,7 @@ impl Leg {
         loop {
             let verbs = match document {
                 Document::Inline(verbs) => verbs,
-                Document::At(url) => teller::fetch(&self.network, &self.sid, &url, self.script.delivery).await,
+                Document::At(url) => callbacks::fetch(&self.network, &self.sid, &url, self.script.delivery).await,
             };
             match self.follow_one(verbs).await {
                 Over::Next => return End::completed(),
@@ -183,7 +183,7 @@ impl Leg {
         let mut further = Vec::new();
         further.extend(end.sip.map(|code| (self.network.flavour.sip_field(), code.to_string())));
         further.extend(end.error.map(|code| ("ErrorCode", code.to_string())));
-        self.teller.tell(end.status, &further);
+        self.callbacks.send(end.status, &further);
     }
 }
 
@@ -198,7 +198,7 @@ async fn tell_apart(network: Network, sid: String, amd: Amd, script: Script) {
         ("CallSid", &sid),
         ("MachineDetectionDuration", "400"),
     ]);
-    match teller::post(&network, &amd.callback, &fields, script.delivery).await {
+    match callbacks::post(&network, &amd.callback, &fields, script.delivery).await {
         Ok(answer) if answer.status().is_success() => {}
         Ok(answer) => network.complaints.add(format!("a report about machines was answered with {}", answer.status())),
         Err(_) => {} // As for other reports.

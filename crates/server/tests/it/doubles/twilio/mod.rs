@@ -4,6 +4,7 @@
 //! one call. Complaints fail the test that caused them, at its end.
 
 mod applications;
+mod callbacks;
 mod far_end;
 pub(crate) mod flavour;
 mod form;
@@ -18,7 +19,6 @@ pub(crate) mod script;
 mod self_test;
 pub(crate) mod signature;
 mod stream;
-mod teller;
 mod twiml;
 
 use std::collections::HashMap;
@@ -37,7 +37,7 @@ use self::network::{Application, Network, Number};
 use self::script::{Delivery, Script};
 use self::twiml::Verb;
 use super::complaints::{Complaints, Guard};
-use crate::harness::PATIENCE;
+use crate::harness::TIMEOUT;
 
 /// The number that every account has.
 pub(crate) const OWN: &str = "+12025550199";
@@ -124,7 +124,7 @@ impl TwilioDouble {
                 changes.changed().await.expect("the network lives as long as we");
             }
         };
-        tokio::time::timeout(PATIENCE, asked).await.unwrap_or_else(|_| panic!("{number}: asked for {times} times"));
+        tokio::time::timeout(TIMEOUT, asked).await.unwrap_or_else(|_| panic!("{number}: asked for {times} times"));
     }
 
     /// Waits until the only call of this number is so, and shows it.
@@ -139,7 +139,7 @@ impl TwilioDouble {
                 changes.changed().await.expect("the network lives as long as we");
             }
         };
-        let found = tokio::time::timeout(PATIENCE, looking).await;
+        let found = tokio::time::timeout(TIMEOUT, looking).await;
         found.unwrap_or_else(|_| panic!("{number}: {what}, within a minute: {:?}", self.calls(number)))
     }
 
@@ -178,9 +178,9 @@ impl TwilioDouble {
     }
 
     async fn announce(&self, voice_url: &str, record: &Record, delivery: Delivery) -> Answered {
-        let mut fields = teller::of_call(&self.network, record);
+        let mut fields = callbacks::of_call(&self.network, record);
         fields.push(("CallStatus".to_owned(), "ringing".to_owned()));
-        let answer = teller::post(&self.network, voice_url, &fields, delivery).await;
+        let answer = callbacks::post(&self.network, voice_url, &fields, delivery).await;
         let answer = answer.expect("the service answers");
         let status = answer.status();
         let kind = answer.headers().get(CONTENT_TYPE).map(|kind| String::from_utf8_lossy(kind.as_bytes()).into_owned());
@@ -249,7 +249,7 @@ impl TwilioDouble {
 
     /// What every report about this call says.
     pub(crate) fn fields_of(&self, record: &Record) -> Vec<(String, String)> {
-        teller::of_call(&self.network, record)
+        callbacks::of_call(&self.network, record)
     }
 
     pub(crate) fn flavour(&self) -> Flavour {

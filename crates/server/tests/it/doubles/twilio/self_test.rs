@@ -17,7 +17,7 @@ use tokio::sync::mpsc;
 use super::form::Form;
 use super::script::{Delivery, Script};
 use super::{Flavour, OWN, TwilioDouble, signature};
-use crate::harness::{PATIENCE, text};
+use crate::harness::{TIMEOUT, text};
 
 const CALLEE: &str = "+12025550100";
 
@@ -61,20 +61,20 @@ impl Customer {
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
         };
-        tokio::time::timeout(PATIENCE, looking).await.expect("every report within a minute");
+        tokio::time::timeout(TIMEOUT, looking).await.expect("every report within a minute");
         self.told().into_iter().map(|(number, status)| format!("{number} {status}")).collect()
     }
 
-    fn wish(&self) -> Vec<(String, String)> {
+    fn fields(&self) -> Vec<(String, String)> {
         let media = format!("{}/media", self.base.replacen("http", "ws", 1));
         let document = format!(
             "<Response><Connect><Stream url=\"{media}\"><Parameter name=\"token\" value=\"t\"/></Stream></Connect></Response>"
         );
         let events = ["initiated", "ringing", "answered", "completed"].map(|event| ("StatusCallbackEvent", event));
         let status = format!("{}/status", self.base);
-        let mut wish = vec![("To", CALLEE), ("From", OWN), ("Twiml", &document), ("StatusCallback", &status)];
-        wish.extend(events);
-        signature::owned(&wish)
+        let mut fields = vec![("To", CALLEE), ("From", OWN), ("Twiml", &document), ("StatusCallback", &status)];
+        fields.extend(events);
+        signature::owned(&fields)
     }
 }
 
@@ -104,7 +104,7 @@ async fn take_sound(
 /// The next message that is no sound.
 async fn next(socket: &mut WebSocket) -> Value {
     loop {
-        let message = tokio::time::timeout(PATIENCE, socket.recv()).await.expect("a message within a minute");
+        let message = tokio::time::timeout(TIMEOUT, socket.recv()).await.expect("a message within a minute");
         if let Some(Ok(Message::Text(text))) = message {
             let message: Value = serde_json::from_str(&text).expect("JSON");
             if message["event"] != "media" {
@@ -132,7 +132,7 @@ async fn ask(double: &TwilioDouble, call: &str, fields: &[(String, String)]) -> 
 async fn a_call_is_told_in_order_and_its_marks_come_back() {
     let double = TwilioDouble::start(Flavour::Twilio).await;
     let mut customer = Customer::start().await;
-    let (status, call) = ask(&double, "", &customer.wish()).await;
+    let (status, call) = ask(&double, "", &customer.fields()).await;
     assert_eq!((status, &call["status"], &call["duration"]), (201, &json!("queued"), &Value::Null), "{call}");
     let sid = text(&call["sid"]);
 
@@ -162,7 +162,7 @@ async fn reports_can_be_late_doubled_and_out_of_order() {
     let double = TwilioDouble::start(Flavour::Twilio).await;
     let customer = Customer::start().await;
     double.script(CALLEE, Script { delivery: Delivery::Chaotic, ..Script::ending("busy", Some(486)) });
-    ask(&double, "", &customer.wish()).await;
+    ask(&double, "", &customer.fields()).await;
     let told = customer.told_all(8).await;
     assert_eq!(told[..4], ["1 ringing", "1 ringing", "0 initiated", "0 initiated"]);
     assert_eq!(told[4..], ["2 busy", "2 busy", "1 ringing", "0 initiated"]);
@@ -174,12 +174,12 @@ async fn what_the_carrier_would_not_take_is_complained_about() {
     let mut customer = Customer::start().await;
     let (status, _) = ask(&double, "/CA12", &signature::owned(&[("Status", "completed")])).await;
     assert_eq!((status, double.complaints().len()), (404, 1), "no id");
-    let joined: Vec<_> = customer.wish().into_iter().filter(|(name, _)| name != "StatusCallbackEvent").collect();
+    let joined: Vec<_> = customer.fields().into_iter().filter(|(name, _)| name != "StatusCallbackEvent").collect();
     let joined = [joined, signature::owned(&[("StatusCallbackEvent", "ringing completed")])].concat();
     let (status, refused) = ask(&double, "", &joined).await;
     assert_eq!((status, &refused["code"], double.complaints().len()), (400, &json!(21626), 1));
 
-    ask(&double, "", &customer.wish()).await;
+    ask(&double, "", &customer.fields()).await;
     let mut socket = customer.streams.recv().await.expect("it is answered");
     next(&mut socket).await;
     let stream = next(&mut socket).await["streamSid"].clone();
@@ -204,7 +204,7 @@ async fn what_the_carrier_would_not_take_is_complained_about() {
     let complaints = double.complaints();
     assert_eq!(complaints.len(), count + 1, "{complaints:#?}");
 
-    ask(&double, "", &customer.wish()).await;
+    ask(&double, "", &customer.fields()).await;
     double.look_for_second_rings();
     let complaints = double.complaints();
     assert!(complaints.len() == 1 && complaints[0].contains("rung 2 times"), "{complaints:?}");

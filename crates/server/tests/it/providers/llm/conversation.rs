@@ -210,7 +210,7 @@ async fn another_goes_on<P: Protocol, Q: Protocol>(first: P, second: Q, trouble:
     // As patient as on a call.
     let patient = || json!({ "timeouts_ms": {} });
     let cast = Cast {
-        other_minds: vec![second_double.llm_with(patient())],
+        other_llms: vec![second_double.llm_with(patient())],
         ..Cast::scripted(first_double.llm_with(patient()))
     };
     let mut talk = Rehearsal::begin(&booking().await, cast).await;

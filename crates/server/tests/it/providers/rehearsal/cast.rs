@@ -24,7 +24,7 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, sleep_until};
 use uuid::Uuid;
 
-/// What a recogniser takes from the sound to its words.
+/// How long an STT takes from audio to words.
 const UNDERSTANDS: Duration = Duration::from_millis(100);
 /// What a model that answers takes to its first word.
 const THINKS: Duration = Duration::from_millis(600);
@@ -34,37 +34,37 @@ const LANGUAGE: &str = "en-US";
 
 /// The three of a call.
 pub(crate) struct Cast {
-    pub(crate) ears: Arc<dyn Stt>,
-    pub(crate) mind: Arc<dyn Llm>,
-    /// Asked where `mind` does not answer.
-    pub(crate) other_minds: Vec<Arc<dyn Llm>>,
-    pub(crate) mouth: Arc<dyn Tts>,
+    pub(crate) stt: Arc<dyn Stt>,
+    pub(crate) llm: Arc<dyn Llm>,
+    /// Used where `llm` fails.
+    pub(crate) other_llms: Vec<Arc<dyn Llm>>,
+    pub(crate) tts: Arc<dyn Tts>,
 }
 
 impl Cast {
     /// All of them scripted.
-    pub(crate) fn scripted(mind: Arc<dyn Llm>) -> Self {
-        Self { ears: Arc::new(ScriptedStt), mind, other_minds: Vec::new(), mouth: Arc::new(ScriptedTts) }
+    pub(crate) fn scripted(llm: Arc<dyn Llm>) -> Self {
+        Self { stt: Arc::new(ScriptedStt), llm, other_llms: Vec::new(), tts: Arc::new(ScriptedTts) }
     }
 
     /// What a call is held with, and what can be seen of its work.
     pub(super) fn pipeline(self, agent: &AgentConfig) -> (Pipeline, Arc<Backstage>) {
-        let Self { ears, mind, other_minds, mouth } = self;
+        let Self { stt, llm, other_llms, tts } = self;
         let phrases = Conversation::phrases(agent).into_iter().collect();
         let backstage = Arc::new(Backstage { phrases, ..Backstage::default() });
-        let mouth = Breathing { mouth, backstage: backstage.clone() };
-        let minds = std::iter::once(mind).chain(other_minds).map(|mind| {
-            let mind: Arc<dyn Llm> = Arc::new(Thinking { mind, backstage: backstage.clone() });
-            (mind, LlmSettings::default())
+        let tts = Breathing { tts, backstage: backstage.clone() };
+        let llms = std::iter::once(llm).chain(other_llms).map(|llm| {
+            let llm: Arc<dyn Llm> = Arc::new(Thinking { llm, backstage: backstage.clone() });
+            (llm, LlmSettings::default())
         });
         let options =
             SttOptions { language: LANGUAGE.to_owned(), model: None, keyterms: Vec::new(), ..SttOptions::default() };
         let (language, format, health) = (LANGUAGE.to_owned(), AudioFormat::Narrowband, ProviderHealth::default());
         let voice = TtsSettings { voice: None, model: None, speed: 1.0, language, format, health };
         let pipeline = Pipeline {
-            stt: vec![(Arc::new(Understanding(ears)), options)],
-            llm: minds.collect(),
-            tts: vec![(Arc::new(mouth), voice)],
+            stt: vec![(Arc::new(Understanding(stt)), options)],
+            llm: llms.collect(),
+            tts: vec![(Arc::new(tts), voice)],
             phrases: Arc::default(),
             tools: Arc::new(tools(agent)),
             rates: KnownRates::default(),
@@ -149,7 +149,7 @@ async fn understand(mut heard: mpsc::Receiver<SttEvent>, events: mpsc::Sender<St
 }
 
 struct Thinking {
-    mind: Arc<dyn Llm>,
+    llm: Arc<dyn Llm>,
     backstage: Arc<Backstage>,
 }
 
@@ -158,20 +158,20 @@ impl Llm for Thinking {
     async fn respond(&self, request: LlmRequest, events: mpsc::Sender<LlmEvent>) -> Result<Usage, ProviderError> {
         let _work = self.backstage.work();
         sleep(THINKS).await;
-        self.mind.respond(request, events).await
+        self.llm.respond(request, events).await
     }
 
     async fn warm(&self) -> Result<(), ProviderError> {
-        self.mind.warm().await
+        self.llm.warm().await
     }
 
     async fn analyse(&self, request: AnalysisRequest) -> Result<Analysis, ProviderError> {
-        self.mind.analyse(request).await
+        self.llm.analyse(request).await
     }
 }
 
 struct Breathing {
-    mouth: Arc<dyn Tts>,
+    tts: Arc<dyn Tts>,
     backstage: Arc<Backstage>,
 }
 
@@ -181,15 +181,15 @@ impl Tts for Breathing {
         let _work = (!self.backstage.phrases.contains(&request.text)).then(|| self.backstage.work());
         self.backstage.spoken.lock().expect("whole").push(request.text.clone());
         sleep(BREATHES).await;
-        self.mouth.speak(request, audio).await
+        self.tts.speak(request, audio).await
     }
 
     async fn warm(&self, like: &TtsRequest) -> Result<(), ProviderError> {
-        self.mouth.warm(like).await
+        self.tts.warm(like).await
     }
 
     fn keeps_phrases(&self) -> bool {
-        self.mouth.keeps_phrases()
+        self.tts.keeps_phrases()
     }
 }
 

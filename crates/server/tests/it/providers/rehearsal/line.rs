@@ -24,7 +24,10 @@ impl Line {
     pub(super) fn new() -> (Self, Media) {
         let (to_agent, incoming) = media_queue();
         let (outgoing, from_agent) = mpsc::channel(WAITING);
-        (Self { to_agent, from_agent, sounds: Vec::new() }, Media { incoming, outgoing, buffered: false })
+        (
+            Self { to_agent, from_agent, sounds: Vec::new() },
+            Media { incoming, outgoing, buffered: false, shows_conversation: false },
+        )
     }
 
     /// 20 ms of the caller.
@@ -41,7 +44,7 @@ impl Line {
                     None => self.sounds.push((now - 20, now)),
                 },
                 ToCarrier::Mark(mark) => self.send(FromCarrier::MarkPlayed(mark)),
-                ToCarrier::Clear => {}
+                ToCarrier::Clear | ToCarrier::Info(_) => {}
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Whole conversations in virtual time: the service's own driver of calls with a recogniser, a model and a voice, each of them
+//! Whole conversations in virtual time: the service's own driver of calls with an STT, a model and a voice, each of them
 //! scripted or an adapter that speaks to its double.
 //!
 //! The clock is turned by hand, 20 ms at a time, and stands still until nothing is left to be done: an answer takes as long

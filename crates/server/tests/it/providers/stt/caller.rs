@@ -1,4 +1,4 @@
-//! A caller whose voice goes to a recogniser as the driver of a call would give it.
+//! A caller whose voice goes to an STT as the driver of a call would give it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,17 +20,17 @@ use switchhook_net::outbound::ws::WebSockets;
 use tokio::sync::mpsc;
 
 /// Longer than anything here takes when it works.
-pub(super) const PATIENCE: Duration = Duration::from_secs(20);
+pub(super) const TIMEOUT: Duration = Duration::from_secs(20);
 /// Between two frames: ten times as fast as people speak.
 const PACE: Duration = Duration::from_millis(2);
 /// Silence around a line, in frames: 500 ms.
 const PAUSE: usize = 25;
 
-/// How a provider's recogniser is made.
+/// How a provider's STT is made.
 pub(super) type Make = fn(&AdapterConfig<'_>) -> Result<Arc<dyn Stt>, String>;
 
-/// A recogniser of a connection with these settings.
-pub(super) fn recogniser(make: Make, settings: &Value, key: &str) -> Result<Arc<dyn Stt>, String> {
+/// An STT of a connection with these settings.
+pub(super) fn connect_stt(make: Make, settings: &Value, key: &str) -> Result<Arc<dyn Stt>, String> {
     switchhook::lifecycle::install_tls();
     let addresses: AddressPolicy = "127.0.0.0/8,http".parse().expect("a policy");
     let websockets = WebSockets::new(&NetworkSettings::default(), &addresses).expect("a client");
@@ -105,7 +105,7 @@ impl Caller {
     }
 
     async fn frame(&mut self, frame: Frame) {
-        // A caller has a pace: a recogniser that is lost meanwhile must not lose what is said.
+        // A caller has a pace: an STT that is lost meanwhile must not lose what is said.
         tokio::time::sleep(PACE).await;
         let frame = CallerAudio(frame);
         self.session.audio(&frame);
@@ -131,7 +131,7 @@ impl Caller {
         }
     }
 
-    /// All words that were understood, as soon as they are those that were said, or the recogniser has failed.
+    /// All words that were understood, as soon as they are those that were said, or the STT has failed.
     pub(super) async fn words(&mut self) -> String {
         let said = self.said.join(" ");
         self.until(|caller| caller.failed.is_some() || (caller.is_answered() && caller.understood() == said)).await;
@@ -158,13 +158,13 @@ impl Caller {
         self.turns
     }
 
-    /// Waits until the recogniser has failed.
+    /// Waits until the STT has failed.
     pub(super) async fn failure(&mut self) -> (ErrorCode, String) {
         self.until(|caller| caller.failed.is_some()).await;
-        self.failed.clone().expect("the recogniser fails")
+        self.failed.clone().expect("the STT fails")
     }
 
-    /// Takes what the recogniser says until it is as `done` says, or patience is over, or nothing more comes.
+    /// Takes what the STT says until it is as `done` says, or the time is up, or nothing more comes.
     async fn until(&mut self, done: impl Fn(&Self) -> bool) {
         let taking = async {
             while !done(self) {
@@ -173,7 +173,7 @@ impl Caller {
             }
         };
         // What has come by then is compared, and shown, by the test.
-        let _late = tokio::time::timeout(PATIENCE, taking).await;
+        let _late = tokio::time::timeout(TIMEOUT, taking).await;
     }
 }
 

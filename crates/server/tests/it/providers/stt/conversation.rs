@@ -1,4 +1,4 @@
-//! Conversations in virtual time with each recogniser.
+//! Conversations in virtual time with each STT.
 
 use std::sync::Arc;
 
@@ -7,13 +7,13 @@ use switchhook::providers::{self, Stt};
 use switchhook_core::agent::AgentConfig;
 use switchhook_core::conversation::FailureCode;
 
-use super::caller::{Make, recogniser, text};
+use super::caller::{Make, connect_stt, text};
 use crate::doubles::listening::{Behaviour, Listening};
 use crate::doubles::openai_transcriptions::{Answers, Whisper};
 use crate::doubles::{assemblyai_stt, cartesia_stt, deepgram_stt, elevenlabs_stt, openai_stt};
 use crate::providers::rehearsal::{Cast, Rehearsal, always, and_goodbye};
 
-macro_rules! every_recogniser {
+macro_rules! every_stt {
     ($($module:ident $kind:ident)*) => { $(
         mod $module {
             #[tokio::test(start_paused = true)]
@@ -28,7 +28,7 @@ macro_rules! every_recogniser {
     )* };
 }
 
-every_recogniser! {
+every_stt! {
     deepgram_nova Nova
     deepgram_flux Flux
     assemblyai AssemblyAi
@@ -96,7 +96,7 @@ impl Kind {
         })
     }
 
-    fn ears(self, server: &Server) -> Arc<dyn Stt> {
+    fn stt(self, server: &Server) -> Arc<dyn Stt> {
         let (make, settings, key): (Make, Value, _) = match self {
             Self::Nova => (providers::deepgram::stt::connect, json!({}), "dg-key"),
             Self::Flux => (providers::deepgram::stt::connect, json!({ "stt_model": "flux-general-en" }), "dg-key"),
@@ -112,7 +112,7 @@ impl Kind {
             Server::Stream(double) => json!(double.url()),
             Server::Requests(double) => json!(double.url()),
         };
-        recogniser(make, &settings, key).expect("settings of use")
+        connect_stt(make, &settings, key).expect("settings of use")
     }
 
     fn judges_turns(self) -> bool {
@@ -176,14 +176,14 @@ fn agent() -> AgentConfig {
 
 async fn a_table_is_booked(kind: Kind) {
     let server = kind.serve(Vec::new()).await;
-    let mind = and_goodbye(
+    let llm = and_goodbye(
         ["For when?", "There is one at seven, and there is another one at nine by the window. Which do you want?"],
         "It is yours. Goodbye.",
     );
     let mut agent = agent();
     // Ears alone would wait for so long after each sentence.
     agent.turn_taking.min_silence_ms = 1_500;
-    let mut talk = Rehearsal::begin(&agent, Cast { ears: kind.ears(&server), ..Cast::scripted(mind) }).await;
+    let mut talk = Rehearsal::begin(&agent, Cast { stt: kind.stt(&server), ..Cast::scripted(llm) }).await;
     talk.until_silent_for(500, 0).await;
     let spoke = talk.caller_says("name").await;
     talk.until_silent_for(500, spoke).await;
@@ -228,7 +228,7 @@ async fn whatever_fails_nobody_listens_to_a_dead_line(kind: Kind) {
 async fn promises_broken(kind: Kind, Trouble { happens, code, .. }: Trouble) -> Vec<String> {
     let after = if let Happens::Stream(_, after) = &happens { after.clone() } else { Vec::new() };
     let server = kind.serve(after).await;
-    let cast = Cast { ears: kind.ears(&server), ..Cast::scripted(always("I have noted that.")) };
+    let cast = Cast { stt: kind.stt(&server), ..Cast::scripted(always("I have noted that.")) };
     let mut talk = Rehearsal::begin(&agent(), cast).await;
     talk.until_silent_for(500, 0).await;
     let spoke = talk.caller_says("day").await;
@@ -240,7 +240,7 @@ async fn promises_broken(kind: Kind, Trouble { happens, code, .. }: Trouble) -> 
     };
     let spoke = talk.caller_says_and("name", begins).await;
     let mut broken = Vec::from_iter(talk.dead_air_since(spoke).await);
-    // A recogniser that is being connected again may be excused meanwhile.
+    // An STT that is being connected again may be excused meanwhile.
     for line in ["time", "people", "yes"] {
         broken.extend(talk.says_and_is_answered(line).await);
     }

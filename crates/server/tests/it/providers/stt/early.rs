@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 use super::caller::text;
 use crate::providers::rehearsal::{Cast, Rehearsal, always};
 
-/// A recogniser that takes its time to open; the phone has rung for 2 s by then.
+/// An STT that takes its time to open; the phone has rung for 2 s by then.
 struct Slow {
     opens_after: Duration,
     refuses: bool,
@@ -37,7 +37,7 @@ impl Stt for Slow {
 async fn call(opens_after: Duration, refuses: bool) -> Rehearsal {
     let mut agent = AgentConfig::new("Book tables.");
     agent.greeting.text = "Hi.".to_owned();
-    let cast = Cast { ears: Arc::new(Slow { opens_after, refuses }), ..Cast::scripted(always("Thank you.")) };
+    let cast = Cast { stt: Arc::new(Slow { opens_after, refuses }), ..Cast::scripted(always("Thank you.")) };
     Rehearsal::begin(&agent, cast).await
 }
 

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use switchhook::providers::{SttOptions, assemblyai, cartesia, deepgram, elevenlabs};
 use tokio::sync::mpsc;
 
-use super::caller::{Make, recogniser};
+use super::caller::{Make, connect_stt};
 use crate::doubles::listening::Listening;
 use crate::doubles::{assemblyai_stt, cartesia_stt, deepgram_stt, elevenlabs_stt};
 use crate::harness::{Client, TestService};
@@ -68,7 +68,7 @@ async fn what_a_provider_takes_is_sent_and_nothing_else() {
     ] {
         let mut settings = settings;
         settings["base_url"] = json!(double.url());
-        let stt = recogniser(make, &settings, key).expect("settings of use");
+        let stt = connect_stt(make, &settings, key).expect("settings of use");
         let (events, _heard) = mpsc::channel(8);
         let options = SttOptions {
             language: language.to_owned(),

@@ -4,7 +4,7 @@ use serde_json::json;
 use switchhook::providers::{ProviderError, openai};
 use switchhook_core::call::ErrorCode;
 
-use super::caller::{Caller, PATIENCE, recogniser, text};
+use super::caller::{Caller, TIMEOUT, connect_stt, text};
 use crate::doubles::openai_transcriptions::{Answers, Whisper};
 
 async fn call(double: &Whisper, key: &str) -> Caller {
@@ -16,7 +16,7 @@ async fn try_call(url: &str, key: &str) -> Result<Caller, ProviderError> {
         "base_url": url, "stt_sample_rate": 8_000, "stt_finalize_timeout_ms": 1_000,
         "stt_parameters": { "temperature": 0 },
     });
-    let stt = recogniser(openai::stt::connect, &settings, key).expect("settings");
+    let stt = connect_stt(openai::stt::connect, &settings, key).expect("settings");
     Caller::call(&*stt).await
 }
 
@@ -38,7 +38,7 @@ async fn a_call_that_ends_takes_its_request_with_it() {
     caller.say("yes").await;
     double.asked(1).await;
     drop(caller);
-    tokio::time::timeout(PATIENCE, double.given_up()).await.expect("the request is given up");
+    tokio::time::timeout(TIMEOUT, double.given_up()).await.expect("the request is given up");
 }
 
 #[tokio::test]

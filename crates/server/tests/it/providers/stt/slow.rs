@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use switchhook::providers::{assemblyai, deepgram};
 use switchhook_core::agent::AgentConfig;
 
-use super::caller::{Make, recogniser, text};
+use super::caller::{Make, connect_stt, text};
 use crate::doubles::assemblyai_stt::AssemblyAi;
 use crate::doubles::deepgram_stt::Nova;
 use crate::doubles::listening::{Behaviour, Listening};
@@ -66,10 +66,10 @@ impl Kind {
         let mut settings = more;
         settings["base_url"] = json!(double.url());
         settings["stt_finalize"] = json!(matches!(self, Self::Nova | Self::AssemblyAi));
-        let ears = recogniser(make, &settings, key).expect("settings of use");
+        let stt = connect_stt(make, &settings, key).expect("settings of use");
         let mut agent = AgentConfig::new("Book tables.");
         agent.greeting.text = "Harbor Table, hello?".to_owned();
-        let talk = Rehearsal::begin(&agent, Cast { ears, ..Cast::scripted(always("I have noted that.")) });
+        let talk = Rehearsal::begin(&agent, Cast { stt, ..Cast::scripted(always("I have noted that.")) });
         let mut talk = talk.await;
         talk.until_silent_for(500, 0).await;
         talk

@@ -1,9 +1,9 @@
-//! Recognisers that listen to a websocket, when all is well.
+//! STT over a websocket, when all is well.
 
 use serde_json::{Value, json};
 use switchhook::providers::{assemblyai, cartesia, deepgram, elevenlabs, openai};
 
-use super::caller::{Caller, Make, PATIENCE, recogniser, text};
+use super::caller::{Caller, Make, TIMEOUT, connect_stt, text};
 use crate::doubles::listening::{Behaviour, Listening};
 use crate::doubles::{assemblyai_stt, cartesia_stt, deepgram_stt, elevenlabs_stt, openai_stt};
 
@@ -21,7 +21,7 @@ pub(super) struct Case {
 }
 
 impl Case {
-    /// A recogniser under the right key.
+    /// An STT under the right key.
     pub(super) async fn call(&self) -> Caller {
         self.try_call(self.key).await.unwrap_or_else(|error| panic!("{}: {error}", self.name))
     }
@@ -54,7 +54,7 @@ impl Case {
             settings[name] = value.clone();
         }
         settings["base_url"] = json!(self.double.url());
-        let stt = recogniser(self.make, &settings, key).unwrap_or_else(|error| panic!("{}: {error}", self.name));
+        let stt = connect_stt(self.make, &settings, key).unwrap_or_else(|error| panic!("{}: {error}", self.name));
         Caller::call(&*stt).await
     }
 
@@ -154,7 +154,7 @@ async fn a_caller_is_understood_line_by_line() {
         let turns = if case.judges { 2 } else { 0 };
         assert_eq!(caller.turns(turns).await, turns, "{}", case.name);
         drop(caller);
-        let over = tokio::time::timeout(PATIENCE, case.double.over(1)).await;
+        let over = tokio::time::timeout(TIMEOUT, case.double.over(1)).await;
         assert!(over.is_ok() && case.double.connections() == 1, "{} is closed when the call ends", case.name);
     })
     .await;
@@ -167,7 +167,7 @@ async fn a_call_that_ends_in_the_middle_of_a_word_ends_the_stream() {
         caller.begin("name", 40).await;
         case.double.messages(2).await;
         drop(caller);
-        let over = tokio::time::timeout(PATIENCE, case.double.over(1)).await;
+        let over = tokio::time::timeout(TIMEOUT, case.double.over(1)).await;
         assert!(over.is_ok() && case.double.connections() == 1, "{}", case.name);
     })
     .await;
@@ -179,7 +179,7 @@ async fn a_line_without_sound_is_kept() {
         let mut caller = case.call().await;
         // OpenAI needs no more than pings, and Cartesia minutes.
         if !matches!(case.name, "openai realtime" | "openai realtime, its own ends" | "cartesia") {
-            tokio::time::timeout(PATIENCE, case.double.messages(2)).await.unwrap_or_else(|_| panic!("{}", case.name));
+            tokio::time::timeout(TIMEOUT, case.double.messages(2)).await.unwrap_or_else(|_| panic!("{}", case.name));
         }
         caller.say("yes").await;
         assert_eq!(caller.words().await, text("yes"), "{}", case.name);
@@ -206,7 +206,7 @@ async fn settings_that_are_of_no_use_are_named() {
         ),
         (openai::stt::connect, json!({ "stt_min_speech_ms": -1 }), "settings.stt_min_speech_ms must be"),
     ] {
-        let refused = recogniser(make, &settings, "key").err().unwrap_or_else(|| panic!("{settings} was taken"));
+        let refused = connect_stt(make, &settings, "key").err().unwrap_or_else(|| panic!("{settings} was taken"));
         assert!(refused.starts_with(words), "{settings}: {refused}");
     }
 }

@@ -1,4 +1,4 @@
-//! Whole calls whose recogniser is lost in mid-call.
+//! Whole calls whose STT is lost in mid-call.
 
 use serde_json::{Value, json};
 

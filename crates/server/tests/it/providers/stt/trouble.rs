@@ -1,4 +1,4 @@
-//! Recognisers that listen to a websocket, when their provider is slow, gone, or refuses.
+//! STT over a websocket, when their provider is slow, gone, or refuses.
 
 use std::time::{Duration, Instant};
 

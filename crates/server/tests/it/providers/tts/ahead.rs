@@ -64,7 +64,7 @@ async fn begin(voice: Arc<Busy>) -> Rehearsal {
     let mut agent = AgentConfig::new("Book tables.");
     agent.greeting.text = "Harbor Table, hello?".to_owned();
     agent.turn_taking.speculative = false;
-    let cast = Cast { mouth: voice, ..Cast::scripted(and_goodbye([ANSWER], "Goodbye.")) };
+    let cast = Cast { tts: voice, ..Cast::scripted(and_goodbye([ANSWER], "Goodbye.")) };
     Rehearsal::begin(&agent, cast).await
 }
 

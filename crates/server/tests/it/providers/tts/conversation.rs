@@ -59,8 +59,8 @@ async fn a_table_is_booked(kind: Kind) {
     let cast = Cast::start(kind).await;
     let answer = "Sure thing. There is one at seven close to the kitchen and there is another one at nine in the evening \
                   that stands by the window and has a view of the harbor and all of the ships in it.";
-    let mind = and_goodbye(["For when?", answer], "It is yours. Goodbye.");
-    let call = rehearsal::Cast { mouth: cast.voice.clone(), ..rehearsal::Cast::scripted(mind) };
+    let llm = and_goodbye(["For when?", answer], "It is yours. Goodbye.");
+    let call = rehearsal::Cast { tts: cast.voice.clone(), ..rehearsal::Cast::scripted(llm) };
     let mut talk = Rehearsal::begin(&agent(), call).await;
     talk.until_silent_for(500, 0).await;
     let spoke = talk.caller_says("name").await;
@@ -183,8 +183,8 @@ async fn whoever_answers_the_phone_is_greeted_or_let_go(kind: Kind) {
 
 /// A call whose agent says the same again and again.
 async fn begin(cast: &Cast) -> Rehearsal {
-    let mind = always("There is one at seven and there is another one at nine.");
-    let call = rehearsal::Cast { mouth: cast.voice.clone(), ..rehearsal::Cast::scripted(mind) };
+    let llm = always("There is one at seven and there is another one at nine.");
+    let call = rehearsal::Cast { tts: cast.voice.clone(), ..rehearsal::Cast::scripted(llm) };
     Rehearsal::begin(&agent(), call).await
 }
 
@@ -227,8 +227,8 @@ impl Tts for Late {
 async fn a_goodbye_whose_sound_is_late_is_heard_before_the_call_ends() {
     let goodbye = "Then have a good evening.";
     for (late, said) in [(2_300, goodbye), (4_000, goodbye), (20_000, "Goodbye.")] {
-        let mouth = Arc::new(Late(Duration::from_millis(late), goodbye));
-        let call = rehearsal::Cast { mouth, ..rehearsal::Cast::scripted(and_goodbye([], goodbye)) };
+        let tts = Arc::new(Late(Duration::from_millis(late), goodbye));
+        let call = rehearsal::Cast { tts, ..rehearsal::Cast::scripted(and_goodbye([], goodbye)) };
         let mut talk = Rehearsal::begin(&agent(), call).await;
         talk.until_silent_for(REMEMBERS, 0).await;
         assert_eq!(talk.says_and_is_answered("name").await, None, "{late}");

@@ -98,13 +98,14 @@ fn what_is_written_down_and_what_breaks_off_is_told() {
     let mut wire = ready();
     let kind = "conversation.item.input_audio_transcription.completed";
     let usage = json!({ "type": "duration", "seconds": 2.5 });
-    let told = events(read(&mut wire, json!({ "type": kind, "item_id": "a", "transcript": " Hi. ", "usage": usage })));
-    let [RealtimeEvent::TurnTranscribed { text, usage, .. }] = &told[..] else { panic!("one event") };
+    let received =
+        events(read(&mut wire, json!({ "type": kind, "item_id": "a", "transcript": " Hi. ", "usage": usage })));
+    let [RealtimeEvent::TurnTranscribed { text, usage, .. }] = &received[..] else { panic!("one event") };
     assert_eq!((text.as_str(), usage.stt_audio_ms, usage.unpriced), ("Hi.", 2_500, true));
     let details = json!({ "type": "incomplete", "reason": "max_output_tokens" });
     let response = json!({ "id": "r1", "status": "incomplete", "status_details": details });
-    let told = events(read(&mut wire, json!({ "type": "response.done", "response": response })));
-    assert!(matches!(&told[..], [RealtimeEvent::ResponseDone { failed: Some(words), .. }]
+    let received = events(read(&mut wire, json!({ "type": "response.done", "response": response })));
+    assert!(matches!(&received[..], [RealtimeEvent::ResponseDone { failed: Some(words), .. }]
         if words == "it broke off (max_output_tokens)"));
 }
 
@@ -148,7 +149,9 @@ fn a_tool_call_is_told_once_however_often_it_comes() {
     });
     let done = json!({ "type": "response.done", "response": { "id": "r1", "status": "completed", "output": [item], "usage": usage } });
     let done = events(read(&mut wire, done));
-    let [RealtimeEvent::ResponseDone { failed: None, usage, .. }] = &done[..] else { panic!("the call is told again") };
+    let [RealtimeEvent::ResponseDone { failed: None, usage, .. }] = &done[..] else {
+        panic!("the call is reported again")
+    };
     let counted = (usage.llm_input_tokens, usage.llm_cached_tokens, usage.llm_output_tokens);
     let audio = (usage.audio_input_tokens, usage.audio_cached_tokens, usage.audio_output_tokens);
     assert_eq!((counted, audio), ((10, 4, 3), (20, 5, 6)));
@@ -158,7 +161,7 @@ fn a_tool_call_is_told_once_however_often_it_comes() {
 fn words_are_told_once_whether_they_come_in_pieces_or_as_a_whole() {
     let mut wire = ready();
     let words = |kind: &str, item: &str, name: &str, text: &str| json!({ "type": format!("response.{kind}"), "response_id": "r", "item_id": item, name: text });
-    let mut told = String::new();
+    let mut spoken = String::new();
     for message in [
         words("output_audio_transcript.delta", "a", "delta", "Hel"),
         words("output_audio_transcript.delta", "a", "delta", "lo."),
@@ -167,9 +170,9 @@ fn words_are_told_once_whether_they_come_in_pieces_or_as_a_whole() {
     ] {
         for event in events(read(&mut wire, message)) {
             if let RealtimeEvent::Text { text, .. } = event {
-                told.push_str(&text);
+                spoken.push_str(&text);
             }
         }
     }
-    assert_eq!(told, "Hello. Bye.");
+    assert_eq!(spoken, "Hello. Bye.");
 }

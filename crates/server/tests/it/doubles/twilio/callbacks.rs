@@ -1,4 +1,4 @@
-//! Reports of what happens on a call, signed and sent from a task of their own: they race the sound, as in reality.
+//! Reports of what happens on a call, signed and sent from a task of their own: they race the audio, as in reality.
 
 use reqwest::header::CONTENT_TYPE;
 use reqwest::{Response, StatusCode};
@@ -13,8 +13,8 @@ use super::{records, signature};
 
 type Fields = Vec<(String, String)>;
 
-/// Tells what happens on one call.
-pub(crate) struct Teller {
+/// Sends the status callbacks of one call.
+pub(crate) struct Callbacks {
     network: Network,
     sid: String,
     url: Option<String>,
@@ -22,7 +22,7 @@ pub(crate) struct Teller {
     reports: mpsc::UnboundedSender<Fields>,
 }
 
-impl Teller {
+impl Callbacks {
     pub(crate) fn new(network: Network, record: &Record, delivery: Delivery) -> Self {
         let (reports, waiting) = mpsc::unbounded_channel();
         if let Some(url) = record.status_callback.clone() {
@@ -32,7 +32,7 @@ impl Teller {
     }
 
     /// Sets the status, and reports it where that was asked for; with these parameters too.
-    pub(crate) fn tell(&mut self, status: &'static str, further: &[(&str, String)]) {
+    pub(crate) fn send(&mut self, status: &'static str, further: &[(&str, String)]) {
         self.network.change(&self.sid, |record| record.status = if status == "initiated" { "queued" } else { status });
         let Some(record) = self.network.record(&self.sid) else { return };
         let event = match status {

@@ -1,9 +1,9 @@
 //! Chance that can be repeated: SplitMix64, which is enough for tests.
 
 #[derive(Clone, Copy)]
-pub(crate) struct Dice(u64);
+pub(crate) struct Rng(u64);
 
-impl Dice {
+impl Rng {
     pub(crate) fn new(seed: u64) -> Self {
         Self(seed)
     }

@@ -1,0 +1,11 @@
+//! Who may sign in to the dashboard, what they may do there, and for how long.
+
+mod allow_list;
+mod return_to;
+mod role;
+mod session;
+
+pub use allow_list::{AllowList, is_email};
+pub use return_to::local_path;
+pub use role::{Role, UnknownRole};
+pub use session::{ABSOLUTE, IDLE, SessionTimes};

@@ -1,0 +1,48 @@
+//! How long a session lasts.
+
+use std::time::Duration;
+
+use crate::Timestamp;
+
+/// A session ends this long after it was last used.
+pub const IDLE: Duration = Duration::from_secs(12 * 3600);
+/// A session ends this long after the sign-in, however it is used.
+pub const ABSOLUTE: Duration = Duration::from_secs(7 * 24 * 3600);
+
+/// When a session began and was last used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SessionTimes {
+    /// The sign-in.
+    pub created_at: Timestamp,
+    /// The last request.
+    pub used_at: Timestamp,
+}
+
+impl SessionTimes {
+    /// When it ends unless it is used again.
+    #[must_use]
+    pub fn ends_at(self) -> Timestamp {
+        (self.used_at + IDLE).min(self.created_at + ABSOLUTE)
+    }
+
+    /// Whether it has not ended at `now`.
+    #[must_use]
+    pub fn is_open(self, now: Timestamp) -> bool {
+        now < self.ends_at()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_ends_when_it_is_idle_and_at_the_latest_after_a_week() {
+        let hours = |hours: u32| Timestamp::from_millis(1_700_000_000_000) + Duration::from_secs(3600) * hours;
+        let open = |used, now| SessionTimes { created_at: hours(0), used_at: used }.is_open(now);
+        let instant = Duration::from_millis(1);
+        assert!(open(hours(0), hours(12) - instant) && !open(hours(0), hours(12)));
+        assert!(open(hours(11), hours(23) - instant) && !open(hours(11), hours(23)));
+        assert!(open(hours(167), hours(168) - instant) && !open(hours(167), hours(168)));
+    }
+}

@@ -1,0 +1,57 @@
+//! How much a browser may send: audio as fast as it is spoken, and a few texts.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::FORMAT;
+
+/// Audio may come this much ahead of its time: what a stalled network delivers at once.
+const AUDIO_AHEAD: Duration = Duration::from_secs(5);
+/// So many texts at once, and so many more for each second: keys and marks.
+const TEXTS: u64 = 50;
+const TEXTS_PER_SECOND: u64 = 20;
+
+/// What one browser has sent. Pure: time is an argument.
+pub(super) struct FloodGate {
+    began: Instant,
+    samples: u64,
+    texts: u64,
+}
+
+impl FloodGate {
+    pub(super) fn new(now: Instant) -> Self {
+        Self { began: now, samples: 0, texts: 0 }
+    }
+
+    /// Whether so many bytes of audio are what somebody can have said.
+    pub(super) fn takes_audio(&mut self, bytes: usize, now: Instant) -> bool {
+        self.samples += bytes as u64 / 2;
+        FORMAT.duration(self.samples) <= now.saturating_duration_since(self.began) + AUDIO_AHEAD
+    }
+
+    /// Whether another text is.
+    pub(super) fn takes_text(&mut self, now: Instant) -> bool {
+        self.texts += 1;
+        let seconds = now.saturating_duration_since(self.began).as_secs();
+        self.texts <= TEXTS.saturating_add(seconds.saturating_mul(TEXTS_PER_SECOND))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn speech_passes_for_ever_and_a_flood_does_not() {
+        let start = Instant::now();
+        let mut gate = FloodGate::new(start);
+        let at = |frame: u32| start + Duration::from_millis(20) * frame;
+        assert!((0..200_000).all(|frame| gate.takes_audio(640, at(frame))), "an hour");
+        assert!((0..300).any(|_| !gate.takes_audio(640, at(200_000))), "six seconds at once");
+
+        let mut gate = FloodGate::new(start);
+        assert!((0..3_600_u32).all(|second| gate.takes_text(start + Duration::from_secs(second.into()))));
+        assert!((0..100_000).any(|_| !gate.takes_text(start + Duration::from_secs(3_600))));
+    }
+}

@@ -1,0 +1,98 @@
+//! Browsers as callers: no telephone network, no connection and no number. A person opens the websocket whose address `POST
+//! /v1/calls` gave (`http/web_media.rs`), on any node, which then runs the call; to dial is to take what they say.
+//!
+//! [`wire`] are the texts of the socket, [`leg`] is the task of one, [`browsers`] those of a node.
+
+mod browsers;
+mod flood;
+mod leg;
+pub(crate) mod wire;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use switchhook_core::call::ErrorCode;
+use switchhook_core::phone_number::PhoneNumber;
+use switchhook_media::format::AudioFormat;
+
+pub use self::browsers::{Browsers, Place};
+pub use self::leg::{Ended, Leg, MESSAGE_LIMIT, refuse, resume_token};
+use super::registry::CarrierKind;
+use super::{
+    CallControl, Carrier, CarrierError, Connection, DialError, DialRequest, Dialed, Driver, FoundLeg, LegEvents,
+    LegRef, MediaTransport,
+};
+
+/// How long a call waits for its browser.
+pub const CONNECT_WITHIN: Duration = Duration::from_secs(60);
+/// Its name in the API.
+pub const NAME: &str = "web";
+/// The format of the audio, both ways.
+pub(super) const FORMAT: AudioFormat = AudioFormat::Wideband;
+
+/// Browsers in the registry.
+pub const KIND: CarrierKind = CarrierKind {
+    rings_phones: false,
+    has_connections: false,
+    driver: Some(|_| Arc::new(WebDriver::default())),
+    ..CarrierKind::planned(NAME)
+};
+
+/// The browsers of a node.
+#[derive(Default)]
+struct WebDriver(Arc<Browsers>);
+
+#[async_trait]
+impl Driver for WebDriver {
+    fn connect(&self, _connection: &Connection<'_>) -> Result<Carrier, String> {
+        let control = Arc::new(WebControl(self.0.clone()));
+        let media = MediaTransport::Browser(self.0.clone());
+        Ok(Carrier { control, webhooks: None, media, format: FORMAT, simulation: None })
+    }
+
+    async fn stop(&self) {
+        self.0.end_all();
+    }
+}
+
+struct WebControl(Arc<Browsers>);
+
+fn refused(words: &str) -> CarrierError {
+    CarrierError { code: ErrorCode::CarrierError, words: words.to_owned() }
+}
+
+#[async_trait]
+impl CallControl for WebControl {
+    /// A call is due when its browser connects, or when it is too late to.
+    async fn dial(&self, request: DialRequest) -> Result<Dialed, DialError> {
+        if self.0.talk(request.call, &request.events) {
+            return Ok(Dialed::now(request.call.to_string()));
+        }
+        let words = "No browser connected in time.".to_owned();
+        Err(DialError::Refused { code: ErrorCode::NoAnswer, words })
+    }
+
+    async fn answer(&self, _leg: &LegRef, _events: LegEvents) -> Result<(), CarrierError> {
+        Err(refused("A web call is never announced by a carrier."))
+    }
+
+    async fn hang_up(&self, leg: &LegRef) -> Result<(), CarrierError> {
+        self.0.end(leg.call);
+        Ok(())
+    }
+
+    async fn transfer(&self, _leg: &LegRef, _to: &PhoneNumber) -> Result<(), CarrierError> {
+        Err(refused("A web call cannot be transferred: there is no telephone at its other end."))
+    }
+
+    async fn look_up(&self, leg: &LegRef) -> Result<Vec<FoundLeg>, CarrierError> {
+        let lives = self.0.is_talking(leg.call);
+        let found = FoundLeg { carrier_call_id: leg.call.to_string(), ended: None, certain: true };
+        Ok(lives.then_some(found).into_iter().collect())
+    }
+
+    async fn verify(&self) -> Result<String, CarrierError> {
+        Ok("Browsers need no credentials.".to_owned())
+    }
+}

@@ -1,0 +1,126 @@
+//! Authenticates people by their session's cookie. A browser sends the cookie whoever wrote the page, so whatever changes
+//! something must come from our own page; and a person may do what their role permits.
+
+use std::time::Duration;
+
+use axum::http::header::{HOST, ORIGIN};
+use axum::http::{HeaderMap, Method, StatusCode, Uri};
+use switchhook_core::Timestamp;
+use url::Url;
+
+use super::{Principal, Tenant};
+use crate::http::HttpState;
+use crate::http::error::ApiError;
+use crate::sign_in::SignIn;
+use crate::sign_in::attempt::hash;
+use crate::store::sessions::{self, SessionHash, SessionRow};
+use crate::store::{Store, people};
+
+/// How often the use of a session is written.
+const TOUCH_INTERVAL: Duration = Duration::from_secs(60);
+
+/// Finds the tenant of a request below `/v1` with this cookie.
+pub(super) async fn authenticate(
+    state: &HttpState,
+    (method, path): (&Method, &str),
+    headers: &HeaderMap,
+    cookie: &str,
+) -> Result<Tenant, ApiError> {
+    let (hash, session) = find(state, cookie).await?.ok_or_else(ApiError::unauthorized)?;
+    if !session.tenant_active {
+        return Err(super::deactivated());
+    }
+    let reads = is_safe(method);
+    if !reads {
+        check_origin(state, headers)?;
+    }
+    if !session.role().permits(reads, path.strip_prefix("/v1").unwrap_or(path)) {
+        let detail = format!("Your role, {}, does not permit this. Ask an owner of the tenant.", session.role());
+        return Err(ApiError::new(StatusCode::FORBIDDEN, "role_forbids", detail));
+    }
+    Ok(Tenant { id: session.tenant(), limits: session.limits(&state.config), principal: Principal::Session(hash) })
+}
+
+/// Returns the open session of a cookie and records its use.
+pub(in crate::http) async fn find(
+    state: &HttpState,
+    cookie: &str,
+) -> Result<Option<(SessionHash, SessionRow)>, ApiError> {
+    let hash = hash(cookie);
+    let mut conn = state.store.read().await?;
+    let found = sessions::find_for_authentication(&mut conn, &hash).await?;
+    drop(conn); // Returns the connection before the request is handled.
+    let now = state.clock.now();
+    let Some(session) = found.filter(|session| session.times().is_open(now)) else { return Ok(None) };
+    if session.times().used_at + TOUCH_INTERVAL <= now {
+        touch(&state.store, &hash, &session, now).await?;
+    }
+    Ok(Some((hash, session)))
+}
+
+async fn touch(store: &Store, hash: &SessionHash, session: &SessionRow, now: Timestamp) -> Result<(), sqlx::Error> {
+    let mut tx = store.begin().await?;
+    sessions::touch(&mut tx, session.tenant(), hash, now).await?;
+    people::saw(&mut tx, session.tenant(), session.person(), now).await?;
+    tx.commit().await
+}
+
+/// Whether requests of this method change nothing (RFC 9110 section 9.2.1).
+fn is_safe(method: &Method) -> bool {
+    matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS | Method::TRACE)
+}
+
+/// Refuses requests that another site's page made.
+///
+/// # Errors
+/// 403 unless the only `Origin` is ours.
+pub(in crate::http) fn check_origin(state: &HttpState, headers: &HeaderMap) -> Result<(), ApiError> {
+    let mut origins = headers.get_all(ORIGIN).iter();
+    let origin = origins.next().and_then(|origin| origin.to_str().ok()).filter(|_| origins.next().is_none());
+    let public = Url::parse(state.addresses.public_url()).map(|url| url.origin().ascii_serialization());
+    let ours = |origin: &str| public.as_ref().is_ok_and(|public| public == origin);
+    // The local sign-in opens at whichever loopback name the developer typed.
+    let local = |origin: &str| {
+        matches!(state.sign_in, SignIn::Local)
+            && host(headers).is_some_and(|host| is_loopback(&host) && origin == format!("http://{host}"))
+    };
+    if origin.is_some_and(|origin| ours(origin) || local(origin)) {
+        return Ok(());
+    }
+    let detail = format!(
+        "A request with a session must come from the dashboard: its Origin must be that of {}.",
+        state.addresses.public_url()
+    );
+    Err(ApiError::new(StatusCode::FORBIDDEN, "foreign_origin", detail))
+}
+
+/// The host and port that the client asked for.
+pub(in crate::http) fn host(headers: &HeaderMap) -> Option<String> {
+    let mut hosts = headers.get_all(HOST).iter();
+    let host = hosts.next()?.to_str().ok()?;
+    hosts.next().is_none().then(|| host.to_owned())
+}
+
+/// Whether a host, with or without a port, is a name of this machine that no other site can have.
+pub(in crate::http) fn is_loopback(host: &str) -> bool {
+    let Some(host) = host.parse::<Uri>().ok().and_then(|uri| uri.host().map(str::to_owned)) else { return false };
+    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<std::net::IpAddr>();
+    host == "localhost" || address.is_ok_and(|address| address.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_that_no_other_site_can_have_are_loopback() {
+        for host in ["localhost", "localhost:8080", "127.0.0.1:8080", "127.8.8.8", "[::1]:8080", "[::1]"] {
+            assert!(is_loopback(host), "{host}");
+        }
+        for host in
+            ["", "localhost.evil.test", "127.0.0.1.evil.test", "evil.test:80", "0.0.0.0", "[::]:80", "10.0.0.1", "a b"]
+        {
+            assert!(!is_loopback(host), "{host}");
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! `/v1/people`: who may use the tenant's dashboard.
+
+use axum::Json;
+use axum::http::StatusCode;
+use axum::response::Response;
+use serde::{Deserialize, Serialize};
+use switchhook_core::Timestamp;
+use switchhook_core::agent::FieldError;
+use switchhook_core::id::PersonId;
+use switchhook_core::sign_in::{Role, is_email};
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::Schema;
+use utoipa::{PartialSchema, ToSchema};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+use uuid::Uuid;
+
+use super::HttpState;
+use super::auth::Tenant;
+use super::error::{ApiError, Conflict};
+use super::extract::{Body, PathId, UnreadBody};
+use super::openapi::words;
+use super::response::{List, WithWarnings, created};
+use crate::clock;
+use crate::store::page::PageRequest;
+use crate::store::people::{self, PersonRow};
+use crate::store::{Tx, tenants};
+
+/// The routes below `/v1`.
+pub fn routes() -> OpenApiRouter<HttpState> {
+    OpenApiRouter::new().routes(routes!(list, invite)).routes(routes!(show, update, remove))
+}
+
+/// What a person may do.
+struct RoleName;
+
+impl ToSchema for RoleName {}
+impl PartialSchema for RoleName {
+    fn schema() -> RefOr<Schema> {
+        let description = "What a person may do: `viewer` reads; `member` also changes everything except people, API keys and \
+            settings of the tenant; `owner` does everything.";
+        words(description, Role::ALL.map(Role::as_str))
+    }
+}
+
+/// A person to invite.
+#[derive(Debug, Deserialize, ToSchema)]
+pub struct InvitePerson {
+    /// The address with which the person signs in.
+    #[schema(
+        max_length = 254,
+        pattern = r"^[^@\s\x00-\x1f\x7f-\x9f]+@[^@\s\x00-\x1f\x7f-\x9f]+$",
+        example = "ana@example.com"
+    )]
+    email: String,
+    /// The role; `member` if absent.
+    #[schema(value_type = RoleName, required = false, example = "member")]
+    role: Option<String>,
+}
+
+impl InvitePerson {
+    /// Returns the address in lower case, and the role.
+    fn checked(self) -> Result<(String, Role), ApiError> {
+        let mut errors = Vec::new();
+        if !is_email(&self.email) {
+            errors.push(FieldError::new("email", "must be an e-mail address"));
+        }
+        let role = self.role.as_deref().map_or(Ok(Role::Member), parse_role);
+        let role = role.map_err(|wrong| errors.push(wrong));
+        role.ok()
+            .filter(|_| errors.is_empty())
+            .map(|role| (self.email.to_lowercase(), role))
+            .ok_or_else(|| ApiError::invalid_fields(errors))
+    }
+}
+
+/// Changes to a person.
+#[derive(Debug, Deserialize, ToSchema)]
+pub struct UpdatePerson {
+    /// The new role.
+    #[schema(value_type = RoleName, required = false, example = "viewer")]
+    role: Option<String>,
+}
+
+/// A person.
+#[derive(Serialize, ToSchema)]
+pub struct PersonResource {
+    /// Its id.
+    id: Uuid,
+    /// The e-mail address; `null` if the identity provider returned none.
+    #[schema(example = "ana@example.com")]
+    email: Option<String>,
+    /// The name, as the identity provider has it; `null` before the first sign-in.
+    name: Option<String>,
+    /// What the person may do.
+    #[schema(value_type = RoleName, example = "member")]
+    role: String,
+    /// `invited` until the first sign-in.
+    status: PersonStatus,
+    /// When the person was invited or first signed in.
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+    /// When the person last used the dashboard, to the minute.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    last_seen_at: Option<Timestamp>,
+}
+
+/// Whether a person has signed in.
+#[derive(Clone, Copy, Debug, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PersonStatus {
+    /// The person has signed in.
+    Active,
+    /// The person has not signed in yet.
+    Invited,
+}
+
+impl From<PersonRow> for PersonResource {
+    fn from(row: PersonRow) -> Self {
+        Self {
+            status: if row.is_active() { PersonStatus::Active } else { PersonStatus::Invited },
+            id: row.id,
+            email: row.email,
+            name: row.name,
+            role: row.role,
+            created_at: Timestamp::from_micros(row.created_at),
+            last_seen_at: row.last_seen_at.map(Timestamp::from_micros),
+        }
+    }
+}
+
+/// Invites a person.
+///
+/// No message is sent: tell the person to sign in. The first sign-in with this address, verified by the identity provider, joins the
+/// tenant. Somebody who already belongs to a tenant stays there.
+#[utoipa::path(
+    post, path = "/people", operation_id = "invite_person", tag = "People", request_body = InvitePerson,
+    responses(
+        (status = 201, description = "The invited person", body = WithWarnings<PersonResource>,
+            headers(("Location" = String, description = "URL of the person"))),
+        Conflict,
+    )
+)]
+async fn invite(
+    state: HttpState,
+    tenant: Tenant,
+    Body { value, warnings }: Body<InvitePerson>,
+) -> Result<Response, ApiError> {
+    let (email, role) = value.checked()?;
+    let now = state.clock.now();
+    let id = PersonId::new(now, clock::random());
+    let row = PersonRow::invited(id, tenant.id, email.clone(), role, now);
+    let mut tx = state.store.begin().await?;
+    tenants::lock(&mut tx, tenant.id).await?; // Two invitations of one address would both find it free.
+    if people::has_email(&mut tx, tenant.id, &email).await? {
+        return Err(ApiError::conflict(
+            "email_taken",
+            "Somebody with this e-mail address already belongs to the tenant.",
+        ));
+    }
+    people::insert(&mut tx, &row).await?;
+    tx.commit().await?;
+    Ok(created(&format!("/v1/people/{id}"), PersonResource::from(row), warnings))
+}
+
+fn parse_role(role: &str) -> Result<Role, FieldError> {
+    role.parse().map_err(|wrong: switchhook_core::sign_in::UnknownRole| FieldError::new("role", wrong.to_string()))
+}
+
+/// Lists the tenant's people, newest first, including invited ones.
+#[utoipa::path(
+    get, path = "/people", operation_id = "list_people", tag = "People", params(PageRequest),
+    responses(
+        (status = 200, description = "A page of people", body = List<PersonResource>),
+    )
+)]
+async fn list(state: HttpState, tenant: Tenant, page: PageRequest) -> Result<Json<List<PersonResource>>, ApiError> {
+    let mut conn = state.store.read().await?;
+    let page = people::list(&mut conn, tenant.id, page).await?;
+    Ok(Json(List::of(page, PersonResource::from)))
+}
+
+/// Returns a person.
+#[utoipa::path(
+    get, path = "/people/{id}", operation_id = "show_person", tag = "People", params(("id" = Uuid, Path, description = "The person")),
+    responses(
+        (status = 200, description = "The person", body = PersonResource),
+    )
+)]
+async fn show(
+    state: HttpState,
+    tenant: Tenant,
+    PathId(id): PathId<PersonId>,
+) -> Result<Json<PersonResource>, ApiError> {
+    let mut conn = state.store.read().await?;
+    Ok(Json(people::get(&mut conn, tenant.id, id).await?.ok_or_else(not_found)?.into()))
+}
+
+fn not_found() -> ApiError {
+    ApiError::not_found("person")
+}
+
+/// Changes a person's role. It takes effect with the person's next request.
+#[utoipa::path(
+    patch, path = "/people/{id}", operation_id = "update_person", tag = "People", request_body = UpdatePerson,
+    params(("id" = Uuid, Path, description = "The person")),
+    responses(
+        (status = 200, description = "The updated person", body = WithWarnings<PersonResource>),
+        Conflict,
+    )
+)]
+async fn update(
+    state: HttpState,
+    tenant: Tenant,
+    PathId(id): PathId<PersonId>,
+    body: UnreadBody,
+) -> Result<Json<WithWarnings<PersonResource>>, ApiError> {
+    people::get(&mut state.store.read().await?, tenant.id, id).await?.ok_or_else(not_found)?;
+    let Body { value, warnings } = body.read::<UpdatePerson>().await?;
+    let role = value.role.as_deref().map(parse_role).transpose();
+    let role = role.map_err(|wrong| ApiError::invalid_fields(vec![wrong]))?;
+    let (mut tx, mut row) = locked(&state, tenant, id).await?;
+    if let Some(role) = role {
+        if role != Role::Owner {
+            keep_an_owner(&mut tx, tenant, &row).await?;
+        }
+        people::set_role(&mut tx, tenant.id, id, role).await?;
+        row.role = role.as_str().to_owned();
+    }
+    tx.commit().await?;
+    Ok(Json(WithWarnings { resource: row.into(), warnings }))
+}
+
+/// Removes a person from the tenant; their sessions end at once.
+#[utoipa::path(
+    delete, path = "/people/{id}", operation_id = "remove_person", tag = "People", params(("id" = Uuid, Path, description = "The person")),
+    responses(
+        (status = 204, description = "Removed"),
+        Conflict,
+    )
+)]
+async fn remove(state: HttpState, tenant: Tenant, PathId(id): PathId<PersonId>) -> Result<StatusCode, ApiError> {
+    let (mut tx, row) = locked(&state, tenant, id).await?;
+    keep_an_owner(&mut tx, tenant, &row).await?;
+    people::delete(&mut tx, tenant.id, id).await?;
+    tx.commit().await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Returns a person under the tenant's lock: two owners who remove each other must not both succeed.
+async fn locked(state: &HttpState, tenant: Tenant, id: PersonId) -> Result<(Tx, PersonRow), ApiError> {
+    let mut tx = state.store.begin().await?;
+    tenants::lock(&mut tx, tenant.id).await?;
+    let row = people::get(&mut tx, tenant.id, id).await?.ok_or_else(not_found)?;
+    Ok((tx, row))
+}
+
+/// Refuses to take away the only owner who can sign in.
+async fn keep_an_owner(tx: &mut Tx, tenant: Tenant, row: &PersonRow) -> Result<(), ApiError> {
+    if row.is_active_owner() && people::count_owners(tx, tenant.id).await? == 1 {
+        let detail = "This is the tenant's last owner. Make somebody else an owner first.";
+        return Err(ApiError::conflict("last_owner", detail));
+    }
+    Ok(())
+}

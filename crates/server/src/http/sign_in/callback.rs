@@ -1,0 +1,80 @@
+//! `GET /auth/callback`: the browser comes back from the identity provider.
+
+use axum::extract::Query;
+use axum::extract::rejection::QueryRejection;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::Response;
+use serde::Deserialize;
+
+use super::page::Answer;
+use super::{Navigated, cookies, expired, welcome};
+use crate::http::HttpState;
+use crate::http::error::ApiError;
+use crate::sign_in::attempt::{self, Returned, hash};
+use crate::sign_in::enter::Home;
+use crate::sign_in::provider::Provider;
+use crate::sign_in::{SignIn, SignInError};
+use crate::store::sessions;
+
+/// What the provider sends (RFC 6749 section 4.1.2, RFC 9207 section 2).
+#[derive(Deserialize)]
+pub(super) struct Sent {
+    state: Option<String>,
+    code: Option<String>,
+    error: Option<String>,
+    iss: Option<String>,
+}
+
+pub(super) async fn callback(
+    state: HttpState,
+    sent: Result<Query<Sent>, QueryRejection>,
+    headers: HeaderMap,
+) -> Navigated {
+    come_back(&state, sent.ok().map(|Query(sent)| sent), &headers).await.map_err(|error| Answer::new(&headers, error))
+}
+
+async fn come_back(state: &HttpState, sent: Option<Sent>, headers: &HeaderMap) -> Result<Response, ApiError> {
+    let SignIn::Oidc(provider) = &state.sign_in else { return Err(expired()) };
+    let sent = sent.ok_or_else(expired)?;
+    let (browser, text) = cookies::sign_in(headers).zip(sent.state.as_deref()).ok_or_else(expired)?;
+    let returned = attempt::open(&state.vault, &browser, text, state.clock.now()).ok_or_else(expired)?;
+    use_up(state, text).await?;
+    if let Some(error) = sent.error {
+        return Err(declined(&error));
+    }
+    let code = sent.code.ok_or_else(expired)?;
+    if sent.iss.is_some_and(|issuer| issuer != provider.settings().issuer) {
+        return Err(SignInError::Refused("another issuer sent the code".to_owned()).into());
+    }
+    Ok(finish(state, provider, code, returned, headers).await?)
+}
+
+/// Makes sure that no state counts twice, whatever comes of this one.
+async fn use_up(state: &HttpState, text: &str) -> Result<(), SignInError> {
+    let mut tx = state.store.begin().await?;
+    let first = sessions::use_for_sign_in(&mut tx, &hash(text), state.clock.now()).await?;
+    tx.commit().await?;
+    if first { Ok(()) } else { Err(SignInError::Replayed) }
+}
+
+async fn finish(
+    state: &HttpState,
+    provider: &Provider,
+    code: String,
+    returned: Returned,
+    headers: &HeaderMap,
+) -> Result<Response, SignInError> {
+    let identity = provider.identify(code, &returned.challenge).await?;
+    if !provider.settings().allow.admits(identity.verified_email()) {
+        return Err(SignInError::NotAllowed);
+    }
+    welcome(state, headers, &identity, Home::New, &returned.return_to).await
+}
+
+/// The provider did not let the person in, or the person changed their mind.
+fn declined(error: &str) -> ApiError {
+    let word: String = error.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '_').take(64).collect();
+    let detail =
+        format!("The identity provider did not let you in: {word}. Sign in again, or ask whoever administers it.");
+    ApiError::new(StatusCode::FORBIDDEN, "sign_in_declined", detail)
+}

@@ -1,0 +1,135 @@
+//! `GET /auth/login`: sends the browser to the identity provider, or signs the developer in.
+
+use std::net::SocketAddr;
+
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{ConnectInfo, Query};
+use axum::http::header::LOCATION;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse as _, Response};
+use serde::Deserialize;
+use switchhook_core::sign_in::local_path;
+use url::Url;
+
+use super::page::Answer;
+use super::{Navigated, cookies, send_to, welcome};
+use crate::http::HttpState;
+use crate::http::auth::session::{host, is_loopback};
+use crate::http::error::ApiError;
+use crate::operator;
+use crate::sign_in::attempt::{self, MAX_AGE, random_text};
+use crate::sign_in::enter::Home;
+use crate::sign_in::identity::Identity;
+use crate::sign_in::provider::Provider;
+use crate::sign_in::{SignIn, SignInError};
+
+/// Where to go after the sign-in.
+#[derive(Deserialize)]
+pub(super) struct Wish {
+    return_to: Option<String>,
+}
+
+pub(super) async fn login(
+    state: HttpState,
+    ConnectInfo(from): ConnectInfo<SocketAddr>,
+    wish: Result<Query<Wish>, QueryRejection>,
+    headers: HeaderMap,
+) -> Navigated {
+    let wish = wish.ok().and_then(|Query(wish)| wish.return_to);
+    let return_to = wish.as_deref().and_then(local_path).unwrap_or("/");
+    let answer = |error| Answer::new(&headers, error);
+    match &state.sign_in {
+        SignIn::Off => Err(answer(off())),
+        SignIn::Local if is_this_machine(from, &headers) => {
+            let home = home(&state).await.map_err(|error| answer(error.into()))?;
+            welcome(&state, &headers, &Identity::local(), home, return_to).await.map_err(|error| answer(error.into()))
+        }
+        SignIn::Local => Err(answer(elsewhere())),
+        SignIn::Oidc(provider) => {
+            if let Some(here) = canonical(&state, &headers, return_to) {
+                return Ok((StatusCode::FOUND, [(LOCATION, here.to_string())]).into_response());
+            }
+            leave(&state, provider, &headers, return_to).await.map_err(|error| answer(error.into()))
+        }
+    }
+}
+
+/// Sends the browser to the provider.
+async fn leave(
+    state: &HttpState,
+    provider: &Provider,
+    headers: &HeaderMap,
+    return_to: &str,
+) -> Result<Response, SignInError> {
+    // Kept while it is good, so that sign-ins in several tabs do not disturb each other.
+    let browser = cookies::sign_in(headers).filter(|cookie| is_ours(cookie)).unwrap_or_else(random_text);
+    let challenge = attempt::start(&state.vault, &browser, return_to, state.clock.now());
+    let url = provider.authorization_url(&challenge).await?;
+    Ok(send_to(url.as_str(), cookies::set_sign_in(&browser, MAX_AGE)))
+}
+
+/// Whether a cookie has the form of [`random_text`].
+fn is_ours(cookie: &str) -> bool {
+    cookie.len() == 43 && cookie.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
+}
+
+/// The provider returns browsers to the public address, and cookies belong to one host: on this machine, a sign-in that begins at
+/// another loopback name moves there first.
+fn canonical(state: &HttpState, headers: &HeaderMap, return_to: &str) -> Option<Url> {
+    let mut here = Url::parse(&format!("{}/auth/login", state.addresses.public_url())).ok()?;
+    let public = here[url::Position::BeforeHost..url::Position::AfterPort].to_owned();
+    let asked = host(headers)?;
+    if asked == public || !is_loopback(&asked) || !is_loopback(&public) {
+        return None;
+    }
+    here.query_pairs_mut().append_pair("return_to", return_to);
+    Some(here)
+}
+
+/// Whether a browser on this machine asks, under a name that no site on the internet can take, and not through a proxy.
+fn is_this_machine(from: SocketAddr, headers: &HeaderMap) -> bool {
+    let forwarded = ["forwarded", "x-forwarded-for", "x-real-ip", "via"].iter().any(|name| headers.contains_key(*name));
+    from.ip().to_canonical().is_loopback() && !forwarded && host(headers).is_some_and(|host| is_loopback(&host))
+}
+
+/// The tenant of `switchhook dev`, with its agent and number.
+async fn home(state: &HttpState) -> Result<Home, sqlx::Error> {
+    Ok(operator::seeded_tenant(&state.store).await?.map_or(Home::New, |row| Home::Tenant(row.tenant())))
+}
+
+fn off() -> ApiError {
+    let detail = "The dashboard is off. Set SWITCHHOOK_OIDC_ISSUER, SWITCHHOOK_OIDC_CLIENT_ID and SWITCHHOOK_OIDC_CLIENT_SECRET \
+        (docs/dashboard.md), or run `switchhook dev` on your own machine.";
+    ApiError::new(StatusCode::NOT_FOUND, "sign_in_off", detail)
+}
+
+fn elsewhere() -> ApiError {
+    let detail = "This sign-in works only in a browser on the machine that runs `switchhook dev`, at a loopback address. For other \
+        machines, set SWITCHHOOK_OIDC_ISSUER (docs/dashboard.md).";
+    ApiError::new(StatusCode::FORBIDDEN, "sign_in_local_only", detail)
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::{HeaderName, HeaderValue};
+
+    use super::*;
+
+    #[test]
+    fn the_local_sign_in_is_for_this_machine_only() {
+        let asks = |from: &str, headers: &[(&'static str, &'static str)]| {
+            let header = |(name, value): &(&'static str, &'static str)| {
+                (HeaderName::from_static(name), HeaderValue::from_static(value))
+            };
+            is_this_machine(from.parse().expect("an address"), &headers.iter().map(header).collect())
+        };
+        let here = ("host", "127.0.0.1:8080");
+        assert!(asks("127.0.0.1:5000", &[here]));
+        assert!(asks("[::1]:5000", &[("host", "localhost:8080")]));
+        assert!(asks("[::ffff:127.0.0.1]:5000", &[here]));
+        assert!(!asks("10.0.0.7:5000", &[here]), "another machine");
+        assert!(!asks("127.0.0.1:5000", &[("host", "evil.test:8080")]), "a name that points here");
+        assert!(!asks("127.0.0.1:5000", &[here, ("x-forwarded-for", "203.0.113.7")]), "through a proxy");
+        assert!(!asks("127.0.0.1:5000", &[]), "no name");
+    }
+}

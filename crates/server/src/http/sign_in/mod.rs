@@ -1,0 +1,97 @@
+//! `/auth`: how people sign in to the dashboard and out of it.
+
+mod callback;
+pub(super) mod cookies;
+mod login;
+mod page;
+mod session;
+
+use axum::Router;
+use axum::http::header::{CACHE_CONTROL, LOCATION, SET_COOKIE};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::middleware::from_fn;
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::{get, post};
+use switchhook_core::sign_in::ABSOLUTE;
+
+use self::page::Answer;
+use super::HttpState;
+use super::error::ApiError;
+use super::fallback;
+use crate::sign_in::SignInError;
+use crate::sign_in::attempt::hash;
+use crate::sign_in::enter::{Home, enter};
+use crate::sign_in::identity::Identity;
+
+pub(super) use self::page::html;
+
+/// Cookies and states of a sign-in are nobody else's: nothing of it is kept or sent on.
+pub(super) fn routes() -> Router<HttpState> {
+    Router::new()
+        .route("/auth/login", get(login::login))
+        .route("/auth/callback", get(callback::callback))
+        .route("/auth/session", get(session::show))
+        .route("/auth/logout", post(session::logout))
+        .route("/auth/page.css", get(page::style))
+        .layer(from_fn(fallback::do_not_store))
+}
+
+/// Signs a person in and sends the browser to `return_to`.
+async fn welcome(
+    state: &HttpState,
+    headers: &HeaderMap,
+    identity: &Identity,
+    home: Home,
+    return_to: &str,
+) -> Result<Response, SignInError> {
+    let before = cookies::session(headers).map(|cookie| hash(&cookie));
+    let cookie = enter(&state.store, identity, home, before, state.clock.now()).await?;
+    Ok(send_to(return_to, cookies::set_session(&cookie, ABSOLUTE)))
+}
+
+/// Sends the browser to `location` with a cookie.
+fn send_to(location: &str, cookie: HeaderValue) -> Response {
+    let mut response = StatusCode::FOUND.into_response();
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response.headers_mut().insert(SET_COOKIE, cookie);
+    if let Ok(location) = HeaderValue::from_str(location) {
+        response.headers_mut().insert(LOCATION, location);
+    }
+    response
+}
+
+impl From<SignInError> for ApiError {
+    fn from(error: SignInError) -> Self {
+        let forbidden = |code, detail: &str| Self::new(StatusCode::FORBIDDEN, code, detail);
+        match error {
+            SignInError::Database(error) => error.into(),
+            SignInError::Provider(words) => {
+                tracing::warn!(error = words, "the identity provider cannot be used");
+                let detail = "The identity provider cannot be reached or does not respond as it should. Try again; the service's \
+                    log has the reason, and `switchhook doctor` checks the provider. The API works without it.";
+                Self::new(StatusCode::BAD_GATEWAY, "identity_provider_unavailable", detail).retry_after(5)
+            }
+            SignInError::Refused(words) => {
+                tracing::warn!(error = words, "a sign-in was refused");
+                let detail = "The identity provider did not confirm the sign-in. Sign in again; the service's log has the reason.";
+                forbidden("sign_in_refused", detail)
+            }
+            SignInError::NotAllowed => forbidden(
+                "sign_in_not_allowed",
+                "Your verified e-mail address is not among those that may sign in here. Ask the operator of the service.",
+            ),
+            SignInError::Deactivated => super::auth::deactivated(),
+            SignInError::Replayed => expired(),
+        }
+    }
+}
+
+/// The error for a state that is not, or no longer, good for a sign-in.
+fn expired() -> ApiError {
+    let detail =
+        "This sign-in was already used, took longer than ten minutes, or began in another browser. Sign in again.";
+    ApiError::new(StatusCode::BAD_REQUEST, "sign_in_expired", detail)
+}
+
+/// The result of an endpoint that browsers navigate to.
+type Navigated = Result<Response, Answer>;

@@ -1,0 +1,82 @@
+//! `GET /auth/session` and `POST /auth/logout`.
+
+use axum::Json;
+use axum::http::header::SET_COOKIE;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
+use serde::Serialize;
+use switchhook_core::Timestamp;
+use uuid::Uuid;
+
+use super::cookies;
+use crate::http::HttpState;
+use crate::http::auth;
+use crate::http::error::{ApiError, ErrorBody};
+use crate::http::request_id;
+use crate::http::tenant::{self, TenantResource};
+use crate::sign_in::attempt::hash;
+use crate::store::sessions;
+
+/// Who is signed in.
+#[derive(Serialize)]
+struct Session {
+    person: Person,
+    tenant: TenantResource,
+    /// When the session ends unless it is used again.
+    expires_at: Timestamp,
+    /// How people sign in here.
+    sign_in: &'static str,
+}
+
+#[derive(Serialize)]
+struct Person {
+    id: Uuid,
+    email: Option<String>,
+    /// The address of who has none.
+    name: Option<String>,
+    role: &'static str,
+}
+
+/// Nobody is signed in; the page offers what `sign_in` says.
+#[derive(Serialize)]
+struct Nobody {
+    #[serde(flatten)]
+    error: ErrorBody,
+    sign_in: &'static str,
+}
+
+pub(super) async fn show(state: HttpState, headers: HeaderMap) -> Result<Response, ApiError> {
+    let Some(cookie) = cookies::session(&headers) else { return Ok(nobody(&state)) };
+    let Some((_, session)) = auth::session::find(&state, &cookie).await? else { return Ok(nobody(&state)) };
+    if !session.tenant_active {
+        return Err(auth::deactivated());
+    }
+    let person = Person {
+        id: session.person().uuid(),
+        email: session.email.clone(),
+        name: session.name.clone().or_else(|| session.email.clone()),
+        role: session.role().as_str(),
+    };
+    let tenant = tenant::resource(&state, session.tenant()).await?;
+    let expires_at = session.times().ends_at();
+    Ok(Json(Session { person, tenant, expires_at, sign_in: state.sign_in.as_str() }).into_response())
+}
+
+fn nobody(state: &HttpState) -> Response {
+    let error =
+        ApiError::new(StatusCode::UNAUTHORIZED, "unauthorized", "Nobody is signed in. Open /auth/login to sign in.");
+    let body = Nobody { error: error.body(request_id::current()), sign_in: state.sign_in.as_str() };
+    (StatusCode::UNAUTHORIZED, [(header::WWW_AUTHENTICATE, "Bearer")], Json(body)).into_response()
+}
+
+/// Ends the session on every node. Without one there is nothing to end.
+pub(super) async fn logout(state: HttpState, headers: HeaderMap) -> Result<Response, ApiError> {
+    auth::session::check_origin(&state, &headers)?;
+    if let Some(cookie) = cookies::session(&headers) {
+        let mut tx = state.store.begin().await?;
+        sessions::end_for_sign_in(&mut tx, &hash(&cookie)).await?;
+        tx.commit().await?;
+    }
+    let delete: [(_, HeaderValue); 1] = [(SET_COOKIE, cookies::delete_session())];
+    Ok((StatusCode::NO_CONTENT, delete).into_response())
+}

@@ -1,0 +1,150 @@
+//! `GET /v1/usage`.
+
+use axum::Json;
+use serde::{Deserialize, Serialize};
+use switchhook_core::Timestamp;
+use utoipa::{IntoParams, ToSchema};
+use uuid::Uuid;
+
+use super::span::Interval;
+use super::{Cost, ResponseTimes};
+use crate::http::HttpState;
+use crate::http::auth::Tenant;
+use crate::http::error::{ApiError, CommonErrors, InvalidRequest};
+use crate::http::extract::Params;
+use crate::store::statistics::{self, Part, Sums};
+
+/// Which calls are counted.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct Query {
+    /// Ended at or after this time, rounded down to a whole day (UTC). Default: 30 days before `before`.
+    #[param(value_type = Option<String>, format = DateTime)]
+    after: Option<Timestamp>,
+    /// Ended before this time, rounded up. Default: now.
+    #[param(value_type = Option<String>, format = DateTime)]
+    before: Option<Timestamp>,
+}
+
+/// Calls, minutes and cost of a time span.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Usage {
+    /// The beginning of the first day.
+    #[schema(value_type = String, format = DateTime)]
+    after: Timestamp,
+    /// The end of the last day.
+    #[schema(value_type = String, format = DateTime)]
+    before: Timestamp,
+    /// All of it.
+    totals: Used,
+    /// Every day, oldest first.
+    days: Vec<Day>,
+    /// By agent, at most 100, the most minutes first.
+    agents: Vec<UsedByAgent>,
+    /// By connection of the carrier, at most 100, the most minutes first.
+    connections: Vec<UsedByConnection>,
+}
+
+/// Calls, minutes and cost.
+#[derive(Debug, Serialize, ToSchema)]
+struct Used {
+    /// How many calls ended.
+    #[schema(minimum = 0, example = 12)]
+    calls: i64,
+    /// Their minutes and cost.
+    #[serde(flatten)]
+    cost: Cost,
+}
+
+impl From<Sums> for Used {
+    fn from(sums: Sums) -> Self {
+        Self { calls: sums.completed + sums.failed, cost: sums.into() }
+    }
+}
+
+/// A day.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = UsedByDay)]
+struct Day {
+    /// Its beginning (UTC).
+    #[schema(value_type = String, format = DateTime)]
+    start: Timestamp,
+    /// What was used.
+    #[serde(flatten)]
+    used: Used,
+}
+
+/// An agent.
+#[derive(Debug, Serialize, ToSchema)]
+struct UsedByAgent {
+    /// The agent.
+    agent_id: Uuid,
+    /// Its name; `null` if it was deleted.
+    name: Option<String>,
+    /// What was used.
+    #[serde(flatten)]
+    used: Used,
+    /// How long its callers waited for responses.
+    response_ms: ResponseTimes,
+}
+
+/// A connection.
+#[derive(Debug, Serialize, ToSchema)]
+struct UsedByConnection {
+    /// The connection.
+    connection_id: Uuid,
+    /// Its name; `null` if it was deleted.
+    name: Option<String>,
+    /// Its carrier; `null` if it was deleted.
+    provider: Option<String>,
+    /// What was used.
+    #[serde(flatten)]
+    used: Used,
+}
+
+/// Returns calls, minutes and cost per day, by agent and by connection.
+///
+/// A call counts on the day on which it ended. At most 366 days.
+#[utoipa::path(
+    get, path = "/usage", operation_id = "show_usage", tag = "Statistics", params(Query),
+    responses(
+        (status = 200, description = "The usage", body = Usage),
+        InvalidRequest,
+        CommonErrors,
+    )
+)]
+pub(super) async fn show(
+    state: HttpState,
+    tenant: Tenant,
+    Params(query): Params<Query>,
+) -> Result<Json<Usage>, ApiError> {
+    let span = Interval::Day.span(tenant, query.after, query.before, None, state.clock.now())?;
+    let mut conn = state.store.read().await?;
+    let days = statistics::by_interval(&mut conn, span, Interval::Day.micros()).await?;
+    let agents = statistics::by_agent(&mut conn, span).await?;
+    let responses = statistics::responses_by_agent(&mut conn, span).await?;
+    let connections = statistics::by_connection(&mut conn, span).await?;
+    drop(conn);
+    let total = days.values().fold(Sums::default(), |total, sums| total + *sums);
+    let day = |start: Timestamp| Day { start, used: days.get(&start.as_micros()).copied().unwrap_or_default().into() };
+    let agent = |part: Part| UsedByAgent {
+        response_ms: responses.get(&part.id).map(ResponseTimes::from).unwrap_or_default(),
+        agent_id: part.id,
+        name: part.name,
+        used: part.sums.into(),
+    };
+    let connection = |part: Part| UsedByConnection {
+        connection_id: part.id,
+        name: part.name,
+        provider: part.provider,
+        used: part.sums.into(),
+    };
+    Ok(Json(Usage {
+        after: span.after,
+        before: span.before,
+        totals: total.into(),
+        days: Interval::Day.starts(&span).map(day).collect(),
+        agents: agents.into_iter().map(agent).collect(),
+        connections: connections.into_iter().map(connection).collect(),
+    }))
+}

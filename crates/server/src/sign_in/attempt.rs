@@ -1,0 +1,98 @@
+//! A sign-in between leaving for the identity provider and coming back.
+//!
+//! Nothing is stored for it: its secrets travel sealed in the `state` parameter. It is bound to the browser by a cookie, and
+//! `used_sign_ins` keeps it from counting twice.
+
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+use switchhook_core::Timestamp;
+
+use super::provider::Challenge;
+use crate::clock;
+use crate::vault::Vault;
+
+/// How long a person may take at the identity provider.
+pub const MAX_AGE: Duration = Duration::from_secs(600);
+
+const CONTEXT: &str = "sign-in state v1";
+
+/// What the `state` parameter holds.
+#[derive(Serialize, Deserialize)]
+struct Sealed {
+    browser: [u8; 32],
+    nonce: String,
+    verifier: String,
+    return_to: String,
+    until: Timestamp,
+}
+
+/// A sign-in that came back.
+pub struct Returned {
+    /// What was agreed with the provider.
+    pub challenge: Challenge,
+    /// Where the person wanted to go.
+    pub return_to: String,
+}
+
+/// Starts a sign-in in the browser with this cookie.
+#[must_use]
+pub fn start(vault: &Vault, browser: &str, return_to: &str, now: Timestamp) -> Challenge {
+    let (nonce, verifier) = (random_text(), random_text());
+    let sealed = Sealed {
+        browser: hash(browser),
+        nonce: nonce.clone(),
+        verifier: verifier.clone(),
+        return_to: return_to.to_owned(),
+        until: now + MAX_AGE,
+    };
+    let json = serde_json::to_vec(&sealed).expect("strings and numbers only");
+    Challenge { state: URL_SAFE_NO_PAD.encode(vault.seal(CONTEXT, &json)), nonce, verifier }
+}
+
+/// Opens the state of a sign-in that came back; `None` unless this service gave it to this browser, not long ago.
+#[must_use]
+pub fn open(vault: &Vault, browser: &str, state: &str, now: Timestamp) -> Option<Returned> {
+    let opened = vault.open(CONTEXT, &URL_SAFE_NO_PAD.decode(state).ok()?).ok()?;
+    let sealed: Sealed = serde_json::from_slice(opened.reveal()).ok()?;
+    (sealed.browser == hash(browser) && now < sealed.until).then(|| Returned {
+        challenge: Challenge { state: state.to_owned(), nonce: sealed.nonce, verifier: sealed.verifier },
+        return_to: sealed.return_to,
+    })
+}
+
+/// Returns text that nobody guesses: 256 random bits.
+#[must_use]
+pub fn random_text() -> String {
+    URL_SAFE_NO_PAD.encode(clock::random::<32>())
+}
+
+/// The SHA-256 of a text.
+#[must_use]
+pub fn hash(text: &str) -> [u8; 32] {
+    Sha256::digest(text).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_state_opens_once_sealed_for_this_browser_and_for_ten_minutes() {
+        let now = Timestamp::from_millis(1_700_000_000_000);
+        let vault = Vault::for_tests([7; 32]);
+        let started = start(&vault, "browser", "/calls", now);
+        let opens = |vault: &Vault, browser: &str, state: &str, now| open(vault, browser, state, now).is_some();
+        let back = open(&vault, "browser", &started.state, now).expect("it came back");
+        assert_eq!((back.return_to.as_str(), back.challenge.nonce), ("/calls", started.nonce.clone()));
+        assert!(!started.state.contains(&started.verifier), "it is sealed");
+        assert!(!opens(&vault, "another", &started.state, now));
+        assert!(!opens(&vault, "browser", &started.state, now + MAX_AGE));
+        assert!(!opens(&vault, "browser", &started.state[1..], now));
+        assert!(!opens(&vault, "browser", "", now));
+        assert!(!opens(&Vault::for_tests([8; 32]), "browser", &started.state, now));
+    }
+}

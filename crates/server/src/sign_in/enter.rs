@@ -1,0 +1,92 @@
+//! From an identity to a session: finds the person, or makes them a tenant, in one transaction.
+
+use switchhook_core::Timestamp;
+use switchhook_core::id::{PersonId, TenantId};
+use switchhook_core::sign_in::Role;
+
+use super::SignInError;
+use super::attempt::{hash, random_text};
+use super::identity::Identity;
+use crate::clock;
+use crate::store::people::{self, PersonRow};
+use crate::store::sessions::{self, SessionHash};
+use crate::store::tenants::{self, OwnLimits};
+use crate::store::{Store, Tx, is_duplicate};
+
+/// Attempts to find or make a person. Another sign-in of the same person may win each of them once.
+const ATTEMPTS: usize = 3;
+
+/// Where a person without an invitation belongs at their first sign-in.
+#[derive(Clone, Copy, Debug)]
+pub enum Home {
+    /// A new tenant of their own.
+    New,
+    /// This one, as an owner.
+    Tenant(TenantId),
+}
+
+/// Signs a person in and returns the value of their session's cookie. Ends the session `before`, which the browser had.
+///
+/// # Errors
+/// If the person's tenant is deactivated, or the database fails.
+pub async fn enter(
+    store: &Store,
+    identity: &Identity,
+    home: Home,
+    before: Option<SessionHash>,
+    now: Timestamp,
+) -> Result<String, SignInError> {
+    for _ in 0..ATTEMPTS {
+        let mut tx = store.begin().await?;
+        let person = match join(&mut tx, identity, home, now).await {
+            Ok(Some(person)) => person,
+            Ok(None) => continue,
+            Err(error) if is_duplicate(&error) => continue,
+            Err(error) => return Err(error.into()),
+        };
+        let tenant = tenants::get(&mut tx, person.tenant()).await?;
+        if !tenant.is_some_and(|tenant| tenant.active) {
+            return Err(SignInError::Deactivated);
+        }
+        let (email, name) = (identity.email.as_deref(), identity.name.as_deref());
+        people::signed_in(&mut tx, person.tenant(), person.person(), email, name, now).await?;
+        if let Some(before) = before {
+            sessions::end_for_sign_in(&mut tx, &before).await?;
+        }
+        let cookie = random_text();
+        sessions::insert(&mut tx, person.tenant(), person.person(), &hash(&cookie), now).await?;
+        tx.commit().await?;
+        return Ok(cookie);
+    }
+    Err(sqlx::Error::RowNotFound.into())
+}
+
+/// Returns the person with this identity: known, invited, or new. `None` if another sign-in was faster; then try again.
+async fn join(tx: &mut Tx, identity: &Identity, home: Home, now: Timestamp) -> Result<Option<PersonRow>, sqlx::Error> {
+    let Identity { issuer, subject, .. } = identity;
+    if let Some(person) = people::find_for_sign_in(tx, issuer, subject).await? {
+        return Ok(Some(person));
+    }
+    if let Some(email) = identity.verified_email()
+        && let Some(invited) = people::invitation_for_sign_in(tx, email).await?
+    {
+        let accepted = people::accept_for_sign_in(tx, invited.person(), issuer, subject).await?;
+        return Ok(accepted.then_some(invited));
+    }
+    let tenant = match home {
+        Home::Tenant(tenant) => tenant,
+        Home::New => {
+            let id = TenantId::new(now, clock::random());
+            let name = identity.tenant_name();
+            tenants::create_for_operator(tx, id, &name, OwnLimits::default(), now).await?.tenant()
+        }
+    };
+    let row = PersonRow {
+        issuer: Some(issuer.clone()),
+        subject: Some(subject.clone()),
+        email: identity.email.clone(),
+        name: identity.name.clone(),
+        ..PersonRow::invited(PersonId::new(now, clock::random()), tenant, String::new(), Role::Owner, now)
+    };
+    Ok(people::insert(tx, &row).await?.then_some(row))
+}

@@ -1,0 +1,94 @@
+//! Who somebody is, as the identity provider says.
+
+use switchhook_core::sign_in::is_email;
+
+use super::SignInError;
+
+/// Maximum length of an issuer's subject (OpenID Connect Core section 2).
+const MAX_SUBJECT: usize = 255;
+/// Maximum length of a name.
+const MAX_NAME: usize = 200;
+
+/// An identity. It has no `Debug`, which would print personal data.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Identity {
+    /// Who vouches for it.
+    pub issuer: String,
+    /// Unique per issuer, and never given to anybody else.
+    pub subject: String,
+    /// Its e-mail address.
+    pub email: Option<String>,
+    /// Whether the issuer has verified that address.
+    pub email_verified: bool,
+    /// The person's name.
+    pub name: Option<String>,
+}
+
+impl Identity {
+    /// The person of `switchhook dev`.
+    #[must_use]
+    pub fn local() -> Self {
+        Self {
+            issuer: "local".to_owned(),
+            subject: "developer".to_owned(),
+            email: Some("developer@localhost".to_owned()),
+            email_verified: true,
+            name: Some("Developer".to_owned()),
+        }
+    }
+
+    /// Brings what the provider sent into a form that can be stored and compared.
+    ///
+    /// # Errors
+    /// If its subject is not one.
+    pub(super) fn checked(self) -> Result<Self, SignInError> {
+        let subject_fits = (1..=MAX_SUBJECT).contains(&self.subject.chars().count());
+        if !subject_fits || self.subject.chars().any(char::is_control) {
+            return Err(SignInError::refused("its subject is malformed"));
+        }
+        let clean = |name: String| name.chars().filter(|c| !c.is_control()).take(MAX_NAME).collect::<String>();
+        let name = self.name.map(|name| clean(name).trim().to_owned()).filter(|name| !name.is_empty());
+        let email = self.email.map(|email| email.to_lowercase()).filter(|email| is_email(email));
+        Ok(Self { email, name, ..self })
+    }
+
+    /// The address that the issuer vouches for.
+    #[must_use]
+    pub fn verified_email(&self) -> Option<&str> {
+        self.email.as_deref().filter(|_| self.email_verified)
+    }
+
+    /// The name of a tenant that is made for this person.
+    #[must_use]
+    pub fn tenant_name(&self) -> String {
+        self.name.clone().or_else(|| self.email.clone()).unwrap_or_else(|| "My workspace".to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn identity(subject: &str, email: &str, name: &str) -> Option<Identity> {
+        let some = |text: &str| Some(text.to_owned());
+        let sent = Identity {
+            issuer: "https://issuer.test".to_owned(),
+            subject: subject.to_owned(),
+            email: some(email),
+            email_verified: true,
+            name: some(name),
+        };
+        sent.checked().ok()
+    }
+
+    #[test]
+    fn what_cannot_be_stored_or_compared_is_left_out() {
+        let ana = identity("7", "Ana@Example.com", " Ana\u{0}\n ").expect("an identity");
+        assert_eq!((ana.verified_email(), ana.tenant_name()), (Some("ana@example.com"), "Ana".to_owned()));
+        let bare = identity("7", "no address", " ").expect("an identity");
+        assert_eq!((bare.verified_email(), bare.tenant_name()), (None, "My workspace".to_owned()));
+        for subject in ["", "a\u{0}", &"x".repeat(256)] {
+            assert!(identity(subject, "a@b.c", "A").is_none(), "{subject:?}");
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! How people sign in to the dashboard: the identity provider says who somebody is, a row says to which tenant they belong, and a
+//! session remembers it.
+
+pub mod attempt;
+pub mod enter;
+pub mod identity;
+pub mod provider;
+
+use std::sync::Arc;
+
+use switchhook_core::api_key::Environment;
+
+use self::provider::Provider;
+use crate::clock::Clock;
+use crate::config::Config;
+
+/// How people sign in. Cheap to clone.
+#[derive(Clone)]
+pub enum SignIn {
+    /// At an identity provider.
+    Oidc(Arc<Provider>),
+    /// With one button, on this machine only: `switchhook dev`.
+    Local,
+    /// Not at all.
+    Off,
+}
+
+impl SignIn {
+    /// Returns how people sign in under this configuration; `public_url` is this service's address.
+    #[must_use]
+    pub fn new(config: &Arc<Config>, clock: &Clock, public_url: &str) -> Self {
+        match &config.oidc {
+            Some(settings) => {
+                Self::Oidc(Arc::new(Provider::new(settings.clone(), config.clone(), clock.clone(), public_url)))
+            }
+            None if config.local_sign_in && config.env == Environment::Dev => Self::Local,
+            None => Self::Off,
+        }
+    }
+
+    /// Its name for programs.
+    #[must_use]
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Oidc(_) => "oidc",
+            Self::Local => "local",
+            Self::Off => "off",
+        }
+    }
+}
+
+/// Why nobody was signed in.
+#[derive(Debug, thiserror::Error)]
+pub enum SignInError {
+    /// The provider is down, or what it publishes cannot be used.
+    #[error("the identity provider cannot be used: {0}")]
+    Provider(String),
+    /// The provider does not vouch for the person, or not in a way that holds.
+    #[error("the identity provider did not confirm the sign-in: {0}")]
+    Refused(String),
+    /// `SWITCHHOOK_OIDC_ALLOW` does not name the person.
+    #[error("not allowed")]
+    NotAllowed,
+    /// The person's tenant is deactivated.
+    #[error("the tenant is deactivated")]
+    Deactivated,
+    /// The sign-in was already used.
+    #[error("the sign-in was already used")]
+    Replayed,
+    /// The database failed.
+    #[error(transparent)]
+    Database(#[from] sqlx::Error),
+}
+
+impl SignInError {
+    fn refused(words: &str) -> Self {
+        Self::Refused(words.to_owned())
+    }
+}

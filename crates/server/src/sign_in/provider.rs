@@ -1,0 +1,299 @@
+//! The identity provider: where people sign in, and what it vouches for. OpenID Connect Core 1.0, code flow with PKCE.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use chrono::DateTime;
+use openidconnect::core::{
+    CoreAuthenticationFlow, CoreClient, CoreClientAuthMethod, CoreGenderClaim, CoreJwsSigningAlgorithm,
+    CoreProviderMetadata,
+};
+use openidconnect::{
+    AuthType, AuthorizationCode, ClientId, ClientSecret, CsrfToken, DiscoveryError, EmptyAdditionalClaims, HttpRequest,
+    HttpResponse, IssuerUrl, Nonce, OAuth2TokenResponse as _, PkceCodeChallenge, PkceCodeVerifier, RedirectUrl,
+    RequestTokenError, Scope, TokenResponse as _, UserInfoClaims, UserInfoError,
+};
+use switchhook_core::Timestamp;
+use switchhook_core::webhook::AddressPolicy;
+use switchhook_net::outbound::{Client, Request, SendError};
+use url::Url;
+
+use super::SignInError;
+use super::identity::Identity;
+use crate::clock::Clock;
+use crate::config::{Config, OidcSettings, is_confidential};
+
+/// Time limit of one request to the provider; several make a sign-in, which has 30 s.
+const DEADLINE: Duration = Duration::from_secs(8);
+/// Maximum bytes of a response. Key sets of large providers have some 20 kB.
+const MAX_RESPONSE: usize = 512 * 1024;
+/// What the provider publishes is read for every sign-in, so that a provider that is down is noticed before people are sent there.
+/// Only a burst of sign-ins shares it.
+const SHARED: Duration = Duration::from_secs(5);
+
+/// Signatures of ID tokens. All are asymmetric: `none` proves nothing, and a shared secret signs for whoever knows it.
+const SIGNATURES: [CoreJwsSigningAlgorithm; 8] = [
+    CoreJwsSigningAlgorithm::RsaSsaPkcs1V15Sha256,
+    CoreJwsSigningAlgorithm::RsaSsaPkcs1V15Sha384,
+    CoreJwsSigningAlgorithm::RsaSsaPkcs1V15Sha512,
+    CoreJwsSigningAlgorithm::RsaSsaPssSha256,
+    CoreJwsSigningAlgorithm::RsaSsaPssSha384,
+    CoreJwsSigningAlgorithm::RsaSsaPssSha512,
+    CoreJwsSigningAlgorithm::EcdsaP256Sha256,
+    CoreJwsSigningAlgorithm::EdDsa,
+];
+
+/// The configured identity provider.
+pub struct Provider {
+    settings: OidcSettings,
+    config: Arc<Config>,
+    clock: Clock,
+    /// Where the provider returns people to.
+    redirect: String,
+    found: Mutex<Option<Found>>,
+}
+
+/// What the provider published.
+#[derive(Clone)]
+struct Found {
+    http: Client,
+    metadata: CoreProviderMetadata,
+    at: Timestamp,
+}
+
+/// What binds the request for a code to its exchange.
+pub struct Challenge {
+    /// Returned with the code.
+    pub state: String,
+    /// Returned in the ID token.
+    pub nonce: String,
+    /// Proves that whoever exchanges the code asked for it.
+    pub verifier: String,
+}
+
+impl Provider {
+    /// Creates the provider of `settings`; `public_url` is this service's address.
+    #[must_use]
+    pub fn new(settings: OidcSettings, config: Arc<Config>, clock: Clock, public_url: &str) -> Self {
+        let redirect = format!("{public_url}/auth/callback");
+        Self { settings, config, clock, redirect, found: Mutex::default() }
+    }
+
+    /// Its settings.
+    #[must_use]
+    pub fn settings(&self) -> &OidcSettings {
+        &self.settings
+    }
+
+    /// Returns the URL to which a browser is sent to sign in.
+    ///
+    /// # Errors
+    /// If the provider is down or publishes nothing usable.
+    pub async fn authorization_url(&self, challenge: &Challenge) -> Result<Url, SignInError> {
+        let found = self.find().await?;
+        let client = CoreClient::from_provider_metadata(found.metadata, self.client_id(), None)
+            .set_redirect_uri(self.redirect()?);
+        let (state, nonce) = (CsrfToken::new(challenge.state.clone()), Nonce::new(challenge.nonce.clone()));
+        let verifier = PkceCodeVerifier::new(challenge.verifier.clone());
+        let scopes = self.settings.scopes.iter().filter(|scope| *scope != "openid").cloned().map(Scope::new);
+        let (url, ..) = client
+            .authorize_url(CoreAuthenticationFlow::AuthorizationCode, move || state, move || nonce)
+            .add_scopes(scopes)
+            .set_pkce_challenge(PkceCodeChallenge::from_code_verifier_sha256(&verifier))
+            .url();
+        Ok(url)
+    }
+
+    /// Exchanges a code for the identity that the provider vouches for.
+    ///
+    /// # Errors
+    /// If the provider is down, refuses the code, or vouches for nothing that holds.
+    pub async fn identify(&self, code: String, challenge: &Challenge) -> Result<Identity, SignInError> {
+        let found = self.find().await?;
+        let http = exchange(&found.http);
+        let secret = self.settings.client_secret.as_ref().map(|secret| ClientSecret::new(secret.reveal().clone()));
+        let client = CoreClient::from_provider_metadata(found.metadata.clone(), self.client_id(), secret)
+            .set_redirect_uri(self.redirect()?)
+            .set_auth_type(auth_type(&found.metadata));
+        let tokens = client
+            .exchange_code(AuthorizationCode::new(code))
+            .map_err(|_| SignInError::Provider("it publishes no token endpoint".to_owned()))?
+            .set_pkce_verifier(PkceCodeVerifier::new(challenge.verifier.clone()))
+            .request_async(&http)
+            .await
+            .map_err(refused_code)?;
+        let now = self.clock.now();
+        let verifier = client
+            .id_token_verifier()
+            .set_allowed_algs(SIGNATURES)
+            .set_time_fn(move || DateTime::from_timestamp_micros(now.as_micros()).unwrap_or(DateTime::UNIX_EPOCH));
+        let token = tokens.id_token().ok_or_else(|| SignInError::refused("it sent no ID token"))?;
+        let claims = token
+            .claims(&verifier, &Nonce::new(challenge.nonce.clone()))
+            .map_err(|error| SignInError::Refused(format!("its ID token does not hold: {error}")))?;
+        let name = |claim: Option<&openidconnect::LocalizedClaim<openidconnect::EndUserName>>| {
+            claim.and_then(|names| names.get(None)).map(|name| name.to_string())
+        };
+        let mut identity = Identity {
+            issuer: self.settings.issuer.clone(),
+            subject: claims.subject().to_string(),
+            email: claims.email().map(|email| email.to_string()),
+            email_verified: claims.email_verified() == Some(true),
+            name: name(claims.name()),
+        };
+        if identity.email.is_none() && client.user_info_url().is_some() {
+            // Providers that keep to the letter of section 5.4 return these claims here only.
+            let request = client.user_info(tokens.access_token().clone(), Some(claims.subject().clone()));
+            let request = request.map_err(|error| SignInError::Provider(error.to_string()))?;
+            let claims: UserInfoClaims<EmptyAdditionalClaims, CoreGenderClaim> =
+                request.request_async(&http).await.map_err(no_claims)?;
+            identity.email = claims.email().map(|email| email.to_string());
+            identity.email_verified = claims.email_verified() == Some(true);
+            identity.name = identity.name.or_else(|| name(claims.name()));
+        }
+        identity.checked()
+    }
+
+    /// Reads what the provider publishes.
+    ///
+    /// # Errors
+    /// If it is down or publishes nothing usable.
+    pub async fn check(&self) -> Result<(), SignInError> {
+        let signs = self.find().await?.metadata.id_token_signing_alg_values_supported().clone();
+        if signs.iter().any(|algorithm| SIGNATURES.contains(algorithm)) {
+            return Ok(());
+        }
+        Err(SignInError::Provider("it signs ID tokens with no algorithm that can be verified".to_owned()))
+    }
+
+    async fn find(&self) -> Result<Found, SignInError> {
+        let now = self.clock.now();
+        let shared = self.found.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(found) = shared.filter(|found| now < found.at + SHARED) {
+            return Ok(found);
+        }
+        let down = |error: String| SignInError::Provider(error);
+        let http = Client::new(&self.config.network(), &chosen_by_the_operator(), DEADLINE)
+            .map_err(|error| down(format!("{error:#}")))?;
+        let issuer = IssuerUrl::new(self.settings.issuer.clone()).map_err(|error| down(error.to_string()))?;
+        let metadata = CoreProviderMetadata::discover_async(issuer, &exchange(&http))
+            .await
+            .map_err(|error| down(unpublished(error)))?;
+        let found = Found { http, metadata, at: now };
+        *self.found.lock().unwrap_or_else(PoisonError::into_inner) = Some(found.clone());
+        Ok(found)
+    }
+
+    fn client_id(&self) -> ClientId {
+        ClientId::new(self.settings.client_id.clone())
+    }
+
+    fn redirect(&self) -> Result<RedirectUrl, SignInError> {
+        RedirectUrl::new(self.redirect.clone()).map_err(|error| SignInError::Provider(error.to_string()))
+    }
+}
+
+/// Every address: the operator chose the issuer, and identity providers often live on private networks. [`exchange`] holds them to
+/// TLS.
+fn chosen_by_the_operator() -> AddressPolicy {
+    "0.0.0.0/0,::/0,http".parse().expect("a policy that a test reads")
+}
+
+/// How the library sends requests: over our own client, without redirects and with bounds.
+fn exchange(
+    http: &Client,
+) -> impl Fn(HttpRequest) -> futures_util::future::BoxFuture<'static, Result<HttpResponse, ExchangeError>> + use<> {
+    let http = http.clone();
+    move |request| {
+        let http = http.clone();
+        Box::pin(async move { send(&http, request).await })
+    }
+}
+
+/// Why there is no response of the provider.
+#[derive(Debug, thiserror::Error)]
+enum ExchangeError {
+    #[error("{0} is not https://")]
+    Readable(String),
+    #[error("{0}")]
+    Send(#[from] SendError),
+    #[error("it responds with {0}")]
+    Failed(u16),
+    #[error("its response is larger than {MAX_RESPONSE} bytes")]
+    TooLarge,
+    #[error("its response is malformed")]
+    Malformed,
+}
+
+async fn send(http: &Client, request: HttpRequest) -> Result<HttpResponse, ExchangeError> {
+    let (parts, body) = request.into_parts();
+    let url = parts.uri.to_string();
+    if !Url::parse(&url).is_ok_and(|url| is_confidential(&url)) {
+        return Err(ExchangeError::Readable(url));
+    }
+    let request =
+        Request { method: parts.method, url, headers: parts.headers, body: Some(body).filter(|body| !body.is_empty()) };
+    let mut response = http.open(request, DEADLINE).await?;
+    if response.status().is_server_error() {
+        return Err(ExchangeError::Failed(response.status().as_u16()));
+    }
+    let mut answer = openidconnect::http::Response::builder().status(response.status());
+    for (name, value) in response.headers() {
+        answer = answer.header(name, value);
+    }
+    let mut bytes = Vec::new();
+    while let Some(chunk) = http.more(&mut response, DEADLINE).await? {
+        bytes.extend_from_slice(&chunk);
+        if bytes.len() > MAX_RESPONSE {
+            return Err(ExchangeError::TooLarge);
+        }
+    }
+    answer.body(bytes).map_err(|_| ExchangeError::Malformed)
+}
+
+/// `client_secret_basic`, which is the default, unless the provider only takes the secret in the body.
+fn auth_type(metadata: &CoreProviderMetadata) -> AuthType {
+    let takes =
+        |method| metadata.token_endpoint_auth_methods_supported().is_some_and(|methods| methods.contains(&method));
+    let only_body = takes(CoreClientAuthMethod::ClientSecretPost) && !takes(CoreClientAuthMethod::ClientSecretBasic);
+    if only_body { AuthType::RequestBody } else { AuthType::BasicAuth }
+}
+
+fn unpublished(error: DiscoveryError<ExchangeError>) -> String {
+    match error {
+        DiscoveryError::Request(error) => error.to_string(),
+        DiscoveryError::Response(status, ..) => format!("its discovery document was answered with {status}"),
+        DiscoveryError::Parse(error) => format!("its discovery document is invalid: {error}"),
+        other => other.to_string(),
+    }
+}
+
+fn refused_code<T: openidconnect::ErrorResponse>(error: RequestTokenError<ExchangeError, T>) -> SignInError {
+    match error {
+        // RFC 6749 section 5.2. Its description is left out, because it may repeat what was sent.
+        RequestTokenError::ServerResponse(_) => {
+            SignInError::refused("it refused the code, or this service's client id and secret")
+        }
+        RequestTokenError::Request(error) => SignInError::Provider(error.to_string()),
+        RequestTokenError::Parse(error, _) => SignInError::Refused(format!("its tokens are invalid: {error}")),
+        RequestTokenError::Other(words) => SignInError::Provider(words),
+    }
+}
+
+fn no_claims(error: UserInfoError<ExchangeError>) -> SignInError {
+    match error {
+        UserInfoError::Request(error) => SignInError::Provider(error.to_string()),
+        UserInfoError::Response(status, ..) => {
+            SignInError::Provider(format!("its user info was answered with {status}"))
+        }
+        other => SignInError::Refused(format!("its user info does not hold: {other}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn every_address_may_be_the_provider() {
+        super::chosen_by_the_operator();
+    }
+}

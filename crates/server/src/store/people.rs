@@ -1,0 +1,190 @@
+//! People who sign in to the dashboard. Each belongs to one tenant.
+
+use sqlx::FromRow;
+use switchhook_core::Timestamp;
+use switchhook_core::id::{PersonId, TenantId};
+use switchhook_core::sign_in::Role;
+use uuid::Uuid;
+
+use super::page::{Page, PageRequest};
+use super::{Conn, Tx, execute, run};
+
+/// A row of `people`. It has no `Debug`, which would print personal data.
+#[derive(Clone, FromRow)]
+#[expect(missing_docs, reason = "the migration describes the columns")]
+pub struct PersonRow {
+    pub id: Uuid,
+    pub tenant_id: Uuid,
+    pub issuer: Option<String>,
+    pub subject: Option<String>,
+    pub email: Option<String>,
+    pub name: Option<String>,
+    pub role: String,
+    pub created_at: i64,
+    pub last_seen_at: Option<i64>,
+}
+
+impl PersonRow {
+    /// Creates the row of somebody who is invited to a tenant.
+    #[must_use]
+    pub fn invited(id: PersonId, tenant: TenantId, email: String, role: Role, now: Timestamp) -> Self {
+        Self {
+            id: id.uuid(),
+            tenant_id: tenant.uuid(),
+            issuer: None,
+            subject: None,
+            email: Some(email),
+            name: None,
+            role: role.as_str().to_owned(),
+            created_at: now.as_micros(),
+            last_seen_at: None,
+        }
+    }
+
+    /// Returns its id.
+    #[must_use]
+    pub fn person(&self) -> PersonId {
+        PersonId::from_uuid(self.id)
+    }
+
+    /// Returns its tenant.
+    #[must_use]
+    pub fn tenant(&self) -> TenantId {
+        TenantId::from_uuid(self.tenant_id)
+    }
+
+    /// Whether the person has signed in, rather than only been invited.
+    #[must_use]
+    pub fn is_active(&self) -> bool {
+        self.issuer.is_some()
+    }
+
+    /// Whether the person is an owner who can act as one.
+    #[must_use]
+    pub fn is_active_owner(&self) -> bool {
+        self.is_active() && self.role == Role::Owner.as_str()
+    }
+}
+
+/// Returns the person with this identity, of any tenant; a sign-in finds its tenant so.
+///
+/// # Errors
+/// When the database fails.
+pub async fn find_for_sign_in(conn: &mut Conn, issuer: &str, subject: &str) -> Result<Option<PersonRow>, sqlx::Error> {
+    const SQL: &str = "SELECT * FROM people WHERE issuer = $1 AND subject = $2";
+    run!(conn, query_as.fetch_optional, SQL; issuer, subject)
+}
+
+/// Returns the oldest invitation of this address to an active tenant.
+///
+/// # Errors
+/// When the database fails.
+pub async fn invitation_for_sign_in(conn: &mut Conn, email: &str) -> Result<Option<PersonRow>, sqlx::Error> {
+    const SQL: &str = "SELECT * FROM people WHERE email = $1 AND issuer IS NULL \
+        AND tenant_id IN (SELECT id FROM tenants WHERE active = TRUE) ORDER BY id LIMIT 1";
+    run!(conn, query_as.fetch_optional, SQL; email)
+}
+
+/// Gives an invitation its identity. Returns whether it was still open.
+///
+/// # Errors
+/// When the database fails.
+pub async fn accept_for_sign_in(tx: &mut Tx, id: PersonId, issuer: &str, subject: &str) -> Result<bool, sqlx::Error> {
+    const SQL: &str = "UPDATE people SET issuer = $2, subject = $3 WHERE id = $1 AND issuer IS NULL";
+    let done = execute!(tx, SQL; id.uuid(), issuer, subject)?;
+    Ok(done > 0)
+}
+
+/// Inserts a person unless somebody has the same identity. Returns whether it did.
+///
+/// # Errors
+/// When the database fails.
+pub async fn insert(tx: &mut Tx, row: &PersonRow) -> Result<bool, sqlx::Error> {
+    const SQL: &str = "INSERT INTO people (id, tenant_id, issuer, subject, email, name, role, created_at, last_seen_at) \
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (issuer, subject) DO NOTHING";
+    let done = execute!(tx, SQL; row.id, row.tenant_id, &row.issuer, &row.subject, &row.email, &row.name, &row.role, row.created_at, row.last_seen_at)?;
+    Ok(done > 0)
+}
+
+/// Takes over what the identity provider says now. What it does not say stays.
+///
+/// # Errors
+/// When the database fails.
+pub async fn signed_in(
+    tx: &mut Tx,
+    tenant: TenantId,
+    id: PersonId,
+    email: Option<&str>,
+    name: Option<&str>,
+    now: Timestamp,
+) -> Result<(), sqlx::Error> {
+    const SQL: &str = "UPDATE people SET email = COALESCE($3, email), name = COALESCE($4, name), last_seen_at = $5 \
+        WHERE tenant_id = $1 AND id = $2";
+    execute!(tx, SQL; tenant.uuid(), id.uuid(), email, name, now.as_micros()).map(drop)
+}
+
+/// Records that a person was here; never moves the time backwards.
+///
+/// # Errors
+/// When the database fails.
+pub async fn saw(tx: &mut Tx, tenant: TenantId, id: PersonId, now: Timestamp) -> Result<(), sqlx::Error> {
+    const SQL: &str = "UPDATE people SET last_seen_at = $3 \
+        WHERE tenant_id = $1 AND id = $2 AND (last_seen_at IS NULL OR last_seen_at < $3)";
+    execute!(tx, SQL; tenant.uuid(), id.uuid(), now.as_micros()).map(drop)
+}
+
+/// Returns a page of a tenant's people, newest first.
+///
+/// # Errors
+/// When the database fails.
+pub async fn list(conn: &mut Conn, tenant: TenantId, page: PageRequest) -> Result<Page<PersonRow>, sqlx::Error> {
+    const SQL: &str = "SELECT * FROM people WHERE tenant_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3";
+    let rows = run!(conn, query_as.fetch_all, SQL; tenant.uuid(), page.before(), page.limit + 1)?;
+    Ok(Page::from_rows(rows, page.limit, |row: &PersonRow| row.id))
+}
+
+/// Returns a person.
+///
+/// # Errors
+/// When the database fails.
+pub async fn get(conn: &mut Conn, tenant: TenantId, id: PersonId) -> Result<Option<PersonRow>, sqlx::Error> {
+    const SQL: &str = "SELECT * FROM people WHERE tenant_id = $1 AND id = $2";
+    run!(conn, query_as.fetch_optional, SQL; tenant.uuid(), id.uuid())
+}
+
+/// Whether somebody of the tenant has this address.
+///
+/// # Errors
+/// When the database fails.
+pub async fn has_email(conn: &mut Conn, tenant: TenantId, email: &str) -> Result<bool, sqlx::Error> {
+    const SQL: &str = "SELECT COUNT(*) FROM people WHERE tenant_id = $1 AND email = $2";
+    let found: i64 = run!(conn, query_scalar.fetch_one, SQL; tenant.uuid(), email)?;
+    Ok(found > 0)
+}
+
+/// Counts the owners who have signed in.
+///
+/// # Errors
+/// When the database fails.
+pub async fn count_owners(conn: &mut Conn, tenant: TenantId) -> Result<i64, sqlx::Error> {
+    const SQL: &str = "SELECT COUNT(*) FROM people WHERE tenant_id = $1 AND role = 'owner' AND issuer IS NOT NULL";
+    run!(conn, query_scalar.fetch_one, SQL; tenant.uuid())
+}
+
+/// Changes a person's role.
+///
+/// # Errors
+/// When the database fails.
+pub async fn set_role(tx: &mut Tx, tenant: TenantId, id: PersonId, role: Role) -> Result<(), sqlx::Error> {
+    const SQL: &str = "UPDATE people SET role = $3 WHERE tenant_id = $1 AND id = $2";
+    execute!(tx, SQL; tenant.uuid(), id.uuid(), role.as_str()).map(drop)
+}
+
+/// Deletes a person with their sessions.
+///
+/// # Errors
+/// When the database fails.
+pub async fn delete(tx: &mut Tx, tenant: TenantId, id: PersonId) -> Result<(), sqlx::Error> {
+    const SQL: &str = "DELETE FROM people WHERE tenant_id = $1 AND id = $2";
+    execute!(tx, SQL; tenant.uuid(), id.uuid()).map(drop)
+}

@@ -1,0 +1,106 @@
+//! Connections whose credentials or settings were refused in calls, until one succeeds.
+
+use sqlx::FromRow;
+use switchhook_core::Timestamp;
+use switchhook_core::id::{ConnectionId, TenantId};
+use uuid::Uuid;
+
+use super::calls::CallRow;
+use super::{Conn, Tx, on};
+
+/// What is kept of a refusal, in characters.
+const LONGEST: usize = 300;
+
+/// Notes what the end of a call tells of its connections.
+///
+/// # Errors
+/// When the database fails.
+pub async fn note(tx: &mut Tx, call: &CallRow, now: Timestamp) -> Result<(), sqlx::Error> {
+    const CARRIER: &str = "INSERT INTO connection_refusals (connection_id, tenant_id, since, calls, detail) \
+        SELECT id, tenant_id, CAST($3 AS BIGINT), 1, CAST($4 AS TEXT) FROM connections WHERE tenant_id = $1 AND id = $2 \
+        ON CONFLICT (connection_id) DO UPDATE SET calls = connection_refusals.calls + 1, detail = excluded.detail";
+    const PROVIDER: &str = "INSERT INTO connection_refusals (connection_id, tenant_id, since, calls, detail) \
+        SELECT id, tenant_id, CAST($3 AS BIGINT), 1, CAST($4 AS TEXT) FROM connections \
+        WHERE tenant_id = $1 AND provider = $5 AND id IN (SELECT connection_id FROM agent_connections WHERE agent_id = $2) \
+        ON CONFLICT (connection_id) DO UPDATE SET calls = connection_refusals.calls + 1, detail = excluded.detail";
+    let error = call.error.as_deref().unwrap_or_default();
+    let detail: String = error.chars().take(LONGEST).collect();
+    match call.error_code.as_deref() {
+        Some("carrier_unauthorized") => {
+            on!(tx, |c| sqlx::query(CARRIER)
+                .bind(call.tenant_id)
+                .bind(call.connection_id)
+                .bind(now.as_micros())
+                .bind(detail)
+                .execute(c)
+                .await
+                .map(drop))
+        }
+        Some("config_error") => {
+            // Errors of providers begin with their names.
+            let Some((provider, _)) = error.split_once(": ") else { return Ok(()) };
+            on!(tx, |c| sqlx::query(PROVIDER)
+                .bind(call.tenant_id)
+                .bind(call.agent_id)
+                .bind(now.as_micros())
+                .bind(detail)
+                .bind(provider)
+                .execute(c)
+                .await
+                .map(drop))
+        }
+        _ if call.carrier_call_id.is_some() => succeeded(tx, call).await,
+        _ => Ok(()),
+    }
+}
+
+/// The carrier has taken the call, and where somebody was answered, so have the providers of its agent.
+async fn succeeded(tx: &mut Tx, call: &CallRow) -> Result<(), sqlx::Error> {
+    const SQL: &str = "DELETE FROM connection_refusals WHERE tenant_id = $1 AND (connection_id = $2 \
+        OR ($3 AND connection_id IN (SELECT connection_id FROM agent_connections WHERE agent_id = $4)))";
+    on!(tx, |c| sqlx::query(SQL)
+        .bind(call.tenant_id)
+        .bind(call.connection_id)
+        .bind(call.turns > 0)
+        .bind(call.agent_id)
+        .execute(c)
+        .await
+        .map(drop))
+}
+
+/// Forgets the refusals of a connection that was changed or tested.
+///
+/// # Errors
+/// When the database fails.
+pub async fn forget(tx: &mut Tx, tenant: TenantId, id: ConnectionId) -> Result<(), sqlx::Error> {
+    const SQL: &str = "DELETE FROM connection_refusals WHERE tenant_id = $1 AND connection_id = $2";
+    on!(tx, |c| sqlx::query(SQL).bind(tenant.uuid()).bind(id.uuid()).execute(c).await.map(drop))
+}
+
+/// A connection that was refused.
+#[derive(FromRow)]
+pub struct Refused {
+    /// Its id.
+    pub id: Uuid,
+    /// Its name.
+    pub name: String,
+    /// Its provider.
+    pub provider: String,
+    /// The first refusal.
+    pub since: i64,
+    /// How many calls were refused.
+    pub calls: i64,
+    /// What the last one was told.
+    pub detail: String,
+}
+
+/// Returns the connections of a tenant that were refused, the longest refused first.
+///
+/// # Errors
+/// When the database fails.
+pub async fn list(conn: &mut Conn, tenant: TenantId, limit: i64) -> Result<Vec<Refused>, sqlx::Error> {
+    const SQL: &str = "SELECT connections.id, name, provider, since, calls, detail FROM connection_refusals \
+        JOIN connections ON connections.id = connection_id WHERE connection_refusals.tenant_id = $1 \
+        ORDER BY since, connections.id LIMIT $2";
+    on!(conn, |c| sqlx::query_as(SQL).bind(tenant.uuid()).bind(limit).fetch_all(c).await)
+}

@@ -1,0 +1,151 @@
+//! Sessions of people in the dashboard, and sign-ins that were used. Only hashes of what browsers hold are stored.
+
+use sqlx::FromRow;
+use switchhook_core::Timestamp;
+use switchhook_core::id::{PersonId, TenantId};
+use switchhook_core::quota::Limits;
+use switchhook_core::sign_in::{IDLE, Role, SessionTimes};
+use uuid::Uuid;
+
+use super::{Conn, Tx, execute, run, tenants};
+use crate::config::Config;
+
+/// The SHA-256 of a session's cookie.
+pub type SessionHash = [u8; 32];
+
+/// A session with its person and tenant, to authenticate a request. It has no `Debug`, which would print personal data.
+#[derive(Clone, FromRow)]
+pub struct SessionRow {
+    person_id: Uuid,
+    tenant_id: Uuid,
+    created_at: i64,
+    used_at: i64,
+    role: String,
+    /// The person's address.
+    pub email: Option<String>,
+    /// The person's name.
+    pub name: Option<String>,
+    /// Whether the tenant is active.
+    pub tenant_active: bool,
+    rate_per_minute: Option<i64>,
+    concurrent_calls: Option<i64>,
+    monthly_calls: Option<i64>,
+}
+
+impl SessionRow {
+    /// Returns the person.
+    #[must_use]
+    pub fn person(&self) -> PersonId {
+        PersonId::from_uuid(self.person_id)
+    }
+
+    /// Returns the person's tenant.
+    #[must_use]
+    pub fn tenant(&self) -> TenantId {
+        TenantId::from_uuid(self.tenant_id)
+    }
+
+    /// Returns when it began and was last used.
+    #[must_use]
+    pub fn times(&self) -> SessionTimes {
+        SessionTimes {
+            created_at: Timestamp::from_micros(self.created_at),
+            used_at: Timestamp::from_micros(self.used_at),
+        }
+    }
+
+    /// Returns the person's role now. A role of a later version permits only reading.
+    #[must_use]
+    pub fn role(&self) -> Role {
+        self.role.parse().unwrap_or(Role::Viewer)
+    }
+
+    /// Returns the tenant's limits.
+    #[must_use]
+    pub fn limits(&self, config: &Config) -> Limits {
+        tenants::limits(config, self.rate_per_minute, self.concurrent_calls, self.monthly_calls)
+    }
+}
+
+/// Inserts a session that begins `now`.
+///
+/// # Errors
+/// When the database fails.
+pub async fn insert(
+    tx: &mut Tx,
+    tenant: TenantId,
+    person: PersonId,
+    hash: &SessionHash,
+    now: Timestamp,
+) -> Result<(), sqlx::Error> {
+    const SQL: &str =
+        "INSERT INTO sessions (hash, tenant_id, person_id, created_at, used_at) VALUES ($1, $2, $3, $4, $4)";
+    execute!(tx, SQL; hash.as_slice(), tenant.uuid(), person.uuid(), now.as_micros()).map(drop)
+}
+
+/// Returns the session with this hash, of any tenant; it identifies the tenant of a request.
+///
+/// # Errors
+/// When the database fails.
+pub async fn find_for_authentication(conn: &mut Conn, hash: &SessionHash) -> Result<Option<SessionRow>, sqlx::Error> {
+    const SQL: &str = "SELECT s.person_id, s.tenant_id, s.created_at, s.used_at, p.role, p.email, p.name, \
+        t.active AS tenant_active, t.rate_per_minute, t.concurrent_calls, t.monthly_calls FROM sessions s \
+        JOIN people p ON p.id = s.person_id JOIN tenants t ON t.id = s.tenant_id WHERE s.hash = $1";
+    run!(conn, query_as.fetch_optional, SQL; hash.as_slice())
+}
+
+/// Records that a session was used; never moves the time backwards.
+///
+/// # Errors
+/// When the database fails.
+pub async fn touch(tx: &mut Tx, tenant: TenantId, hash: &SessionHash, now: Timestamp) -> Result<(), sqlx::Error> {
+    const SQL: &str = "UPDATE sessions SET used_at = $3 WHERE hash = $2 AND tenant_id = $1 AND used_at < $3";
+    execute!(tx, SQL; tenant.uuid(), hash.as_slice(), now.as_micros()).map(drop)
+}
+
+/// Ends the session with this hash: whoever has the cookie may.
+///
+/// # Errors
+/// When the database fails.
+pub async fn end_for_sign_in(tx: &mut Tx, hash: &SessionHash) -> Result<(), sqlx::Error> {
+    const SQL: &str = "DELETE FROM sessions WHERE hash = $1";
+    execute!(tx, SQL; hash.as_slice()).map(drop)
+}
+
+/// Ends all sessions of a tenant.
+///
+/// # Errors
+/// When the database fails.
+pub async fn end_of_tenant(tx: &mut Tx, tenant: TenantId) -> Result<(), sqlx::Error> {
+    const SQL: &str = "DELETE FROM sessions WHERE tenant_id = $1";
+    execute!(tx, SQL; tenant.uuid()).map(drop)
+}
+
+/// Marks a sign-in as used. Returns whether it was not.
+///
+/// # Errors
+/// When the database fails.
+pub async fn use_for_sign_in(tx: &mut Tx, hash: &[u8; 32], now: Timestamp) -> Result<bool, sqlx::Error> {
+    const SQL: &str = "INSERT INTO used_sign_ins (hash, used_at) VALUES ($1, $2) ON CONFLICT (hash) DO NOTHING";
+    let done = execute!(tx, SQL; hash.as_slice(), now.as_micros())?;
+    Ok(done > 0)
+}
+
+/// Deletes sessions that have ended, and used sign-ins whose state has expired. Returns their number.
+///
+/// # Errors
+/// When the database fails.
+pub async fn prune_for_housekeeping(tx: &mut Tx, now: Timestamp) -> Result<u64, sqlx::Error> {
+    // A session past its absolute limit is not used any more, so it becomes idle.
+    const SESSIONS: &str =
+        "DELETE FROM sessions WHERE hash IN (SELECT hash FROM sessions WHERE used_at <= $1 LIMIT 500)";
+    const SIGN_INS: &str =
+        "DELETE FROM used_sign_ins WHERE hash IN (SELECT hash FROM used_sign_ins WHERE used_at <= $1 LIMIT 500)";
+    let mut deleted = 0;
+    // A state expires long before.
+    for sql in [SESSIONS, SIGN_INS] {
+        let before = (now - IDLE).as_micros();
+        deleted += execute!(tx, sql; before)?;
+    }
+    Ok(deleted)
+}

@@ -1,0 +1,242 @@
+//! An OpenID Connect provider, as Core 1.0 and Discovery 1.0 describe it. It signs with ES256, insists on PKCE and on the client's
+//! secret, and gives each code away once. Tests decide who signs in, and how its ID token is wrong.
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::{get, post};
+use axum::{Form, Json, Router};
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use ring::rand::SystemRandom;
+use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair as _};
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+use switchhook::clock::{self, Clock};
+use switchhook::config::OidcSettings;
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+use url::Url;
+
+pub(crate) const CLIENT_ID: &str = "switchhook";
+pub(crate) const CLIENT_SECRET: &str = "a secret: with ünusual characters";
+
+/// A running provider. Stopped when dropped.
+pub(crate) struct Oidc {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+    stop: CancellationToken,
+    task: JoinHandle<()>,
+}
+
+struct Shared {
+    issuer: String,
+    clock: Clock,
+    key: EcdsaKeyPair,
+    codes: Mutex<HashMap<String, Grant>>,
+    /// What the user info endpoint says, by access token.
+    user_info: Mutex<HashMap<String, Value>>,
+}
+
+/// What a code stands for.
+struct Grant {
+    challenge: String,
+    redirect: String,
+    token: String,
+    user_info: Value,
+}
+
+/// How an ID token is signed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Signed {
+    /// As it should be.
+    Well,
+    /// With `alg: none`.
+    Not,
+    /// With the client's secret.
+    WithSecret,
+    /// With a key that the provider does not publish.
+    ByAnother,
+}
+
+impl Oidc {
+    pub(crate) async fn start(clock: &Clock) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = listener.local_addr().expect("bound");
+        let shared = Arc::new(Shared {
+            issuer: format!("http://{address}"),
+            clock: clock.clone(),
+            key: new_key(),
+            codes: Mutex::default(),
+            user_info: Mutex::default(),
+        });
+        let routes = Router::new()
+            .route("/.well-known/openid-configuration", get(configuration))
+            .route("/jwks", get(keys))
+            .route("/token", post(token))
+            .route("/userinfo", get(user_info))
+            .with_state(shared.clone());
+        let stop = CancellationToken::new();
+        let stopped = stop.clone().cancelled_owned();
+        let serving = axum::serve(listener, routes).with_graceful_shutdown(stopped);
+        let task = tokio::spawn(async move { serving.await.expect("it serves") });
+        Self { address, shared, stop, task }
+    }
+
+    pub(crate) fn issuer(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    pub(crate) fn settings(&self) -> OidcSettings {
+        OidcSettings {
+            issuer: self.issuer(),
+            client_id: CLIENT_ID.to_owned(),
+            client_secret: Some(CLIENT_SECRET.to_owned().into()),
+            allow: switchhook_core::sign_in::AllowList::default(),
+            scopes: ["openid", "email", "profile"].map(str::to_owned).to_vec(),
+        }
+    }
+
+    /// Signs somebody in who was sent to `url`, and returns the code. `claims` replace those of the ID token; `null` leaves one out.
+    pub(crate) fn code(&self, url: &Url, claims: Value, signed: Signed) -> String {
+        self.code_with(url, claims, signed, json!({}))
+    }
+
+    /// The same; the user info endpoint says this.
+    pub(crate) fn code_with(&self, url: &Url, claims: Value, signed: Signed, user_info: Value) -> String {
+        let sent: HashMap<String, String> = url.query_pairs().into_owned().collect();
+        assert!(url.as_str().starts_with(&format!("{}/authorize?", self.issuer())), "{url}");
+        let fixed = [("response_type", "code"), ("client_id", CLIENT_ID), ("code_challenge_method", "S256")];
+        for (name, value) in fixed.into_iter().chain([("scope", "openid email profile")]) {
+            assert_eq!(sent.get(name).map(String::as_str), Some(value), "{name} of {url}");
+        }
+        assert!(sent["redirect_uri"].ends_with("/auth/callback") && sent["state"].len() > 20, "{url}");
+        let now = self.shared.clock.now().as_seconds();
+        let mut all = json!({
+            "iss": self.issuer(), "sub": "ana", "aud": CLIENT_ID, "iat": now, "exp": now + 300, "nonce": sent["nonce"],
+            "email": "ana@example.com", "email_verified": true, "name": "Ana",
+        });
+        for (name, value) in claims.as_object().expect("an object") {
+            all[name] = value.clone();
+        }
+        all.as_object_mut().expect("an object").retain(|_, value| !value.is_null());
+        let grant = Grant {
+            challenge: sent["code_challenge"].clone(),
+            redirect: sent["redirect_uri"].clone(),
+            token: self.shared.sign(&all, signed),
+            user_info,
+        };
+        let code = random();
+        self.shared.codes.lock().expect("whole").insert(code.clone(), grant);
+        code
+    }
+
+    /// Takes the provider off the network, with the connections that clients keep.
+    pub(crate) async fn stop(mut self) {
+        self.stop.cancel();
+        (&mut self.task).await.expect("it ends");
+    }
+}
+
+impl Drop for Oidc {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Shared {
+    /// RFC 7515, the compact form.
+    fn sign(&self, claims: &Value, signed: Signed) -> String {
+        let (algorithm, other) = match signed {
+            Signed::Well => ("ES256", None),
+            Signed::ByAnother => ("ES256", Some(new_key())),
+            Signed::Not => ("none", None),
+            Signed::WithSecret => ("HS256", None),
+        };
+        let part = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
+        let text = format!("{}.{}", part(&json!({ "alg": algorithm, "kid": "1" })), part(claims));
+        let signature = match signed {
+            Signed::Not => Vec::new(),
+            Signed::WithSecret => {
+                let key = ring::hmac::Key::new(ring::hmac::HMAC_SHA256, CLIENT_SECRET.as_bytes());
+                ring::hmac::sign(&key, text.as_bytes()).as_ref().to_vec()
+            }
+            Signed::Well | Signed::ByAnother => {
+                let key = other.as_ref().unwrap_or(&self.key);
+                key.sign(&SystemRandom::new(), text.as_bytes()).expect("signed").as_ref().to_vec()
+            }
+        };
+        format!("{text}.{}", URL_SAFE_NO_PAD.encode(signature))
+    }
+}
+
+fn new_key() -> EcdsaKeyPair {
+    let random = SystemRandom::new();
+    let document = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &random).expect("a key");
+    EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, document.as_ref(), &random).expect("a key")
+}
+
+fn random() -> String {
+    URL_SAFE_NO_PAD.encode(clock::random::<16>())
+}
+
+async fn configuration(State(shared): State<Arc<Shared>>) -> Json<Value> {
+    let issuer = &shared.issuer;
+    Json(json!({
+        "issuer": issuer, "authorization_endpoint": format!("{issuer}/authorize"),
+        "token_endpoint": format!("{issuer}/token"), "userinfo_endpoint": format!("{issuer}/userinfo"),
+        "jwks_uri": format!("{issuer}/jwks"), "response_types_supported": ["code"], "subject_types_supported": ["public"],
+        // What a careless provider offers.
+        "id_token_signing_alg_values_supported": ["ES256", "HS256", "none"],
+    }))
+}
+
+async fn keys(State(shared): State<Arc<Shared>>) -> Json<Value> {
+    // An uncompressed point: 4, x, y.
+    let point = shared.key.public_key().as_ref();
+    let (x, y) = (URL_SAFE_NO_PAD.encode(&point[1..33]), URL_SAFE_NO_PAD.encode(&point[33..]));
+    Json(json!({ "keys": [{ "kty": "EC", "crv": "P-256", "use": "sig", "alg": "ES256", "kid": "1", "x": x, "y": y }] }))
+}
+
+async fn token(
+    State(shared): State<Arc<Shared>>,
+    headers: HeaderMap,
+    Form(sent): Form<HashMap<String, String>>,
+) -> Response {
+    let refuse = |error: &str| (StatusCode::BAD_REQUEST, Json(json!({ "error": error }))).into_response();
+    if basic(&headers).as_deref() != Some(&*format!("{CLIENT_ID}:{CLIENT_SECRET}")) {
+        return refuse("invalid_client");
+    }
+    let grant = sent.get("code").and_then(|code| shared.codes.lock().expect("whole").remove(code));
+    let Some(grant) = grant else { return refuse("invalid_grant") };
+    let verifier = sent.get("code_verifier").map(|text| URL_SAFE_NO_PAD.encode(Sha256::digest(text)));
+    if verifier.as_ref() != Some(&grant.challenge) || sent.get("redirect_uri") != Some(&grant.redirect) {
+        return refuse("invalid_grant");
+    }
+    let access = random();
+    shared.user_info.lock().expect("whole").insert(access.clone(), grant.user_info);
+    let body = json!({ "access_token": access, "token_type": "Bearer", "expires_in": 300, "id_token": grant.token });
+    Json(body).into_response()
+}
+
+/// Id and secret, each encoded as in a form (RFC 6749 section 2.3.1).
+fn basic(headers: &HeaderMap) -> Option<String> {
+    let coded = headers.get("authorization")?.to_str().ok()?.strip_prefix("Basic ")?;
+    let text = String::from_utf8(STANDARD.decode(coded).ok()?).ok()?;
+    let (id, secret) = text.split_once(':')?;
+    let decoded = |text: &str| url::form_urlencoded::parse(text.as_bytes()).next().map(|(name, _)| name.into_owned());
+    Some(format!("{}:{}", decoded(id)?, decoded(secret)?))
+}
+
+async fn user_info(State(shared): State<Arc<Shared>>, headers: HeaderMap) -> Response {
+    let token = headers.get("authorization").and_then(|value| value.to_str().ok()?.strip_prefix("Bearer "));
+    match token.and_then(|token| shared.user_info.lock().expect("whole").get(token).cloned()) {
+        Some(claims) => Json(claims).into_response(),
+        None => StatusCode::UNAUTHORIZED.into_response(),
+    }
+}

@@ -1,0 +1,176 @@
+//! The first sign-in makes a tenant, the next ones find it.
+
+use futures_util::future::join_all;
+use reqwest::header::LOCATION;
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
+
+use super::browser::{answer, location};
+use super::{browser, morning, tenant_names, with_provider};
+use crate::doubles::oidc::Signed;
+use crate::harness::Client;
+
+#[tokio::test]
+async fn a_first_sign_in_makes_a_tenant_and_the_next_one_finds_it() {
+    let (service, oidc) = with_provider(morning(), |_| {}).await;
+    let mut ana = browser(&service);
+    let (status, nobody) = ana.who().await;
+    assert_eq!(
+        (status, &nobody["code"], &nobody["sign_in"]),
+        (StatusCode::UNAUTHORIZED, &json!("unauthorized"), &json!("oidc"))
+    );
+
+    let page = ana.login("/auth/login?return_to=/calls/7%3Ft%3D1").await;
+    let back = ana.come_back(&page, &oidc.code(&page, json!({}), Signed::Well)).await;
+    assert_eq!((back.status(), location(back.headers()).as_str()), (StatusCode::FOUND, "/calls/7?t=1"));
+    let first = ana.session().expect("a session").to_owned();
+    let (status, who) = ana.who().await;
+    assert_eq!(status, StatusCode::OK, "{who}");
+    let person = &who["person"];
+    assert_eq!(
+        (&person["email"], &person["name"], &person["role"]),
+        (&json!("ana@example.com"), &json!("Ana"), &json!("owner"))
+    );
+    assert_eq!((&who["tenant"]["name"], &who["tenant"]["rate_limit"]["limit"]), (&json!("Ana"), &json!(120)));
+    assert_eq!(who["expires_at"], "2026-11-21T21:00:00Z", "twelve hours without use");
+    assert_eq!(ana.ask(Method::GET, "/v1/tenant", None).await, (StatusCode::OK, who["tenant"].clone()));
+
+    // What the session makes, its key uses.
+    let (status, key) = ana.ask(Method::POST, "/v1/api-keys", Some(json!({ "name": "ci" }))).await;
+    assert_eq!(status, StatusCode::CREATED, "{key}");
+    let program = Client::new(service.client.base.clone(), key["key"].as_str().expect("a key").to_owned());
+    assert_eq!(program.get("/v1/tenant").await.1["id"], who["tenant"]["id"]);
+
+    let changed = json!({ "name": "Ana Maria", "email": "ana.maria@example.com" });
+    ana.sign_in(&oidc, changed).await;
+    let (_, again) = ana.who().await;
+    assert_eq!((&again["person"]["id"], &again["tenant"]["id"]), (&person["id"], &who["tenant"]["id"]));
+    assert_eq!(again["person"]["email"], "ana.maria@example.com", "as the provider has it now");
+    assert_eq!(tenant_names(&service).await, ["Ana"]);
+    assert_ne!(ana.session(), Some(first.as_str()));
+    ana.cookies.insert(super::browser::SESSION.to_owned(), first);
+    assert_eq!(ana.who().await.0, StatusCode::UNAUTHORIZED, "a new sign-in ends the browser's session");
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn fifty_first_sign_ins_at_once_make_one_tenant() {
+    let (service, oidc) = with_provider(morning(), |_| {}).await;
+    // One browser has them all in its tabs.
+    let mut opener = browser(&service);
+    let mut tabs = Vec::new();
+    for _ in 0..50 {
+        let page = opener.login("/auth/login").await;
+        let code = oidc.code(&page, json!({}), Signed::Well);
+        tabs.push((page, code));
+    }
+    let coming = tabs.into_iter().map(|(page, code)| {
+        let mut tab = opener.clone();
+        async move {
+            let back = tab.come_back(&page, &code).await.status();
+            (back, tab.who().await.1)
+        }
+    });
+    let came = join_all(coming).await;
+    for (status, who) in &came {
+        assert_eq!((*status, &who["tenant"]["id"]), (StatusCode::FOUND, &came[0].1["tenant"]["id"]), "{who}");
+        assert_eq!(who["person"]["id"], came[0].1["person"]["id"]);
+    }
+    assert_eq!(tenant_names(&service).await, ["Ana"]);
+    service.stop().await;
+}
+
+#[tokio::test]
+async fn the_identity_is_issuer_and_subject_and_nothing_else() {
+    let (service, oidc) = with_provider(morning(), |_| {}).await;
+    let (mut ana, mut twin) = (browser(&service), browser(&service));
+    ana.sign_in(&oidc, json!({})).await;
+    twin.sign_in(&oidc, json!({ "sub": "another" })).await;
+    assert_ne!(
+        ana.who().await.1["tenant"]["id"],
+        twin.who().await.1["tenant"]["id"],
+        "the same address, another person"
+    );
+    service.stop().await;
+}
+
+#[tokio::test]
+async fn claims_that_are_not_in_the_id_token_are_asked_for() {
+    let (service, oidc) = with_provider(morning(), |_| {}).await;
+    let bare = || json!({ "email": null, "email_verified": null, "name": null });
+    let mut ana = browser(&service);
+    let page = ana.login("/auth/login").await;
+    let claims = json!({ "sub": "ana", "email": "Ana@Example.com", "email_verified": "true", "name": "Ana" });
+    ana.come_back(&page, &oidc.code_with(&page, bare(), Signed::Well, claims)).await;
+    assert_eq!(ana.who().await.1["person"]["email"], "ana@example.com");
+
+    // Core, section 5.3.2: they may be another person's.
+    let mut bob = browser(&service);
+    let page = bob.login("/auth/login").await;
+    let back = bob.come_back(&page, &oidc.code_with(&page, bare(), Signed::Well, json!({ "sub": "eve" }))).await;
+    assert_eq!((back.status(), bob.session()), (StatusCode::FORBIDDEN, None));
+
+    let nameless = json!({ "sub": "nobody", "email": null, "email_verified": null, "name": null });
+    let page = bob.login("/auth/login").await;
+    bob.come_back(&page, &oidc.code_with(&page, nameless, Signed::Well, json!({ "sub": "nobody" }))).await;
+    assert_eq!(bob.who().await.1["person"]["email"], Value::Null);
+    service.stop().await;
+}
+
+#[tokio::test]
+async fn only_verified_addresses_that_are_allowed_sign_in() {
+    let allow = |config: &mut switchhook::config::Config| {
+        let oidc = config.oidc.as_mut().expect("it is on");
+        oidc.allow = "ana@example.com,@example.org".parse().expect("valid");
+    };
+    let (service, oidc) = with_provider(morning(), allow).await;
+    for (claims, signed_in) in [
+        (json!({ "sub": "1" }), true),
+        (json!({ "sub": "2", "email": "bob@example.org" }), true),
+        (json!({ "sub": "3", "email": "bob@example.com" }), false),
+        (json!({ "sub": "4", "email_verified": false }), false),
+        (json!({ "sub": "5", "email_verified": null }), false),
+    ] {
+        let mut browser = browser(&service);
+        let back = browser.sign_in(&oidc, claims.clone()).await;
+        let expected = if signed_in { StatusCode::FOUND } else { StatusCode::FORBIDDEN };
+        assert_eq!((back.status(), browser.session().is_some()), (expected, signed_in), "{claims}");
+    }
+    assert_eq!(tenant_names(&service).await.len(), 2);
+    service.stop().await;
+}
+
+#[tokio::test]
+async fn a_sign_in_returns_to_this_service_only() {
+    let (service, oidc) = with_provider(morning(), |_| {}).await;
+    for (wish, place) in [
+        ("/agents", "/agents"),
+        ("//evil.test/", "/"),
+        ("https://evil.test/", "/"),
+        ("/%5Cevil.test/", "/"),
+        ("/%0A/evil.test", "/"),
+        ("/auth/login", "/"),
+        ("x&return_to=/calls", "/"),
+    ] {
+        let mut browser = browser(&service);
+        let page = browser.login(&format!("/auth/login?return_to={wish}")).await;
+        let back = browser.come_back(&page, &oidc.code(&page, json!({}), Signed::Well)).await;
+        assert_eq!(location(back.headers()), place, "{wish}");
+    }
+    service.stop().await;
+}
+
+#[tokio::test]
+async fn a_sign_in_at_another_name_of_this_machine_begins_at_the_public_address() {
+    let (service, _oidc) = with_provider(morning(), |_| {}).await;
+    let base = &service.client.base;
+    let port = base.rsplit(':').next().expect("a port");
+    let here = browser(&service)
+        .request(Method::GET, "/auth/login?return_to=/calls")
+        .header("Host", format!("localhost:{port}"));
+    let moved = here.send().await.expect("an answer");
+    assert_eq!(moved.headers()[LOCATION], format!("{base}/auth/login?return_to=%2Fcalls"));
+    let (status, _) = answer(browser(&service).request(Method::GET, "/v1/tenant")).await;
+    assert_eq!(status, StatusCode::UNAUTHORIZED);
+    service.stop().await;
+}

@@ -1,0 +1,76 @@
+//! The sign-in of `switchhook dev`, which needs no identity provider, and services where nobody signs in.
+
+use reqwest::header::{HOST, ORIGIN};
+use reqwest::{Method, StatusCode};
+use serde_json::json;
+use switchhook::clock::Clock;
+use switchhook::config::Config;
+use switchhook::operator;
+use switchhook_core::api_key::Environment;
+
+use super::browser::{answer, location};
+use super::{browser, tenant_names};
+use crate::harness::TestService;
+
+async fn developing(change: impl FnOnce(&mut Config)) -> TestService {
+    TestService::start_as(Clock::system(), |config| {
+        config.local_sign_in = true;
+        change(config);
+    })
+    .await
+}
+
+#[tokio::test]
+async fn a_developer_signs_in_with_one_button_to_the_seeded_tenant() {
+    let service = developing(|_| {}).await;
+    let config = Config::for_tests(service.data_dir());
+    let seeded = operator::seed(service.store(), &config).await.expect("seeded");
+    let mut developer = browser(&service);
+    assert_eq!(developer.who().await.1["sign_in"], "local");
+    let in_ = developer.get("/auth/login?return_to=/agents").await;
+    assert_eq!((in_.status(), location(in_.headers()).as_str()), (StatusCode::FOUND, "/agents"));
+    let (_, who) = developer.who().await;
+    assert_eq!((&who["tenant"]["id"], &who["person"]["role"]), (&json!(seeded.tenant.id), &json!("owner")));
+    assert_eq!(developer.ask(Method::POST, "/v1/api-keys", Some(json!({}))).await.0, StatusCode::CREATED);
+
+    // The page may be open at another name of this machine.
+    let port = developer.base.rsplit(':').next().expect("a port").to_owned();
+    let host = format!("localhost:{port}");
+    for (host, origin, status) in [
+        (host.as_str(), format!("http://{host}"), StatusCode::CREATED),
+        (host.as_str(), "http://localhost:1".to_owned(), StatusCode::FORBIDDEN),
+        ("evil.test", "http://evil.test".to_owned(), StatusCode::FORBIDDEN),
+    ] {
+        let request = developer.request(Method::POST, "/v1/api-keys").header(HOST, host).header(ORIGIN, &origin);
+        assert_eq!(answer(request.json(&json!({}))).await.0, status, "{host} {origin}");
+    }
+    service.stop().await;
+}
+
+#[tokio::test]
+async fn only_a_browser_on_this_machine_signs_in_so() {
+    let service = developing(|_| {}).await;
+    for (name, value) in [("host", "evil.test"), ("x-forwarded-for", "203.0.113.7"), ("forwarded", "for=203.0.113.7")] {
+        let (status, body) = answer(browser(&service).request(Method::GET, "/auth/login").header(name, value)).await;
+        assert_eq!((status, &body["code"]), (StatusCode::FORBIDDEN, &json!("sign_in_local_only")), "{name}");
+    }
+    assert_eq!(tenant_names(&service).await, Vec::<String>::new());
+    service.stop().await;
+}
+
+#[tokio::test]
+async fn production_has_no_local_sign_in_and_without_a_provider_nobody_signs_in() {
+    let production = |config: &mut Config| {
+        config.env = Environment::Prod;
+        config.master_key = Some("AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=".to_owned().into());
+    };
+    for service in [developing(production).await, TestService::start().await] {
+        let mut browser = browser(&service);
+        assert_eq!(browser.who().await.1["sign_in"], "off");
+        let refused = browser.get("/auth/login").await;
+        assert_eq!((refused.status(), browser.session()), (StatusCode::NOT_FOUND, None));
+        assert!(refused.text().await.expect("text").contains("SWITCHHOOK_OIDC_ISSUER"), "it says how to turn it on");
+        assert_eq!(browser.get("/auth/callback?state=x&code=y").await.status(), StatusCode::BAD_REQUEST);
+        service.stop().await;
+    }
+}

@@ -1,0 +1,66 @@
+//! Two nodes on one database: whatever happens on one holds on the other at once.
+
+use reqwest::{Method, StatusCode};
+use serde_json::json;
+use switchhook::clock::Clock;
+
+use super::Browser;
+use crate::doubles::oidc::{CLIENT_ID, CLIENT_SECRET, Oidc, Signed};
+use crate::harness::process::{Node, Process};
+use crate::harness::text;
+
+/// What both nodes are reached at.
+const PUBLIC: &str = "https://voice.test";
+
+/// A browser whose requests go to this node.
+fn at(node: &Process) -> Browser {
+    let mut browser = Browser::new(&node.base);
+    browser.origin = PUBLIC.to_owned();
+    browser
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_works_and_ends_on_every_node() {
+    switchhook::lifecycle::install_tls();
+    let oidc = Oidc::start(&Clock::system()).await;
+    let node = Node::new()
+        .await
+        .with("SWITCHHOOK_PUBLIC_URL", PUBLIC)
+        .with("SWITCHHOOK_OIDC_ISSUER", oidc.issuer())
+        .with("SWITCHHOOK_OIDC_CLIENT_ID", CLIENT_ID)
+        .with("SWITCHHOOK_OIDC_CLIENT_SECRET", CLIENT_SECRET);
+    let (first, second) = (node.serve(), node.serve());
+
+    // A balancer may send the way there to one node and the way back to the other.
+    let mut ana = at(&first);
+    let page = ana.login("/auth/login").await;
+    ana.base = second.base.clone();
+    let code = oidc.code(&page, json!({}), Signed::Well);
+    assert_eq!(ana.come_back(&page, &code).await.status(), StatusCode::FOUND);
+    ana.base = first.base.clone();
+    let code = oidc.code(&page, json!({}), Signed::Well);
+    assert_eq!(
+        ana.come_back(&page, &code).await.status(),
+        StatusCode::BAD_REQUEST,
+        "the state was used on the other node"
+    );
+    let (status, who) = ana.who().await;
+    assert_eq!(status, StatusCode::OK);
+    assert_eq!(ana.ask(Method::POST, "/v1/api-keys", Some(json!({}))).await.0, StatusCode::CREATED);
+
+    let mut elsewhere = ana.clone();
+    elsewhere.base = second.base.clone();
+    assert_eq!(elsewhere.who().await.1["person"]["id"], who["person"]["id"]);
+    let logout = ana.api(Method::POST, "/auth/logout");
+    ana.send(logout).await;
+    assert_eq!(elsewhere.who().await.0, StatusCode::UNAUTHORIZED, "signed out on the other node");
+
+    elsewhere.sign_in(&oidc, json!({})).await;
+    ana.cookies = elsewhere.cookies.clone();
+    assert_eq!(ana.who().await.0, StatusCode::OK);
+    let deactivated = node.command().args(["tenant", "deactivate", &text(&who["tenant"]["id"])]).output();
+    assert!(deactivated.expect("the binary starts").status.success());
+    for browser in [&ana, &elsewhere] {
+        assert_eq!(browser.ask(Method::GET, "/v1/tenant", None).await.0, StatusCode::UNAUTHORIZED);
+    }
+}

@@ -1,0 +1,159 @@
+//! The people of a tenant: invitations, roles, and the last owner.
+
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
+
+use super::{Browser, browser, morning, tenant_names, with_provider};
+use crate::doubles::oidc::Oidc;
+use crate::harness::{TestService, text};
+
+async fn signed_in(service: &TestService, oidc: &Oidc, name: &str) -> Browser {
+    let mut browser = browser(service);
+    let email = format!("{name}@example.com");
+    browser.sign_in(oidc, json!({ "sub": name, "email": email, "name": name })).await;
+    assert!(browser.session().is_some(), "{name} is signed in");
+    browser
+}
+
+async fn invite(owner: &Browser, name: &str, role: &str) -> Value {
+    let body = json!({ "email": format!("{name}@Example.com"), "role": role });
+    let (status, person) = owner.ask(Method::POST, "/v1/people", Some(body)).await;
+    assert_eq!(status, StatusCode::CREATED, "{person}");
+    person
+}
+
+#[tokio::test]
+async fn an_invited_person_joins_the_tenant_at_the_first_verified_sign_in() {
+    let clock = morning();
+    let (service, oidc) = with_provider(clock.clone(), |_| {}).await;
+    let ana = signed_in(&service, &oidc, "ana").await;
+    clock.advance(std::time::Duration::from_secs(1));
+    let tenant = ana.who().await.1["tenant"]["id"].clone();
+    let invited = invite(&ana, "bob", "viewer").await;
+    assert_eq!(
+        invited,
+        json!({
+            "id": invited["id"], "email": "bob@example.com", "name": null, "role": "viewer", "status": "invited",
+            "created_at": "2026-11-21T09:00:01Z", "last_seen_at": null,
+        })
+    );
+    let again = ana.ask(Method::POST, "/v1/people", Some(json!({ "email": "BOB@example.com" }))).await;
+    assert_eq!((again.0, &again.1["code"]), (StatusCode::CONFLICT, &json!("email_taken")));
+
+    let mut impostor = browser(&service);
+    let claims = json!({ "sub": "eve", "email": "bob@example.com", "email_verified": false, "name": "eve" });
+    impostor.sign_in(&oidc, claims).await;
+    assert_ne!(impostor.who().await.1["tenant"]["id"], tenant, "an address that nobody has verified");
+
+    let bob = signed_in(&service, &oidc, "bob").await;
+    let (_, who) = bob.who().await;
+    assert_eq!(
+        (&who["tenant"]["id"], &who["person"]["id"], &who["person"]["role"]),
+        (&tenant, &invited["id"], &json!("viewer"))
+    );
+    let (_, people) = ana.ask(Method::GET, "/v1/people", None).await;
+    let shown: Vec<_> =
+        people["data"].as_array().expect("a list").iter().map(|person| (&person["name"], &person["status"])).collect();
+    assert_eq!(shown, [(&json!("bob"), &json!("active")), (&json!("ana"), &json!("active"))]);
+
+    invite(&ana, "eve", "member").await;
+    impostor.sign_in(&oidc, json!({ "sub": "eve", "email": "eve@example.com", "name": "eve" })).await;
+    assert_ne!(impostor.who().await.1["tenant"]["id"], tenant, "who has a tenant stays there");
+    assert_eq!(tenant_names(&service).await, ["ana", "eve"]);
+    service.stop().await;
+}
+
+#[tokio::test]
+async fn roles_decide_what_a_person_may_do_from_the_next_request_on() {
+    let (service, oidc) = with_provider(morning(), |_| {}).await;
+    let ana = signed_in(&service, &oidc, "ana").await;
+    let person = invite(&ana, "bob", "viewer").await;
+    let bob = signed_in(&service, &oidc, "bob").await;
+    let path = format!("/v1/people/{}", text(&person["id"]));
+    let connection = |name: &str| Some(json!({ "name": name, "provider": "scripted" }));
+    for (role, may) in [("viewer", [false, false]), ("member", [true, false]), ("owner", [true, true])] {
+        let (status, changed) = ana.ask(Method::PATCH, &path, Some(json!({ "role": role }))).await;
+        assert_eq!((status, &changed["role"]), (StatusCode::OK, &json!(role)), "{changed}");
+        for read in ["/v1/people", "/v1/api-keys", "/v1/tenant", "/v1/calls"] {
+            assert_eq!(bob.ask(Method::GET, read, None).await.0, StatusCode::OK, "{role} reads {read}");
+        }
+        let made = bob.ask(Method::POST, "/v1/connections", connection(role)).await;
+        let administered = [
+            bob.ask(Method::POST, "/v1/api-keys", Some(json!({}))).await,
+            bob.ask(Method::POST, "/v1/people", Some(json!({ "email": format!("{role}@example.net") }))).await,
+        ];
+        for ((status, body), may) in [(&made, may[0]), (&administered[0], may[1]), (&administered[1], may[1])] {
+            let expected = if may { StatusCode::CREATED } else { StatusCode::FORBIDDEN };
+            assert_eq!(*status, expected, "{role}: {body}");
+            assert!(may || body["code"] == "role_forbids", "{body}");
+        }
+        let removed = bob.ask(Method::DELETE, &path, None).await.0;
+        assert_eq!(removed == StatusCode::FORBIDDEN, role != "owner", "{role}: {removed}");
+        if role == "owner" {
+            // There are two owners: one may leave.
+            assert_eq!(removed, StatusCode::NO_CONTENT);
+            assert_eq!(bob.who().await.0, StatusCode::UNAUTHORIZED, "sessions end with their person");
+        }
+    }
+    service.stop().await;
+}
+
+#[tokio::test]
+async fn the_last_owner_stays() {
+    let (service, oidc) = with_provider(morning(), |_| {}).await;
+    let ana = signed_in(&service, &oidc, "ana").await;
+    let me = format!("/v1/people/{}", text(&ana.who().await.1["person"]["id"]));
+    // Who is only invited cannot act as an owner.
+    let carol = invite(&ana, "carol", "owner").await;
+    let demote = || Some(json!({ "role": "member" }));
+    for (method, body) in [(Method::DELETE, None), (Method::PATCH, demote())] {
+        let (status, body) = ana.ask(method, &me, body).await;
+        assert_eq!((status, &body["code"]), (StatusCode::CONFLICT, &json!("last_owner")));
+    }
+    assert_eq!(ana.ask(Method::PATCH, &me, Some(json!({ "role": "owner" }))).await.0, StatusCode::OK);
+    let carols = format!("/v1/people/{}", text(&carol["id"]));
+    assert_eq!(ana.ask(Method::DELETE, &carols, None).await.0, StatusCode::NO_CONTENT, "an invitation is taken back");
+    assert_eq!(ana.ask(Method::GET, &carols, None).await.0, StatusCode::NOT_FOUND);
+
+    // Two owners who demote each other at the same time: one remains.
+    invite(&ana, "bob", "owner").await;
+    let bob = signed_in(&service, &oidc, "bob").await;
+    let his = format!("/v1/people/{}", text(&bob.who().await.1["person"]["id"]));
+    let (hers, his) = tokio::join!(ana.ask(Method::PATCH, &his, demote()), bob.ask(Method::PATCH, &me, demote()));
+    let done = [&hers, &his].into_iter().filter(|(status, _)| *status == StatusCode::OK).count();
+    assert_eq!(done, 1, "{hers:?} {his:?}");
+    service.stop().await;
+}
+
+#[tokio::test]
+async fn people_are_checked_and_belong_to_their_tenant() {
+    let (service, oidc) = with_provider(morning(), |_| {}).await;
+    let ana = signed_in(&service, &oidc, "ana").await;
+    let me = format!("/v1/people/{}", text(&ana.who().await.1["person"]["id"]));
+    for (body, paths) in [
+        (json!({}), vec!["email"]),
+        (json!({ "email": "nobody" }), vec!["email"]),
+        (json!({ "email": "a@b c" }), vec!["email"]),
+        (json!({ "email": 7 }), vec!["email"]),
+        (json!({ "email": "a@b.c", "role": "admin" }), vec!["role"]),
+        (json!({ "email": "", "role": "admin" }), vec!["email", "role"]),
+    ] {
+        let (status, refusal) = ana.ask(Method::POST, "/v1/people", Some(body.clone())).await;
+        let errors = refusal["errors"].as_array().expect("a list").iter().map(|error| text(&error["path"]));
+        assert_eq!(
+            (status, errors.collect::<Vec<_>>()),
+            (StatusCode::UNPROCESSABLE_ENTITY, paths.into_iter().map(str::to_owned).collect()),
+            "{body}"
+        );
+    }
+    // A program of another tenant, and one of the same.
+    assert_eq!(service.client.get(&me).await.0, StatusCode::NOT_FOUND);
+    assert_eq!(service.client.patch(&me, json!({ "role": "viewer" })).await.0, StatusCode::NOT_FOUND);
+    assert_eq!(service.client.get("/v1/people").await.1["data"], json!([]));
+    let invited = service.client.create("/v1/people", json!({ "email": "dan@example.com", "colour": 1 })).await;
+    assert_eq!(
+        (&invited["role"], &invited["warnings"]),
+        (&json!("member"), &json!(["Unknown field colour was ignored."]))
+    );
+    service.stop().await;
+}

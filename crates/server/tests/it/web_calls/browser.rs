@@ -1,0 +1,214 @@
+//! A browser as the page is: it sends a frame every 20 ms, plays what comes in real time, and gives marks back when they are heard.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use futures_util::{SinkExt as _, StreamExt as _};
+use serde_json::{Value, json};
+use switchhook::carrier::simulator::recordings;
+use switchhook_media::format::AudioFormat;
+use switchhook_media::level::{VOICED_DBFS, rms_dbfs};
+use tokio::net::TcpStream;
+use tokio::time::{Instant, Interval, MissedTickBehavior, timeout};
+use tokio_tungstenite::tungstenite::{Error, Message};
+use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
+
+use crate::harness::{PATIENCE, text};
+
+const FORMAT: AudioFormat = AudioFormat::Wideband;
+const FRAME: Duration = Duration::from_millis(20);
+/// The agent is done when nothing was heard of it for so long.
+const QUIET: Duration = Duration::from_millis(800);
+const SILENCE: [i16; FORMAT.frame_samples()] = [0; FORMAT.frame_samples()];
+
+type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
+
+pub(crate) struct Browser {
+    socket: Socket,
+    ticks: Interval,
+    /// Every text, oldest first.
+    pub(crate) texts: Vec<Value>,
+    /// How many of them were looked at.
+    seen: usize,
+    /// Marks, and when what is before them will have been played.
+    marks: VecDeque<(Instant, String)>,
+    plays_until: Instant,
+    /// When a loud frame came last.
+    spoke_at: Option<Instant>,
+    pub(crate) frames: usize,
+    /// The close code, once the socket is closed.
+    pub(crate) closed: Option<u16>,
+}
+
+impl Browser {
+    /// Opens the socket; the HTTP status where it is refused.
+    pub(crate) async fn open(url: &str) -> Result<Self, u16> {
+        let socket = match connect_async(url).await {
+            Ok((socket, _)) => socket,
+            Err(Error::Http(answer)) => return Err(answer.status().as_u16()),
+            Err(error) => panic!("{error}"),
+        };
+        let mut ticks = tokio::time::interval(FRAME);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Burst);
+        Ok(Self {
+            socket,
+            ticks,
+            texts: Vec::new(),
+            seen: 0,
+            marks: VecDeque::new(),
+            plays_until: Instant::now(),
+            spoke_at: None,
+            frames: 0,
+            closed: None,
+        })
+    }
+
+    pub(crate) async fn connect(url: &str) -> Self {
+        let mut browser = Self::open(url).await.expect("the token is good");
+        browser.send(json!({ "type": "start", "sample_rate": 16_000 })).await;
+        browser
+    }
+
+    pub(crate) async fn send(&mut self, message: Value) {
+        // One that is closed is noticed elsewhere.
+        let _ = self.socket.send(Message::text(message.to_string())).await;
+    }
+
+    /// Sends audio as it is, at once.
+    pub(crate) async fn send_audio(&mut self, samples: &[i16]) {
+        let bytes: Vec<u8> = samples.iter().flat_map(|sample| sample.to_le_bytes()).collect();
+        let _ = self.socket.send(Message::binary(bytes)).await;
+    }
+
+    /// 20 ms: a frame goes out, and what comes in meanwhile is played.
+    async fn step(&mut self, samples: &[i16]) {
+        self.send_audio(samples).await;
+        loop {
+            tokio::select! {
+                biased;
+                message = self.socket.next(), if self.closed.is_none() => match message {
+                    Some(Ok(message)) => self.received(message),
+                    Some(Err(_)) | None => self.closed = Some(self.closed.unwrap_or(1006)),
+                },
+                _ = self.ticks.tick() => break,
+            }
+        }
+        while let Some((_, name)) = self.marks.pop_front_if(|(at, _)| *at <= Instant::now()) {
+            self.send(json!({ "type": "mark", "name": name })).await;
+        }
+    }
+
+    fn received(&mut self, message: Message) {
+        match message {
+            Message::Binary(bytes) => {
+                assert_eq!(bytes.len(), 2 * FORMAT.frame_samples(), "20 ms each");
+                self.frames += 1;
+                let ahead = self.plays_until.saturating_duration_since(Instant::now());
+                assert!(ahead <= Duration::from_millis(400), "the agent is {ahead:?} ahead");
+                self.plays_until = self.plays_until.max(Instant::now()) + FRAME;
+                let samples: Vec<i16> =
+                    bytes.chunks_exact(2).map(|pair| i16::from_le_bytes([pair[0], pair[1]])).collect();
+                if rms_dbfs(&samples) > VOICED_DBFS {
+                    self.spoke_at = Some(self.plays_until);
+                }
+            }
+            Message::Text(text) => {
+                let text: Value = serde_json::from_str(&text).expect("JSON");
+                match text["type"].as_str() {
+                    Some("mark") => self.marks.push_back((self.plays_until, super::text(&text["name"]))),
+                    Some("clear") => {
+                        self.plays_until = Instant::now();
+                        self.marks.iter_mut().for_each(|(at, _)| *at = Instant::now());
+                    }
+                    _ => {}
+                }
+                self.texts.push(text);
+            }
+            Message::Close(frame) => self.closed = Some(frame.map_or(1005, |frame| frame.code.into())),
+            _ => {}
+        }
+    }
+
+    /// Listens in silence until `done`.
+    async fn listen(&mut self, what: &str, done: impl Fn(&Self) -> bool) {
+        let listening = async {
+            while !done(self) {
+                assert!(self.closed.is_none(), "closed before {what}: {:?}", self.texts);
+                self.step(&SILENCE).await;
+            }
+        };
+        timeout(PATIENCE, listening).await.unwrap_or_else(|_| panic!("{what} comes within a minute"));
+    }
+
+    /// Listens until the agent has said something and is quiet again.
+    pub(crate) async fn hear_agent(&mut self) {
+        self.spoke_at = None;
+        self.listen("speech of the agent", |browser| browser.spoke_at.is_some()).await;
+        self.listen("silence of the agent", |browser| browser.spoke_at.is_some_and(|at| at.elapsed() >= QUIET)).await;
+    }
+
+    /// Listens until the agent is speaking.
+    pub(crate) async fn hear_agent_begin(&mut self) {
+        self.spoke_at = None;
+        self.listen("speech of the agent", |browser| browser.spoke_at.is_some()).await;
+    }
+
+    /// Listens until a text comes that was not looked at yet, and gives it.
+    pub(crate) async fn text(&mut self, what: &str, is: impl Fn(&Value) -> bool) -> Value {
+        let seen = self.seen;
+        let found = |browser: &Self| browser.texts[seen..].iter().position(&is);
+        self.listen(what, |browser| found(browser).is_some()).await;
+        self.seen = seen + found(self).expect("it was there") + 1;
+        self.texts[self.seen - 1].clone()
+    }
+
+    /// Speaks a recorded line.
+    pub(crate) async fn say(&mut self, line: &str) {
+        let line = recordings::recording(line).expect("a shipped recording");
+        for samples in line.samples(FORMAT).chunks_exact(FORMAT.frame_samples()) {
+            self.step(samples).await;
+        }
+    }
+
+    /// Gives all the answers that a table is booked with, until the service ends the call. Returns its last text.
+    pub(crate) async fn book_a_table(&mut self) -> Value {
+        for line in ["name", "day", "time", "people", "yes"] {
+            self.hear_agent().await;
+            self.say(line).await;
+        }
+        self.end().await
+    }
+
+    /// Listens until the service says how the call ended, and closes.
+    pub(crate) async fn end(&mut self) -> Value {
+        let end = self.text("the end", |text| text["type"] == "end").await;
+        let closing = async {
+            while self.closed.is_none() {
+                self.step(&SILENCE).await;
+            }
+        };
+        timeout(PATIENCE, closing).await.expect("it closes");
+        end
+    }
+
+    /// Listens until the service closes the socket for a violation.
+    pub(crate) async fn refused(&mut self) {
+        let closing = async {
+            while self.closed.is_none() {
+                self.step(&SILENCE).await;
+            }
+        };
+        timeout(PATIENCE, closing).await.expect("it closes");
+        assert_eq!(self.closed, Some(1008), "{:?}", self.texts);
+    }
+
+    /// The token by which a lost socket goes on.
+    pub(crate) async fn resume_token(&mut self) -> String {
+        text(&self.text("a resume token", |text| text["resume"].is_string()).await["resume"])
+    }
+
+    /// Loses the connection without a word.
+    pub(crate) async fn lose(self) {
+        drop(self);
+    }
+}

@@ -1,0 +1,60 @@
+//! Sockets that are lost.
+
+use serde_json::json;
+
+use super::{Browser, ended, place};
+use crate::harness::TestService;
+
+/// Opens the socket of a call again.
+async fn resumed(url: &str, token: &str) -> Browser {
+    let mut browser = Browser::open(url).await.expect("a lost socket is waited for");
+    browser.send(json!({ "type": "resume", "token": token })).await;
+    browser
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lost_socket_goes_on_where_it_was_and_its_token_is_good_once() {
+    let (service, agent) = TestService::ready().await;
+    let client = &service.client;
+    let (call, url) = place(client, &agent).await;
+    let mut browser = Browser::connect(&url).await;
+    let first = browser.resume_token().await;
+    browser.hear_agent().await;
+    browser.say("name").await;
+    browser.hear_agent().await;
+    browser.lose().await;
+
+    let mut browser = resumed(&url, &first).await;
+    let second = browser.resume_token().await;
+    assert_ne!(first, second);
+    browser.say("day").await;
+    browser.hear_agent().await;
+    browser.lose().await;
+
+    let mut stranger = resumed(&url, &first).await;
+    stranger.refused().await;
+    let mut browser = resumed(&url, &second).await;
+    for line in ["time", "people", "yes"] {
+        browser.say(line).await;
+        if line != "yes" {
+            browser.hear_agent().await;
+        }
+    }
+    let end = browser.end().await;
+    let ended = ended(client, &call, &end, "agent_hangup").await;
+    assert_eq!(ended["outcome"]["people"], 4, "{ended}");
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_socket_that_does_not_come_back_ends_the_call() {
+    let (service, agent) = TestService::ready().await;
+    let (call, url) = place(&service.client, &agent).await;
+    let mut browser = Browser::connect(&url).await;
+    browser.hear_agent().await;
+    browser.lose().await;
+    let ended = service.client.wait_for_end(&call).await;
+    assert_eq!((&ended["status"], &ended["end_reason"]), (&json!("completed"), &json!("caller_hangup")), "{ended}");
+    assert_eq!(Browser::open(&url).await.err(), Some(409), "a call that is over takes no socket");
+    service.stop().await;
+}
