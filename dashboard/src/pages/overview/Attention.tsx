@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { ArrowUpRight, Gauge, Hash, KeyRound, TriangleAlert, type LucideIcon } from "lucide-react";
 import { attentionQuery } from "../../api/statistics";
-import type { AttentionItem } from "../../api/pending";
+import type { AttentionItem } from "../../api/queries";
 import { isMissing } from "../../api/errors";
 import { ButtonLink } from "../../components/Button";
 import { Card } from "../../components/Card";
