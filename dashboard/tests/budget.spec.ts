@@ -49,6 +49,7 @@ test("the first paint comes within a second", async ({ page }) => {
 const CALLS = 30_000;
 
 test("30,000 calls scroll smoothly", async ({ page, service, seed }) => {
+  test.setTimeout(240_000);
   // The list as the API gives it, page by page; the rows are copies of a real call.
   const call = await service.get<Record<string, unknown>>(`/v1/calls/${seed.conversation}`);
   const id = (at: number) => `0198c69a-0000-7000-8000-${String(CALLS - at).padStart(12, "0")}`;

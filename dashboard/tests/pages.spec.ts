@@ -34,6 +34,7 @@ async function findings(page: Page): Promise<string[]> {
 for (const scheme of SCHEMES) {
   for (const { name, width, height } of SIZES) {
     test(`${scheme}, ${name}`, async ({ page, seed }) => {
+      test.setTimeout(240_000);
       await page.emulateMedia({ colorScheme: scheme, reducedMotion: "reduce" });
       await page.setViewportSize({ width, height });
       for (const path of PAGES) {

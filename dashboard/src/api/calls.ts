@@ -5,10 +5,9 @@ import {
   type InfiniteData,
   type QueryClient,
 } from "@tanstack/react-query";
-import { client, request, take } from "./client";
-import { isMissing } from "./errors";
-import type { CallDelivery, FullTranscript, List } from "./pending";
-import type { Call } from "./queries";
+import { client, take } from "./client";
+import type { FullTranscript } from "./pending";
+import type { Call, CallDelivery } from "./queries";
 import type { components, operations } from "./schema";
 
 export type CallFilter = NonNullable<operations["list_calls"]["parameters"]["query"]>;
@@ -77,19 +76,17 @@ export const callEventsQuery = (id: string) =>
     },
   });
 
-/** Every delivery of the call's events, with its attempts; none where the service is older. */
+/** Every delivery of the call's events, with its attempts. */
 export const callDeliveriesQuery = (id: string) =>
   queryOptions({
     queryKey: ["calls", id, "deliveries"],
-    queryFn: async ({ signal }): Promise<CallDelivery[]> => {
-      try {
-        const path = `/v1/calls/${id}/deliveries?limit=${PAGE}`;
-        return (await request<List<CallDelivery>>("GET", path, undefined, signal)).data;
-      } catch (error) {
-        if (isMissing(error)) return [];
-        throw error;
-      }
-    },
+    queryFn: ({ signal }): Promise<CallDelivery[]> =>
+      take(
+        client.GET("/v1/calls/{id}/deliveries", {
+          params: { path: { id }, query: { limit: PAGE } },
+          signal,
+        }),
+      ).then((answer) => answer.data),
   });
 
 type Loaded = InfiniteData<CallPage>;

@@ -7,60 +7,6 @@ import type { components } from "./schema";
 type Schemas = components["schemas"];
 export type List<T> = { data: T[]; has_more: boolean; next_cursor: string | null };
 
-/** `GET /v1/agents/{id}/versions` */
-export type AgentVersion = { version: number; name: string; created_at: string; changed: string[] };
-
-export type ResponseTimes = { p50: number | null; p95: number | null; n: number };
-type Money = { cost_usd: number | null; unpriced: boolean };
-
-/** `GET /v1/statistics` */
-export type Figures = Money & {
-  calls: number;
-  completed: number;
-  failed: number;
-  minutes: number;
-  response_ms: ResponseTimes;
-};
-export type Statistics = {
-  interval: "hour" | "day";
-  after: string;
-  before: string;
-  buckets: (Figures & { start: string })[];
-  totals: Figures;
-};
-
-/** `GET /v1/usage` */
-export type UsageFigures = Money & { calls: number; minutes: number };
-export type Usage = {
-  after: string;
-  before: string;
-  totals: UsageFigures;
-  days: (UsageFigures & { start: string })[];
-  agents: (UsageFigures & { agent_id: string; name: string | null; response_ms: ResponseTimes })[];
-  connections: (UsageFigures & {
-    connection_id: string;
-    name: string | null;
-    provider: string | null;
-  })[];
-};
-
-/** `GET /v1/attention` */
-export type AttentionItem = {
-  kind: "credentials_refused" | "webhook_failing" | "limit_near" | "number_without_agent";
-  subject: { type: "connection" | "webhook" | "tenant" | "number"; id: string; name: string };
-  since: string | null;
-  detail: string;
-  count: number | null;
-  limit: {
-    name: "concurrent_calls" | "monthly_calls" | "cost_per_day_usd";
-    used: number;
-    limit: number;
-  } | null;
-};
-
-/** `GET /v1/calls/{id}/deliveries` */
-export type CallDelivery = Schemas["DeliveryWithAttempts"] & { webhook_id: string; url: string };
-
 /** `GET /v1/events` */
 export type TenantEvent = {
   id: string;
@@ -92,13 +38,3 @@ export type ToolCall = {
 };
 /** `GET /v1/calls/{id}/transcript` */
 export type FullTranscript = { data: TranscriptLine[]; tool_calls?: ToolCall[] };
-
-/** `GET /v1/connections/{id}/voices` */
-export type Voice = {
-  voice: string;
-  name: string;
-  languages: string[];
-  description: string | null;
-  default: boolean;
-};
-export type Voices = { data: Voice[]; complete: boolean };

@@ -9,12 +9,19 @@ import type { components } from "./schema";
 
 type Schemas = components["schemas"];
 export type Agent = Schemas["AgentResource"];
+export type AgentVersion = Schemas["AgentVersion"];
+export type AttentionItem = Schemas["AttentionItem"];
 export type Call = Schemas["CallResource"];
+export type CallDelivery = Schemas["CallDelivery"];
 export type CallEvent = Schemas["EventRow"];
 export type Connection = Schemas["ConnectionResource"];
 export type Delivery = Schemas["DeliveryResource"];
 export type PhoneNumber = Schemas["NumberResource"];
+export type Statistics = Schemas["Statistics"];
 export type Tenant = Schemas["TenantResource"];
+export type Usage = Schemas["Usage"];
+export type Voice = Schemas["Voice"];
+export type Voices = Schemas["VoiceList"];
 export type Webhook = Schemas["WebhookResource"];
 
 const PAGE = 100;

@@ -131,6 +131,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/attention": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Returns what needs attention: connections that are refused, endpoints that fail, limits that are near, numbers that nobody answers. */
+        get: operations["show_attention"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/calls": {
         parameters: {
             query?: never;
@@ -526,6 +543,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/statistics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Returns what the ended calls of a time span came to, by hour or day.
+         * @description A call counts in the interval in which it ended. At most 31 days by hour, 366 by day.
+         */
+        get: operations["show_statistics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/tenant": {
         parameters: {
             query?: never;
@@ -535,6 +572,26 @@ export interface paths {
         };
         /** Returns the key's tenant with its limits and their use. */
         get: operations["show_tenant"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Returns calls, minutes and cost per day, by agent and by connection.
+         * @description A call counts on the day on which it ended. At most 366 days.
+         */
+        get: operations["show_usage"];
         put?: never;
         post?: never;
         delete?: never;
@@ -867,6 +924,47 @@ export interface components {
              */
             status: number | null;
         };
+        /** @description What needs attention. */
+        Attention: {
+            /** @description The items, the worst first, at most 20 of a kind. */
+            data: components["schemas"]["AttentionItem"][];
+        };
+        /** @description Something that needs attention. */
+        AttentionItem: {
+            /**
+             * Format: int64
+             * @description How many calls were refused, or how many deliveries wait (up to 1000).
+             */
+            count: number | null;
+            /**
+             * @description What is the matter, in a sentence.
+             * @example hooks.example.com: the response has status 503.
+             */
+            detail: string;
+            /** @description What is the matter. */
+            kind: components["schemas"]["AttentionKind"];
+            limit: components["schemas"]["NearLimit"] | null;
+            /**
+             * Format: date-time
+             * @description Since when, if that is known.
+             */
+            since: string | null;
+            /** @description What it is the matter with. */
+            subject: components["schemas"]["Subject"];
+        };
+        /**
+         * @description What is the matter.
+         * @enum {string}
+         */
+        AttentionKind: "credentials_refused" | "webhook_failing" | "limit_near" | "number_without_agent";
+        /** @description Calls that ended in an interval. */
+        Bucket: components["schemas"]["Figures"] & {
+            /**
+             * Format: date-time
+             * @description Its beginning.
+             */
+            start: string;
+        };
         /** @description A delivery of one of the call's events. */
         CallDelivery: components["schemas"]["DeliveryWithAttempts"] & {
             /**
@@ -1110,6 +1208,23 @@ export interface components {
             checks: components["schemas"]["Check"][];
             /** @description Whether every check passed. */
             ok: boolean;
+        };
+        /** @description Minutes and cost of ended calls. */
+        Cost: {
+            /**
+             * Format: double
+             * @description What they cost in US dollars, by the price table; `null` if nothing they used has a price.
+             * @example 0.42
+             */
+            cost_usd: number | null;
+            /**
+             * Format: double
+             * @description Minutes from answer to end.
+             * @example 34.5
+             */
+            minutes: number;
+            /** @description Whether some of what they used has no price, so that they cost more. */
+            unpriced: boolean;
         };
         /**
          * @description An agent to create. Only `name` and `instructions` are required.
@@ -1492,6 +1607,29 @@ export interface components {
             /** @description The provider's voice name, for text-to-speech. */
             voice?: string | null;
         };
+        /** @description Figures of ended calls. */
+        Figures: components["schemas"]["Cost"] & {
+            /**
+             * Format: int64
+             * @description How many ended.
+             * @example 12
+             */
+            calls: number;
+            /**
+             * Format: int64
+             * @description Those that ended normally.
+             * @example 10
+             */
+            completed: number;
+            /**
+             * Format: int64
+             * @description Those that failed.
+             * @example 2
+             */
+            failed: number;
+            /** @description How long callers waited for responses. */
+            response_ms: components["schemas"]["ResponseTimes"];
+        };
         /** @description The start of the conversation. */
         Greeting: {
             /**
@@ -1564,10 +1702,20 @@ export interface components {
             min_words: number;
         };
         /**
+         * @description The length of a bucket.
+         * @enum {string}
+         */
+        Interval: "hour" | "day";
+        /**
          * @description What a connection can be used for.
          * @enum {string}
          */
         Kind: "carrier" | "stt" | "llm" | "tts" | "realtime" | "tool" | "several";
+        /**
+         * @description A limit.
+         * @enum {string}
+         */
+        LimitName: "concurrent_calls" | "monthly_calls" | "cost_per_day_usd";
         /** @description Maximum ring time and duration of a call. */
         Limits: {
             /**
@@ -1745,6 +1893,21 @@ export interface components {
              */
             used: number;
         };
+        /** @description A limit that is near. */
+        NearLimit: {
+            /**
+             * Format: double
+             * @description What there is.
+             */
+            limit: number;
+            /** @description Which one. */
+            name: components["schemas"]["LimitName"];
+            /**
+             * Format: double
+             * @description What is used.
+             */
+            used: number;
+        };
         /** @description A new key. */
         NewApiKey: {
             /**
@@ -1886,6 +2049,27 @@ export interface components {
          * @enum {string}
          */
         Redact: "card_numbers" | "phone_numbers" | "email_addresses" | "digits" | "dtmf";
+        /** @description Response times in milliseconds, within 5 %. */
+        ResponseTimes: {
+            /**
+             * Format: int64
+             * @description How many were measured.
+             * @example 88
+             */
+            n: number;
+            /**
+             * Format: int64
+             * @description Half of the responses took no longer.
+             * @example 461
+             */
+            p50: number | null;
+            /**
+             * Format: int64
+             * @description 95 of 100 took no longer.
+             * @example 812
+             */
+            p95: number | null;
+        };
         /** @description What a voice says in its sample. */
         Sample: {
             /**
@@ -1961,6 +2145,25 @@ export interface components {
              */
             to: string;
         };
+        /** @description Calls that ended in a time span. */
+        Statistics: {
+            /**
+             * Format: date-time
+             * @description The beginning of the first bucket.
+             */
+            after: string;
+            /**
+             * Format: date-time
+             * @description The end of the last bucket.
+             */
+            before: string;
+            /** @description Every interval of the span, oldest first. */
+            buckets: components["schemas"]["Bucket"][];
+            /** @description The length of a bucket. */
+            interval: components["schemas"]["Interval"];
+            /** @description Their sum. */
+            totals: components["schemas"]["Figures"];
+        };
         /**
          * @description Where a call stands. It only ever moves down this list, and the last two are for ever.
          * @enum {string}
@@ -1980,6 +2183,23 @@ export interface components {
             /** @description The provider's model name. */
             model?: string | null;
         };
+        /** @description What something is the matter with. */
+        Subject: {
+            /**
+             * Format: uuid
+             * @description Its id.
+             */
+            id: string;
+            /** @description Its name, URL or number. */
+            name: string;
+            /** @description What it is. */
+            type: components["schemas"]["SubjectKind"];
+        };
+        /**
+         * @description What something is.
+         * @enum {string}
+         */
+        SubjectKind: "connection" | "webhook" | "tenant" | "number";
         /** @description A tenant. */
         TenantResource: {
             /** @description Calls queued, dialing or in progress, including inbound calls. */
@@ -2204,6 +2424,68 @@ export interface components {
              * @example https://example.com/hooks/calls
              */
             url?: string;
+        };
+        /** @description Calls, minutes and cost of a time span. */
+        Usage: {
+            /**
+             * Format: date-time
+             * @description The beginning of the first day.
+             */
+            after: string;
+            /** @description By agent, at most 100, the most minutes first. */
+            agents: components["schemas"]["UsedByAgent"][];
+            /**
+             * Format: date-time
+             * @description The end of the last day.
+             */
+            before: string;
+            /** @description By connection of the carrier, at most 100, the most minutes first. */
+            connections: components["schemas"]["UsedByConnection"][];
+            /** @description Every day, oldest first. */
+            days: components["schemas"]["UsedByDay"][];
+            /** @description All of it. */
+            totals: components["schemas"]["Used"];
+        };
+        /** @description Calls, minutes and cost. */
+        Used: components["schemas"]["Cost"] & {
+            /**
+             * Format: int64
+             * @description How many calls ended.
+             * @example 12
+             */
+            calls: number;
+        };
+        /** @description An agent. */
+        UsedByAgent: components["schemas"]["Used"] & {
+            /**
+             * Format: uuid
+             * @description The agent.
+             */
+            agent_id: string;
+            /** @description Its name; `null` if it was deleted. */
+            name: string | null;
+            /** @description How long its callers waited for responses. */
+            response_ms: components["schemas"]["ResponseTimes"];
+        };
+        /** @description A connection. */
+        UsedByConnection: components["schemas"]["Used"] & {
+            /**
+             * Format: uuid
+             * @description The connection.
+             */
+            connection_id: string;
+            /** @description Its name; `null` if it was deleted. */
+            name: string | null;
+            /** @description Its carrier; `null` if it was deleted. */
+            provider: string | null;
+        };
+        /** @description A day. */
+        UsedByDay: components["schemas"]["Used"] & {
+            /**
+             * Format: date-time
+             * @description Its beginning (UTC).
+             */
+            start: string;
         };
         /** @description A variable of a call, used as `{{name}}` in texts. */
         Variable: {
@@ -6686,6 +6968,213 @@ export interface operations {
                      *       "status": 404,
                      *       "title": "Not Found",
                      *       "type": "https://switchhook.dev/errors/not_found"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description Seconds to wait
+                     * @example 1
+                     */
+                    "Retry-After"?: number;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "rate_limited",
+                     *       "detail": "Rate limit exceeded: 120 requests in 60 seconds are allowed. Try again in 1 s.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 429,
+                     *       "title": "Too Many Requests",
+                     *       "type": "https://switchhook.dev/errors/rate_limited"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The service failed; its log has the reason under the request id. */
+            500: {
+                headers: {
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "internal_error",
+                     *       "detail": "An internal error occurred. The service's log has the reason under this request id.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 500,
+                     *       "title": "Internal Server Error",
+                     *       "type": "https://switchhook.dev/errors/internal_error"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The service is overloaded or stopping. */
+            503: {
+                headers: {
+                    /**
+                     * @description Seconds to wait
+                     * @example 1
+                     */
+                    "Retry-After"?: number;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "timeout",
+                     *       "detail": "The request timed out. It can be sent again.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 503,
+                     *       "title": "Service Unavailable",
+                     *       "type": "https://switchhook.dev/errors/timeout"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    show_attention: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What needs attention */
+            200: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "count": null,
+                     *           "detail": "hooks.example.com: the response has status 503.",
+                     *           "kind": "credentials_refused",
+                     *           "limit": {
+                     *             "limit": 0,
+                     *             "name": "concurrent_calls",
+                     *             "used": 0
+                     *           },
+                     *           "since": "2026-01-31T12:00:00.000000Z",
+                     *           "subject": {
+                     *             "id": "0198c6a0-0000-7000-8000-000000000000",
+                     *             "name": "text",
+                     *             "type": "connection"
+                     *           }
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Attention"];
+                };
+            };
+            /** @description No valid API key: it is missing, malformed, wrong, expired or revoked. */
+            401: {
+                headers: {
+                    /**
+                     * @description How to authenticate
+                     * @example Bearer
+                     */
+                    "WWW-Authenticate"?: "Bearer";
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "unauthorized",
+                     *       "detail": "A valid API key is required. Send it as \"Authorization: Bearer <key>\".",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 401,
+                     *       "title": "Unauthorized",
+                     *       "type": "https://switchhook.dev/errors/unauthorized"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The tenant is deactivated. */
+            403: {
+                headers: {
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "tenant_deactivated",
+                     *       "detail": "This tenant is deactivated.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 403,
+                     *       "title": "Forbidden",
+                     *       "type": "https://switchhook.dev/errors/tenant_deactivated"
                      *     }
                      */
                     "application/json": components["schemas"]["ErrorBody"];
@@ -15519,6 +16008,346 @@ export interface operations {
             };
         };
     };
+    show_statistics: {
+        parameters: {
+            query?: {
+                /** @description The length of a bucket. */
+                interval?: components["schemas"]["Interval"];
+                /** @description Ended at or after this time, rounded down to a whole interval (UTC). Default: 24 hours before `before`, with `day` 30 days. */
+                after?: string;
+                /** @description Ended before this time, rounded up. Default: now. */
+                before?: string;
+                /** @description Of this agent only. */
+                agent_id?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The statistics */
+            200: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "after": "2026-01-31T12:00:00.000000Z",
+                     *       "before": "2026-01-31T12:00:00.000000Z",
+                     *       "buckets": [
+                     *         {
+                     *           "calls": 12,
+                     *           "completed": 10,
+                     *           "cost_usd": 0.42,
+                     *           "failed": 2,
+                     *           "minutes": 34.5,
+                     *           "response_ms": {
+                     *             "n": 88,
+                     *             "p50": 461,
+                     *             "p95": 812
+                     *           },
+                     *           "start": "2026-01-31T12:00:00.000000Z",
+                     *           "unpriced": false
+                     *         }
+                     *       ],
+                     *       "interval": "hour",
+                     *       "totals": {
+                     *         "calls": 12,
+                     *         "completed": 10,
+                     *         "cost_usd": 0.42,
+                     *         "failed": 2,
+                     *         "minutes": 34.5,
+                     *         "response_ms": {
+                     *           "n": 88,
+                     *           "p50": 461,
+                     *           "p95": 812
+                     *         },
+                     *         "unpriced": false
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Statistics"];
+                };
+            };
+            /** @description No valid API key: it is missing, malformed, wrong, expired or revoked. */
+            401: {
+                headers: {
+                    /**
+                     * @description How to authenticate
+                     * @example Bearer
+                     */
+                    "WWW-Authenticate"?: "Bearer";
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "unauthorized",
+                     *       "detail": "A valid API key is required. Send it as \"Authorization: Bearer <key>\".",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 401,
+                     *       "title": "Unauthorized",
+                     *       "type": "https://switchhook.dev/errors/unauthorized"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The tenant is deactivated. */
+            403: {
+                headers: {
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "tenant_deactivated",
+                     *       "detail": "This tenant is deactivated.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 403,
+                     *       "title": "Forbidden",
+                     *       "type": "https://switchhook.dev/errors/tenant_deactivated"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The body did not arrive in time. */
+            408: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "body_timeout",
+                     *       "detail": "The body did not arrive in time. Send the request again.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 408,
+                     *       "title": "Request Timeout",
+                     *       "type": "https://switchhook.dev/errors/body_timeout"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The body is larger than 1 MiB. */
+            413: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "body_too_large",
+                     *       "detail": "The body is larger than 1 MiB.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 413,
+                     *       "title": "Payload Too Large",
+                     *       "type": "https://switchhook.dev/errors/body_too_large"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The request is invalid; `errors` lists the fields. */
+            422: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "invalid_request",
+                     *       "detail": "name: must not be empty.",
+                     *       "errors": [
+                     *         {
+                     *           "message": "must not be empty",
+                     *           "path": "name"
+                     *         }
+                     *       ],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 422,
+                     *       "title": "Unprocessable Entity",
+                     *       "type": "https://switchhook.dev/errors/invalid_request"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description Seconds to wait
+                     * @example 1
+                     */
+                    "Retry-After"?: number;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "rate_limited",
+                     *       "detail": "Rate limit exceeded: 120 requests in 60 seconds are allowed. Try again in 1 s.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 429,
+                     *       "title": "Too Many Requests",
+                     *       "type": "https://switchhook.dev/errors/rate_limited"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The service failed; its log has the reason under the request id. */
+            500: {
+                headers: {
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "internal_error",
+                     *       "detail": "An internal error occurred. The service's log has the reason under this request id.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 500,
+                     *       "title": "Internal Server Error",
+                     *       "type": "https://switchhook.dev/errors/internal_error"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The service is overloaded or stopping. */
+            503: {
+                headers: {
+                    /**
+                     * @description Seconds to wait
+                     * @example 1
+                     */
+                    "Retry-After"?: number;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "timeout",
+                     *       "detail": "The request timed out. It can be sent again.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 503,
+                     *       "title": "Service Unavailable",
+                     *       "type": "https://switchhook.dev/errors/timeout"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
     show_tenant: {
         parameters: {
             query?: never;
@@ -15633,6 +16462,353 @@ export interface operations {
                      *       "status": 403,
                      *       "title": "Forbidden",
                      *       "type": "https://switchhook.dev/errors/tenant_deactivated"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description Seconds to wait
+                     * @example 1
+                     */
+                    "Retry-After"?: number;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "rate_limited",
+                     *       "detail": "Rate limit exceeded: 120 requests in 60 seconds are allowed. Try again in 1 s.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 429,
+                     *       "title": "Too Many Requests",
+                     *       "type": "https://switchhook.dev/errors/rate_limited"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The service failed; its log has the reason under the request id. */
+            500: {
+                headers: {
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "internal_error",
+                     *       "detail": "An internal error occurred. The service's log has the reason under this request id.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 500,
+                     *       "title": "Internal Server Error",
+                     *       "type": "https://switchhook.dev/errors/internal_error"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The service is overloaded or stopping. */
+            503: {
+                headers: {
+                    /**
+                     * @description Seconds to wait
+                     * @example 1
+                     */
+                    "Retry-After"?: number;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "timeout",
+                     *       "detail": "The request timed out. It can be sent again.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 503,
+                     *       "title": "Service Unavailable",
+                     *       "type": "https://switchhook.dev/errors/timeout"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    show_usage: {
+        parameters: {
+            query?: {
+                /** @description Ended at or after this time, rounded down to a whole day (UTC). Default: 30 days before `before`. */
+                after?: string;
+                /** @description Ended before this time, rounded up. Default: now. */
+                before?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The usage */
+            200: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "after": "2026-01-31T12:00:00.000000Z",
+                     *       "agents": [
+                     *         {
+                     *           "agent_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *           "calls": 12,
+                     *           "cost_usd": 0.42,
+                     *           "minutes": 34.5,
+                     *           "name": null,
+                     *           "response_ms": {
+                     *             "n": 88,
+                     *             "p50": 461,
+                     *             "p95": 812
+                     *           },
+                     *           "unpriced": false
+                     *         }
+                     *       ],
+                     *       "before": "2026-01-31T12:00:00.000000Z",
+                     *       "connections": [
+                     *         {
+                     *           "calls": 12,
+                     *           "connection_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *           "cost_usd": 0.42,
+                     *           "minutes": 34.5,
+                     *           "name": null,
+                     *           "provider": null,
+                     *           "unpriced": false
+                     *         }
+                     *       ],
+                     *       "days": [
+                     *         {
+                     *           "calls": 12,
+                     *           "cost_usd": 0.42,
+                     *           "minutes": 34.5,
+                     *           "start": "2026-01-31T12:00:00.000000Z",
+                     *           "unpriced": false
+                     *         }
+                     *       ],
+                     *       "totals": {
+                     *         "calls": 12,
+                     *         "cost_usd": 0.42,
+                     *         "minutes": 34.5,
+                     *         "unpriced": false
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Usage"];
+                };
+            };
+            /** @description No valid API key: it is missing, malformed, wrong, expired or revoked. */
+            401: {
+                headers: {
+                    /**
+                     * @description How to authenticate
+                     * @example Bearer
+                     */
+                    "WWW-Authenticate"?: "Bearer";
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "unauthorized",
+                     *       "detail": "A valid API key is required. Send it as \"Authorization: Bearer <key>\".",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 401,
+                     *       "title": "Unauthorized",
+                     *       "type": "https://switchhook.dev/errors/unauthorized"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The tenant is deactivated. */
+            403: {
+                headers: {
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "tenant_deactivated",
+                     *       "detail": "This tenant is deactivated.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 403,
+                     *       "title": "Forbidden",
+                     *       "type": "https://switchhook.dev/errors/tenant_deactivated"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The body did not arrive in time. */
+            408: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "body_timeout",
+                     *       "detail": "The body did not arrive in time. Send the request again.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 408,
+                     *       "title": "Request Timeout",
+                     *       "type": "https://switchhook.dev/errors/body_timeout"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The body is larger than 1 MiB. */
+            413: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "body_too_large",
+                     *       "detail": "The body is larger than 1 MiB.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 413,
+                     *       "title": "Payload Too Large",
+                     *       "type": "https://switchhook.dev/errors/body_too_large"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The request is invalid; `errors` lists the fields. */
+            422: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "invalid_request",
+                     *       "detail": "name: must not be empty.",
+                     *       "errors": [
+                     *         {
+                     *           "message": "must not be empty",
+                     *           "path": "name"
+                     *         }
+                     *       ],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 422,
+                     *       "title": "Unprocessable Entity",
+                     *       "type": "https://switchhook.dev/errors/invalid_request"
                      *     }
                      */
                     "application/json": components["schemas"]["ErrorBody"];

@@ -51,7 +51,7 @@ export function commandGroups(agents: Agent[], numbers: PhoneNumber[], act: Acti
       value: "Actions",
       items: [
         open("place", "Place call", () => act.placeCall()),
-        open("new agent", "New agent", () => act.go("/agents?new=1")),
+        open("new agent", "New agent", () => act.go("/agents/new")),
         open("new key", "Create key", () => act.go("/api-keys?new=1")),
         open("live", "Live calls", () => act.go("/calls?show=live")),
         open("failed", "Failed calls", () => act.go("/calls?show=failed")),

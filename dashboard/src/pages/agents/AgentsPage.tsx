@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Bot, Plus } from "lucide-react";
 import { Link, useNavigate } from "react-router";
 import { query, request } from "../../api/client";
-import type { Usage } from "../../api/pending";
+import type { Usage } from "../../api/queries";
 import { agentsQuery, connectionsQuery, type Agent, type Connection } from "../../api/queries";
 import { Button } from "../../components/Button";
 import { Card } from "../../components/Card";

@@ -3,7 +3,7 @@ import { LoaderCircle, Play, Square } from "lucide-react";
 import { useEffect, useState } from "react";
 import { request } from "../../api/client";
 import { asApiError, isMissing } from "../../api/errors";
-import type { Voice, Voices } from "../../api/pending";
+import type { Voice, Voices } from "../../api/queries";
 import { Button } from "../../components/Button";
 import { TextField } from "../../components/Field";
 import { Skeleton } from "../../components/Skeleton";

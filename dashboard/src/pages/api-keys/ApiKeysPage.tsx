@@ -1,6 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { KeyRound, Plus } from "lucide-react";
 import { useState } from "react";
+import { useSearchParams } from "react-router";
 import { client, take } from "../../api/client";
 import { apiKeysQuery } from "../../api/queries";
 import { Badge } from "../../components/Badge";
@@ -22,7 +23,10 @@ export function Component() {
   const keys = useQuery(apiKeysQuery);
   const isOwner = useIsOwner();
   const now = useNow();
-  const [isCreating, setCreating] = useState(false);
+  // Other pages lead here to create one.
+  const [search, setSearch] = useSearchParams();
+  const isCreating = search.has("new");
+  const setCreating = (creating: boolean) => setSearch(creating ? { new: "1" } : {}, { replace: true });
   const [showsOld, setShowsOld] = useState(false);
 
   const usable = keys.data?.filter((key) => isUsable(key, now)) ?? [];

@@ -1,5 +1,5 @@
 import { useWindowVirtualizer } from "@tanstack/react-virtual";
-import { useEffect, useRef, useState } from "react";
+import { useCallback, useEffect, useRef, useState } from "react";
 import { Link, useNavigate } from "react-router";
 import { isLive } from "../../api/calls";
 import type { Agent, Call } from "../../api/queries";
@@ -35,12 +35,14 @@ export function CallRows(props: CallRowsProps) {
     const rows = list.current;
     if (rows) setOffset(rows.getBoundingClientRect().top + window.scrollY);
   }, []);
+  // A new function would measure 30,000 rows anew on every frame.
+  const keyOf = useCallback((index: number) => calls[index]?.id ?? index, [calls]);
   const virtual = useWindowVirtualizer({
     count: calls.length,
     estimateSize: () => height,
     overscan: 8,
     scrollMargin: offset,
-    getItemKey: (index) => calls[index]?.id ?? index,
+    getItemKey: keyOf,
   });
   const items = virtual.getVirtualItems();
   const last = items[items.length - 1]?.index ?? 0;

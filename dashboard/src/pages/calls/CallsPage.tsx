@@ -1,5 +1,6 @@
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { PhoneCall } from "lucide-react";
+import { useMemo } from "react";
 import { useSearchParams } from "react-router";
 import { callListQuery } from "../../api/calls";
 import { agentsQuery, tenantQuery } from "../../api/queries";
@@ -28,7 +29,7 @@ export function Component() {
   const calls = useInfiniteQuery(callListQuery(filterOf(search)));
   const tab = tabOf(search);
   const live = tenant.data?.concurrent_calls.in_use;
-  const rows = calls.data?.pages.flatMap((page) => page.data);
+  const rows = useMemo(() => calls.data?.pages.flatMap((page) => page.data), [calls.data]);
   const choose = (next: Tab) => setSearch(withFilter(search, "show", next === "all" ? null : next));
   return (
     <>

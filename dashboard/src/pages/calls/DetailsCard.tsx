@@ -22,7 +22,7 @@ export function DetailsCard({ call }: { call: Call }) {
   if (connection) {
     rows.push([
       "Connection",
-      <Link key="connection" to={`/connections?edit=${connection.id}`}>
+      <Link key="connection" to={`/connections/${connection.id}`}>
         {connection.name}
       </Link>,
     ]);

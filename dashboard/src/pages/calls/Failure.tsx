@@ -34,7 +34,7 @@ export function Failure({ call }: { call: Call }) {
         {call.error && <p>{call.error}</p>}
       </div>
       {CREDENTIALS.has(code) ? (
-        <ButtonLink to={`/connections?edit=${call.carrier.connection_id}`}>
+        <ButtonLink to={`/connections/${call.carrier.connection_id}`}>
           Enter a new token
         </ButtonLink>
       ) : AGENT.has(code) ? (

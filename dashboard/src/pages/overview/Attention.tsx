@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { ArrowUpRight, Gauge, Hash, KeyRound, TriangleAlert, type LucideIcon } from "lucide-react";
 import { attentionQuery } from "../../api/statistics";
-import type { AttentionItem } from "../../api/pending";
+import type { AttentionItem } from "../../api/queries";
 import { isMissing } from "../../api/errors";
 import { ButtonLink } from "../../components/Button";
 import { Card } from "../../components/Card";
@@ -17,7 +17,7 @@ const FIXES: Record<AttentionItem["kind"], Fix> = {
     icon: KeyRound,
     bad: true,
     button: "Enter a new token",
-    to: (id) => `/connections?edit=${id}`,
+    to: (id) => `/connections/${id}`,
   },
   webhook_failing: {
     icon: ArrowUpRight,
@@ -30,7 +30,7 @@ const FIXES: Record<AttentionItem["kind"], Fix> = {
     icon: Hash,
     bad: false,
     button: "Choose an agent",
-    to: (id) => `/numbers?edit=${id}`,
+    to: (id) => `/numbers?number=${id}`,
   },
 };
 

@@ -8,20 +8,6 @@ import { Card } from "../../components/Card";
 import { PlaceCallButton } from "../calls/PlaceCall";
 import styles from "./OverviewPage.module.css";
 
-const SPEECH_PROVIDERS = new Set([
-  "simulator",
-  "local",
-  "scripted",
-  "openai",
-  "anthropic",
-  "gemini",
-  "deepgram",
-  "assemblyai",
-  "elevenlabs",
-  "cartesia",
-  "http",
-]);
-
 type Step = { title: string; text: string; done: boolean; action: ReactNode };
 
 const dismissKey = (tenant: string) => `first-steps-dismissed-${tenant}`;
@@ -116,9 +102,11 @@ function useSteps(): Step[] | null {
     {
       title: "Connect a carrier",
       text: "Your own account, so that it can use the phone.",
-      done: connections.data.some((one) => !SPEECH_PROVIDERS.has(one.provider)),
+      done: connections.data.some(
+        (one) => one.kinds.includes("carrier") && one.provider !== "simulator",
+      ),
       action: (
-        <ButtonLink to="/connections?new=1" size="small">
+        <ButtonLink to="/connections/new" size="small">
           Connect
         </ButtonLink>
       ),

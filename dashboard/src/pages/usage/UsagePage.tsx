@@ -3,7 +3,7 @@ import type { ReactNode } from "react";
 import { Link, useSearchParams } from "react-router";
 import { isMissing } from "../../api/errors";
 import { query, request } from "../../api/client";
-import type { Usage } from "../../api/pending";
+import type { Usage } from "../../api/queries";
 import { BarChart } from "../../charts/BarChart";
 import { ChartCard } from "../../charts/Chart";
 import { Card } from "../../components/Card";
