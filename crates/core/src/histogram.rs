@@ -93,7 +93,7 @@ mod tests {
     #[test]
     fn a_sum_of_histograms_is_the_histogram_of_all() {
         let (first, second) = (of([100, 200, 4_000]), of([100, 90_000_000, 0]));
-        let mut sum = first.clone();
+        let mut sum = first;
         second.bins().for_each(|(bin, count)| sum.add(bin, count));
         assert_eq!(sum, of([100, 200, 4_000, 100, 90_000_000, 0]));
         assert_eq!(sum.total(), 6);

@@ -20,7 +20,11 @@ pub(crate) fn json<T: Serialize>(value: &T) -> anyhow::Result<()> {
 
 /// Prints a value as JSON, or by `print` for people.
 pub(crate) fn show<T: Serialize>(as_json: bool, value: &T, print: impl FnOnce(&T)) -> anyhow::Result<()> {
-    if as_json { json(value) } else { Ok(print(value)) }
+    if as_json {
+        return json(value);
+    }
+    print(value);
+    Ok(())
 }
 
 /// Prints a value as JSON on one line.

@@ -115,7 +115,7 @@ mod tests {
 
     fn hear(replay: &mut ReplayBuffer, numbers: std::ops::Range<i16>, open: bool) {
         numbers.for_each(|number| {
-            replay.keep(SttInput::Audio(Frame::from_slice(AudioFormat::Narrowband, &[number; 160])), open)
+            replay.keep(SttInput::Audio(Frame::from_slice(AudioFormat::Narrowband, &[number; 160])), open);
         });
     }
 

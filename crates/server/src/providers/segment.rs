@@ -121,7 +121,7 @@ mod tests {
     /// Frames numbered by their samples' value.
     fn hear(segmenter: &mut Segmenter, numbers: std::ops::Range<i16>) {
         numbers.for_each(|number| {
-            segmenter.audio(&CallerAudio(Frame::from_slice(AudioFormat::Narrowband, &[number; FRAME_SAMPLES])))
+            segmenter.audio(&CallerAudio(Frame::from_slice(AudioFormat::Narrowband, &[number; FRAME_SAMPLES])));
         });
     }
 

@@ -32,7 +32,7 @@ pub(super) const DEFAULT_MODEL: &str = "gpt-transcribe";
 /// Samples per second in the file: some servers take nothing else.
 const DEFAULT_RATE: u32 = 16_000;
 /// Until the words of a segment.
-const DEFAULT_PATIENCE_MS: u32 = 8_000;
+const DEFAULT_FINALIZE_TIMEOUT_MS: u32 = 8_000;
 /// Speech shorter than this is a click or a breath, in which models hear words that nobody said.
 const DEFAULT_MIN_SPEECH_MS: u32 = 150;
 /// Voice activity is noticed up to 100 ms after it began and 200 ms after it ended.
@@ -68,7 +68,8 @@ impl Transcriptions {
             resample::whole(&[], format.sample_rate(), rate)
                 .map_err(|error| format!("settings.stt_sample_rate: {error}."))?;
         }
-        let finalize_timeout = config.integer("stt_finalize_timeout_ms", 200..=30_000)?.unwrap_or(DEFAULT_PATIENCE_MS);
+        let finalize_timeout =
+            config.integer("stt_finalize_timeout_ms", 200..=30_000)?.unwrap_or(DEFAULT_FINALIZE_TIMEOUT_MS);
         let min_speech = config.integer("stt_min_speech_ms", 0..=2_000)?.unwrap_or(DEFAULT_MIN_SPEECH_MS);
         Ok(Self {
             server,

@@ -3,7 +3,7 @@
 use reqwest::{Method, Response, StatusCode};
 use serde_json::{Value, json};
 
-use super::PATIENCE;
+use super::TIMEOUT;
 use crate::harness::{Client, TestService, text};
 
 /// Answers, and holds the line in silence until somebody hangs up; is busy; hangs up in the middle of the agent's sentence.
@@ -26,7 +26,7 @@ async fn read_until(stream: &mut Response, word: &str, times: usize) -> String {
             read.push_str(std::str::from_utf8(&bytes).expect("text"));
         }
     };
-    tokio::time::timeout(PATIENCE, reading).await.expect("in time");
+    tokio::time::timeout(TIMEOUT, reading).await.expect("in time");
     read
 }
 
