@@ -6,7 +6,7 @@ import {
   type QueryClient,
 } from "@tanstack/react-query";
 import { client, take } from "./client";
-import type { FullTranscript } from "./pending";
+import type { FullTranscript } from "./types";
 import type { Call, CallDelivery } from "./queries";
 import type { components, operations } from "./schema";
 
@@ -61,8 +61,12 @@ export const callQuery = (id: string) =>
 export const transcriptQuery = (id: string) =>
   queryOptions({
     queryKey: ["calls", id, "transcript"],
-    queryFn: ({ signal }): Promise<FullTranscript> =>
-      take(client.GET("/v1/calls/{id}/transcript", { params: { path: { id } }, signal })),
+    queryFn: async ({ signal }) => {
+      const answer = await take(
+        client.GET("/v1/calls/{id}/transcript", { params: { path: { id } }, signal }),
+      );
+      return answer as FullTranscript;
+    },
   });
 
 export const callEventsQuery = (id: string) =>

@@ -5,7 +5,7 @@
 import { useQueryClient, type QueryClient } from "@tanstack/react-query";
 import { useEffect } from "react";
 import { renewHead, type CallFilter } from "./calls";
-import type { TenantEvent } from "./pending";
+import type { TenantEvent } from "./types";
 
 const GATHER_MS = 400;
 const POLL_MS = 4000;

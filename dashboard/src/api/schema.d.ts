@@ -316,7 +316,12 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Returns the transcript, up to now for a live call. The agent's lines contain only what the caller heard. */
+        /**
+         * Returns the transcript, up to now for a live call. The agent's lines contain only what the caller heard.
+         * @description With `Accept: text/event-stream`, streams it: `line` and `tool_call` events as they are written, then `end` with the call's
+         *     status. A stream also ends when the key or session stops working or the service stops; resume it with `Last-Event-ID`. Streams of
+         *     transcripts and of events share the limit of 32 per tenant and node.
+         */
         get: operations["show_transcript"];
         put?: never;
         post?: never;
@@ -489,6 +494,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lists the events of all calls, newest first. With `Accept: text/event-stream`, streams them as they happen.
+         * @description A stream starts now, or after `Last-Event-ID`, which can be a day old. An event can arrive twice around a reconnect and in the
+         *     first seconds: ignore an `id` that you know. A stream ends when the key or session stops working, when the service stops, or when the
+         *     client reads too slowly. Streams of events and of transcripts share the limit of 32 per tenant and node.
+         */
+        get: operations["list_events"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/numbers": {
         parameters: {
             query?: never;
@@ -524,6 +551,47 @@ export interface paths {
         head?: never;
         /** Updates a number. */
         patch: operations["update_number"];
+        trace?: never;
+    };
+    "/v1/people": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists the tenant's people, newest first, including invited ones. */
+        get: operations["list_people"];
+        put?: never;
+        /**
+         * Invites a person.
+         * @description No message is sent: tell the person to sign in. The first sign-in with this address, verified by the identity provider, joins the
+         *     tenant. Somebody who already belongs to a tenant stays there.
+         */
+        post: operations["invite_person"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/people/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Returns a person. */
+        get: operations["show_person"];
+        put?: never;
+        post?: never;
+        /** Removes a person from the tenant; their sessions end at once. */
+        delete: operations["remove_person"];
+        options?: never;
+        head?: never;
+        /** Changes a person's role. It takes effect with the person's next request. */
+        patch: operations["update_person"];
         trace?: never;
     };
     "/v1/simulator/inbound": {
@@ -1098,6 +1166,7 @@ export interface components {
             variables: {
                 [key: string]: string;
             };
+            web: components["schemas"]["WebPart"] | null;
         };
         /** @description The carrier's data of a call. */
         CarrierPart: {
@@ -1107,9 +1176,9 @@ export interface components {
             cause: string | null;
             /**
              * Format: uuid
-             * @description The connection of the call.
+             * @description The connection of the call; none of a web call.
              */
-            connection_id: string;
+            connection_id: string | null;
             /** @description Its provider. */
             provider: string;
             /**
@@ -1301,7 +1370,7 @@ export interface components {
              */
             schedule_at?: string | null;
             /**
-             * @description The callee: a number in E.164 form or a `sip:` URI.
+             * @description The callee: a number in E.164 form, a `sip:` URI, or `web` for somebody who talks in a browser.
              * @example +12025550100
              */
             to: string;
@@ -1484,7 +1553,7 @@ export interface components {
          * @description Who placed the call.
          * @enum {string}
          */
-        Direction: "inbound" | "outbound";
+        Direction: "inbound" | "outbound" | "web";
         /**
          * @description How the caller's keys are collected into one input, which ends with the finish key, after a pause, or at its maximum
          *     length.
@@ -1706,6 +1775,16 @@ export interface components {
          * @enum {string}
          */
         Interval: "hour" | "day";
+        /** @description A person to invite. */
+        InvitePerson: {
+            /**
+             * @description The address with which the person signs in.
+             * @example ana@example.com
+             */
+            email: string;
+            /** @description The role; `member` if absent. */
+            role?: components["schemas"]["RoleName"];
+        };
         /**
          * @description What a connection can be used for.
          * @enum {string}
@@ -1819,6 +1898,30 @@ export interface components {
         List_NumberResource: {
             /** @description The rows. */
             data: components["schemas"]["NumberResource"][];
+            /** @description Whether more rows follow. */
+            has_more: boolean;
+            /**
+             * Format: uuid
+             * @description `cursor` for the next page.
+             */
+            next_cursor: string | null;
+        };
+        /** @description One page of a list, newest first. */
+        List_PersonResource: {
+            /** @description The rows. */
+            data: components["schemas"]["PersonResource"][];
+            /** @description Whether more rows follow. */
+            has_more: boolean;
+            /**
+             * Format: uuid
+             * @description `cursor` for the next page.
+             */
+            next_cursor: string | null;
+        };
+        /** @description One page of a list, newest first. */
+        List_TenantEvent: {
+            /** @description The rows. */
+            data: components["schemas"]["TenantEvent"][];
             /** @description Whether more rows follow. */
             has_more: boolean;
             /**
@@ -1984,6 +2087,40 @@ export interface components {
          * @enum {string}
          */
         OnMachine: "hangup" | "leave_message";
+        /** @description A person. */
+        PersonResource: {
+            /**
+             * Format: date-time
+             * @description When the person was invited or first signed in.
+             */
+            created_at: string;
+            /**
+             * @description The e-mail address; `null` if the identity provider returned none.
+             * @example ana@example.com
+             */
+            email: string | null;
+            /**
+             * Format: uuid
+             * @description Its id.
+             */
+            id: string;
+            /**
+             * Format: date-time
+             * @description When the person last used the dashboard, to the minute.
+             */
+            last_seen_at: string | null;
+            /** @description The name, as the identity provider has it; `null` before the first sign-in. */
+            name: string | null;
+            /** @description What the person may do. */
+            role: components["schemas"]["RoleName"];
+            /** @description `invited` until the first sign-in. */
+            status: components["schemas"]["PersonStatus"];
+        };
+        /**
+         * @description Whether a person has signed in.
+         * @enum {string}
+         */
+        PersonStatus: "active" | "invited";
         /**
          * @description A phone number or SIP address. Commas separate values, so an address with a comma cannot be found.
          * @example +12025550100
@@ -2049,6 +2186,37 @@ export interface components {
          * @enum {string}
          */
         Redact: "card_numbers" | "phone_numbers" | "email_addresses" | "digits" | "dtmf";
+        /**
+         * @description When a response reached which stage, in milliseconds since the conversation began. What lies between two stages was spent on: the
+         *     end of the turn, the model, the voice, the line.
+         */
+        ResponseStages: {
+            /**
+             * Format: int64
+             * @description The caller's last audio, or last key.
+             */
+            end_of_speech_ms: number;
+            /**
+             * Format: int64
+             * @description The turn was judged to be over.
+             */
+            end_of_turn_ms: number;
+            /**
+             * Format: int64
+             * @description The first audio was made.
+             */
+            first_audio_ms: number | null;
+            /**
+             * Format: int64
+             * @description The model's first text; `null` for a speech-to-speech model. May be before `end_of_turn_ms` when the model was asked early.
+             */
+            first_token_ms: number | null;
+            /**
+             * Format: int64
+             * @description The first audio was heard.
+             */
+            heard_ms: number;
+        };
         /** @description Response times in milliseconds, within 5 %. */
         ResponseTimes: {
             /**
@@ -2070,6 +2238,11 @@ export interface components {
              */
             p95: number | null;
         };
+        /**
+         * @description What a person may do: `viewer` reads; `member` also changes everything except people, API keys and settings of the tenant; `owner` does everything.
+         * @enum {string}
+         */
+        RoleName: "owner" | "member" | "viewer";
         /** @description What a voice says in its sample. */
         Sample: {
             /**
@@ -2200,6 +2373,19 @@ export interface components {
          * @enum {string}
          */
         SubjectKind: "connection" | "webhook" | "tenant" | "number";
+        /** @description An event of any call of a tenant, as the API returns it. */
+        TenantEvent: components["schemas"]["EventRow"] & {
+            /**
+             * Format: uuid
+             * @description The call.
+             */
+            call_id: string;
+            /**
+             * Format: uuid
+             * @description Its id.
+             */
+            id: string;
+        };
         /** @description A tenant. */
         TenantResource: {
             /** @description Calls queued, dialing or in progress, including inbound calls. */
@@ -2273,6 +2459,37 @@ export interface components {
              */
             url?: string | null;
         };
+        /** @description A row of `tool_calls`. */
+        ToolCallEntry: {
+            /** @description What the model passed. */
+            arguments: unknown;
+            /**
+             * Format: int64
+             * @description How long it took, in milliseconds.
+             */
+            duration_ms: number;
+            /** @description Why it failed. */
+            error: string | null;
+            /** @description The model's id of it. */
+            id: string;
+            /**
+             * @description The tool.
+             * @example book_table
+             */
+            name: string;
+            /** @description What the model was told; `null` if it was told nothing. */
+            result: unknown;
+            /**
+             * Format: int64
+             * @description When it began, in milliseconds since the start of the conversation.
+             */
+            start_ms: number;
+            /**
+             * @description `succeeded` or `failed`.
+             * @example succeeded
+             */
+            status: string;
+        };
         /**
          * @description The type of a tool.
          * @enum {string}
@@ -2282,6 +2499,8 @@ export interface components {
         Transcript: {
             /** @description Lines in the order in which they were completed. */
             data: components["schemas"]["TranscriptEntry"][];
+            /** @description Tools that the agent used, in the order in which they ended. */
+            tool_calls: components["schemas"]["ToolCallEntry"][];
         };
         /** @description A row of `transcript_entries`. */
         TranscriptEntry: {
@@ -2299,6 +2518,7 @@ export interface components {
             latency_ms: number | null;
             /** @description `caller` or `agent`. */
             role: string;
+            stages: components["schemas"]["ResponseStages"] | null;
             /**
              * Format: int64
              * @description Milliseconds since the start of the conversation.
@@ -2405,6 +2625,11 @@ export interface components {
              * @example +12025550199
              */
             number?: string;
+        };
+        /** @description Changes to a person. */
+        UpdatePerson: {
+            /** @description The new role. */
+            role?: components["schemas"]["RoleName"];
         };
         /** @description Changes to merge into the endpoint; `null` restores a default. */
         UpdateWebhook: {
@@ -2535,6 +2760,19 @@ export interface components {
             /** @description The voices. */
             data: components["schemas"]["Voice"][];
         };
+        /** @description Where the browser of a web call connects. */
+        WebPart: {
+            /**
+             * Format: date-time
+             * @description When the address expires: the browser connects before that, or the call fails as `no_answer`.
+             */
+            expires_at: string;
+            /**
+             * @description The address of its websocket, good for one call. Whoever has it may talk.
+             * @example wss://voice.example.com/media/web/0198c6a0
+             */
+            url: string;
+        };
         /** @description A webhook endpoint. */
         WebhookResource: {
             /**
@@ -2606,6 +2844,11 @@ export interface components {
         };
         /** @description A resource with the warnings of the request that created or changed it. */
         WithWarnings_NumberResource: components["schemas"]["NumberResource"] & {
+            /** @description Warnings about the request, one sentence each; absent if there are none. */
+            warnings?: string[];
+        };
+        /** @description A resource with the warnings of the request that created or changed it. */
+        WithWarnings_PersonResource: components["schemas"]["PersonResource"] & {
             /** @description Warnings about the request, one sentence each; absent if there are none. */
             warnings?: string[];
         };
@@ -2821,7 +3064,7 @@ export interface operations {
                     "application/json": components["schemas"]["List_AgentResource"];
                 };
             };
-            /** @description No valid API key: it is missing, malformed, wrong, expired or revoked. */
+            /** @description No valid API key or session: it is missing, malformed, wrong, expired or revoked, or there are both. */
             401: {
                 headers: {
                     /**
@@ -2851,7 +3094,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The tenant is deactivated. */
+            /** @description The tenant is deactivated, or the person's role or the request's origin does not permit this. */
             403: {
                 headers: {
                     /**
@@ -3277,7 +3520,7 @@ export interface operations {
                     "application/json": components["schemas"]["WithWarnings_AgentResource"];
                 };
             };
-            /** @description No valid API key: it is missing, malformed, wrong, expired or revoked. */
+            /** @description No valid API key or session: it is missing, malformed, wrong, expired or revoked, or there are both. */
             401: {
                 headers: {
                     /**
@@ -3307,7 +3550,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The tenant is deactivated. */
+            /** @description The tenant is deactivated, or the person's role or the request's origin does not permit this. */
             403: {
                 headers: {
                     /**
@@ -3759,7 +4002,7 @@ export interface operations {
                     "application/json": components["schemas"]["AgentResource"];
                 };
             };
-            /** @description No valid API key: it is missing, malformed, wrong, expired or revoked. */
+            /** @description No valid API key or session: it is missing, malformed, wrong, expired or revoked, or there are both. */
             401: {
                 headers: {
                     /**
@@ -3789,7 +4032,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The tenant is deactivated. */
+            /** @description The tenant is deactivated, or the person's role or the request's origin does not permit this. */
             403: {
                 headers: {
                     /**
@@ -3980,7 +4223,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description No valid API key: it is missing, malformed, wrong, expired or revoked. */
+            /** @description No valid API key or session: it is missing, malformed, wrong, expired or revoked, or there are both. */
             401: {
                 headers: {
                     /**
@@ -4010,7 +4253,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The tenant is deactivated. */
+            /** @description The tenant is deactivated, or the person's role or the request's origin does not permit this. */
             403: {
                 headers: {
                     /**
@@ -4401,7 +4644,7 @@ export interface operations {
                     "application/json": components["schemas"]["WithWarnings_AgentResource"];
                 };
             };
-            /** @description No valid API key: it is missing, malformed, wrong, expired or revoked. */
+            /** @description No valid API key or session: it is missing, malformed, wrong, expired or revoked, or there are both. */
             401: {
                 headers: {
                     /**
@@ -4431,7 +4674,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The tenant is deactivated. */
+            /** @description The tenant is deactivated, or the person's role or the request's origin does not permit this. */
             403: {
                 headers: {
                     /**
@@ -4791,7 +5034,7 @@ export interface operations {
                     "application/json": components["schemas"]["List_AgentVersion"];
                 };
             };
-            /** @description No valid API key: it is missing, malformed, wrong, expired or revoked. */
+            /** @description No valid API key or session: it is missing, malformed, wrong, expired or revoked, or there are both. */
             401: {
                 headers: {
                     /**
@@ -4821,7 +5064,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The tenant is deactivated. */
+            /** @description The tenant is deactivated, or the person's role or the request's origin does not permit this. */
             403: {
                 headers: {
                     /**
@@ -5275,7 +5518,7 @@ export interface operations {
                     "application/json": components["schemas"]["AgentResource"];
                 };
             };
-            /** @description No valid API key: it is missing, malformed, wrong, expired or revoked. */
+            /** @description No valid API key or session: it is missing, malformed, wrong, expired or revoked, or there are both. */
             401: {
                 headers: {
                     /**
@@ -5305,7 +5548,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The tenant is deactivated. */
+            /** @description The tenant is deactivated, or the person's role or the request's origin does not permit this. */
             403: {
                 headers: {
                     /**
@@ -5649,7 +5892,7 @@ export interface operations {
                     "application/json": components["schemas"]["WithWarnings_AgentResource"];
                 };
             };
-            /** @description No valid API key: it is missing, malformed, wrong, expired or revoked. */
+            /** @description No valid API key or session: it is missing, malformed, wrong, expired or revoked, or there are both. */
             401: {
                 headers: {
                     /**
@@ -5679,7 +5922,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The tenant is deactivated. */
+            /** @description The tenant is deactivated, or the person's role or the request's origin does not permit this. */
             403: {
                 headers: {
                     /**
@@ -5739,41 +5982,6 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The body did not arrive in time. */
-            408: {
-                headers: {
-                    /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
-                     */
-                    RateLimit?: string;
-                    /**
-                     * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
-                     */
-                    "RateLimit-Policy"?: string;
-                    /**
-                     * @description The id of this request, as in the service's logs
-                     * @example 0198c6a0-0000-7000-8000-000000000000
-                     */
-                    "X-Request-Id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "code": "body_timeout",
-                     *       "detail": "The body did not arrive in time. Send the request again.",
-                     *       "errors": [],
-                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
-                     *       "status": 408,
-                     *       "title": "Request Timeout",
-                     *       "type": "https://switchhook.dev/errors/body_timeout"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
             /** @description It already exists or is still in use. */
             409: {
                 headers: {
@@ -5804,81 +6012,6 @@ export interface operations {
                      *       "status": 409,
                      *       "title": "Conflict",
                      *       "type": "https://switchhook.dev/errors/conflict"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The body is larger than 1 MiB. */
-            413: {
-                headers: {
-                    /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
-                     */
-                    RateLimit?: string;
-                    /**
-                     * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
-                     */
-                    "RateLimit-Policy"?: string;
-                    /**
-                     * @description The id of this request, as in the service's logs
-                     * @example 0198c6a0-0000-7000-8000-000000000000
-                     */
-                    "X-Request-Id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "code": "body_too_large",
-                     *       "detail": "The body is larger than 1 MiB.",
-                     *       "errors": [],
-                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
-                     *       "status": 413,
-                     *       "title": "Payload Too Large",
-                     *       "type": "https://switchhook.dev/errors/body_too_large"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The request is invalid; `errors` lists the fields. */
-            422: {
-                headers: {
-                    /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
-                     */
-                    RateLimit?: string;
-                    /**
-                     * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
-                     */
-                    "RateLimit-Policy"?: string;
-                    /**
-                     * @description The id of this request, as in the service's logs
-                     * @example 0198c6a0-0000-7000-8000-000000000000
-                     */
-                    "X-Request-Id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "code": "invalid_request",
-                     *       "detail": "name: must not be empty.",
-                     *       "errors": [
-                     *         {
-                     *           "message": "must not be empty",
-                     *           "path": "name"
-                     *         }
-                     *       ],
-                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
-                     *       "status": 422,
-                     *       "title": "Unprocessable Entity",
-                     *       "type": "https://switchhook.dev/errors/invalid_request"
                      *     }
                      */
                     "application/json": components["schemas"]["ErrorBody"];
@@ -6036,7 +6169,7 @@ export interface operations {
                     "application/json": components["schemas"]["List_ApiKeyResource"];
                 };
             };
-            /** @description No valid API key: it is missing, malformed, wrong, expired or revoked. */
+            /** @description No valid API key or session: it is missing, malformed, wrong, expired or revoked, or there are both. */
             401: {
                 headers: {
                     /**
@@ -6066,7 +6199,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The tenant is deactivated. */
+            /** @description The tenant is deactivated, or the person's role or the request's origin does not permit this. */
             403: {
                 headers: {
                     /**
@@ -6353,7 +6486,7 @@ export interface operations {
                     "application/json": components["schemas"]["WithWarnings_NewApiKey"];
                 };
             };
-            /** @description No valid API key: it is missing, malformed, wrong, expired or revoked. */
+            /** @description No valid API key or session: it is missing, malformed, wrong, expired or revoked, or there are both. */
             401: {
                 headers: {
                     /**
@@ -6383,7 +6516,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The tenant is deactivated. */
+            /** @description The tenant is deactivated, or the person's role or the request's origin does not permit this. */
             403: {
                 headers: {
                     /**
@@ -6662,7 +6795,7 @@ export interface operations {
                     "application/json": components["schemas"]["ApiKeyResource"];
                 };
             };
-            /** @description No valid API key: it is missing, malformed, wrong, expired or revoked. */
+            /** @description No valid API key or session: it is missing, malformed, wrong, expired or revoked, or there are both. */
             401: {
                 headers: {
                     /**
@@ -6692,7 +6825,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The tenant is deactivated. */
+            /** @description The tenant is deactivated, or the person's role or the request's origin does not permit this. */
             403: {
                 headers: {
                     /**
@@ -6883,7 +7016,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description No valid API key: it is missing, malformed, wrong, expired or revoked. */
+            /** @description No valid API key or session: it is missing, malformed, wrong, expired or revoked, or there are both. */
             401: {
                 headers: {
                     /**
@@ -6913,7 +7046,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The tenant is deactivated. */
+            /** @description The tenant is deactivated, or the person's role or the request's origin does not permit this. */
             403: {
                 headers: {
                     /**
@@ -7125,7 +7258,7 @@ export interface operations {
                     "application/json": components["schemas"]["Attention"];
                 };
             };
-            /** @description No valid API key: it is missing, malformed, wrong, expired or revoked. */
+            /** @description No valid API key or session: it is missing, malformed, wrong, expired or revoked, or there are both. */
             401: {
                 headers: {
                     /**
@@ -7155,7 +7288,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The tenant is deactivated. */
+            /** @description The tenant is deactivated, or the person's role or the request's origin does not permit this. */
             403: {
                 headers: {
                     /**
@@ -7343,7 +7476,7 @@ export interface operations {
                      *           "carrier": {
                      *             "call_id": null,
                      *             "cause": null,
-                     *             "connection_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *             "connection_id": null,
                      *             "provider": "text",
                      *             "sip_code": null
                      *           },
@@ -7369,7 +7502,11 @@ export interface operations {
                      *           "to": "+12025550100",
                      *           "turns": 5,
                      *           "usage": null,
-                     *           "variables": {}
+                     *           "variables": {},
+                     *           "web": {
+                     *             "expires_at": "2026-01-31T12:00:00.000000Z",
+                     *             "url": "wss://voice.example.com/media/web/0198c6a0"
+                     *           }
                      *         }
                      *       ],
                      *       "has_more": false,
@@ -7379,7 +7516,7 @@ export interface operations {
                     "application/json": components["schemas"]["List_CallResource"];
                 };
             };
-            /** @description No valid API key: it is missing, malformed, wrong, expired or revoked. */
+            /** @description No valid API key or session: it is missing, malformed, wrong, expired or revoked, or there are both. */
             401: {
                 headers: {
                     /**
@@ -7409,7 +7546,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The tenant is deactivated. */
+            /** @description The tenant is deactivated, or the person's role or the request's origin does not permit this. */
             403: {
                 headers: {
                     /**
@@ -7702,7 +7839,7 @@ export interface operations {
                      *       "carrier": {
                      *         "call_id": null,
                      *         "cause": null,
-                     *         "connection_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *         "connection_id": null,
                      *         "provider": "text",
                      *         "sip_code": null
                      *       },
@@ -7728,7 +7865,11 @@ export interface operations {
                      *       "to": "+12025550100",
                      *       "turns": 5,
                      *       "usage": null,
-                     *       "variables": {}
+                     *       "variables": {},
+                     *       "web": {
+                     *         "expires_at": "2026-01-31T12:00:00.000000Z",
+                     *         "url": "wss://voice.example.com/media/web/0198c6a0"
+                     *       }
                      *     }
                      */
                     "application/json": components["schemas"]["WithWarnings_CallResource"];
@@ -7768,7 +7909,7 @@ export interface operations {
                      *       "carrier": {
                      *         "call_id": null,
                      *         "cause": null,
-                     *         "connection_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *         "connection_id": null,
                      *         "provider": "text",
                      *         "sip_code": null
                      *       },
@@ -7794,13 +7935,17 @@ export interface operations {
                      *       "to": "+12025550100",
                      *       "turns": 5,
                      *       "usage": null,
-                     *       "variables": {}
+                     *       "variables": {},
+                     *       "web": {
+                     *         "expires_at": "2026-01-31T12:00:00.000000Z",
+                     *         "url": "wss://voice.example.com/media/web/0198c6a0"
+                     *       }
                      *     }
                      */
                     "application/json": components["schemas"]["WithWarnings_CallResource"];
                 };
             };
-            /** @description No valid API key: it is missing, malformed, wrong, expired or revoked. */
+            /** @description No valid API key or session: it is missing, malformed, wrong, expired or revoked, or there are both. */
             401: {
                 headers: {
                     /**
@@ -7830,7 +7975,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The tenant is deactivated. */
+            /** @description The tenant is deactivated, or the person's role or the request's origin does not permit this. */
             403: {
                 headers: {
                     /**
@@ -8139,7 +8284,7 @@ export interface operations {
                      *       "carrier": {
                      *         "call_id": null,
                      *         "cause": null,
-                     *         "connection_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *         "connection_id": null,
                      *         "provider": "text",
                      *         "sip_code": null
                      *       },
@@ -8165,13 +8310,17 @@ export interface operations {
                      *       "to": "+12025550100",
                      *       "turns": 5,
                      *       "usage": null,
-                     *       "variables": {}
+                     *       "variables": {},
+                     *       "web": {
+                     *         "expires_at": "2026-01-31T12:00:00.000000Z",
+                     *         "url": "wss://voice.example.com/media/web/0198c6a0"
+                     *       }
                      *     }
                      */
                     "application/json": components["schemas"]["CallResource"];
                 };
             };
-            /** @description No valid API key: it is missing, malformed, wrong, expired or revoked. */
+            /** @description No valid API key or session: it is missing, malformed, wrong, expired or revoked, or there are both. */
             401: {
                 headers: {
                     /**
@@ -8201,7 +8350,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The tenant is deactivated. */
+            /** @description The tenant is deactivated, or the person's role or the request's origin does not permit this. */
             403: {
                 headers: {
                     /**
@@ -8428,7 +8577,7 @@ export interface operations {
                     "application/json": components["schemas"]["List_CallDelivery"];
                 };
             };
-            /** @description No valid API key: it is missing, malformed, wrong, expired or revoked. */
+            /** @description No valid API key or session: it is missing, malformed, wrong, expired or revoked, or there are both. */
             401: {
                 headers: {
                     /**
@@ -8458,7 +8607,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The tenant is deactivated. */
+            /** @description The tenant is deactivated, or the person's role or the request's origin does not permit this. */
             403: {
                 headers: {
                     /**
@@ -8776,7 +8925,7 @@ export interface operations {
                      *       "carrier": {
                      *         "call_id": null,
                      *         "cause": null,
-                     *         "connection_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *         "connection_id": null,
                      *         "provider": "text",
                      *         "sip_code": null
                      *       },
@@ -8802,13 +8951,17 @@ export interface operations {
                      *       "to": "+12025550100",
                      *       "turns": 5,
                      *       "usage": null,
-                     *       "variables": {}
+                     *       "variables": {},
+                     *       "web": {
+                     *         "expires_at": "2026-01-31T12:00:00.000000Z",
+                     *         "url": "wss://voice.example.com/media/web/0198c6a0"
+                     *       }
                      *     }
                      */
                     "application/json": components["schemas"]["WithWarnings_CallResource"];
                 };
             };
-            /** @description No valid API key: it is missing, malformed, wrong, expired or revoked. */
+            /** @description No valid API key or session: it is missing, malformed, wrong, expired or revoked, or there are both. */
             401: {
                 headers: {
                     /**
@@ -8838,7 +8991,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The tenant is deactivated. */
+            /** @description The tenant is deactivated, or the person's role or the request's origin does not permit this. */
             403: {
                 headers: {
                     /**
@@ -9217,7 +9370,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description No valid API key: it is missing, malformed, wrong, expired or revoked. */
+            /** @description No valid API key or session: it is missing, malformed, wrong, expired or revoked, or there are both. */
             401: {
                 headers: {
                     /**
@@ -9247,7 +9400,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The tenant is deactivated. */
+            /** @description The tenant is deactivated, or the person's role or the request's origin does not permit this. */
             403: {
                 headers: {
                     /**
@@ -9446,7 +9599,7 @@ export interface operations {
                      *       "carrier": {
                      *         "call_id": null,
                      *         "cause": null,
-                     *         "connection_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *         "connection_id": null,
                      *         "provider": "text",
                      *         "sip_code": null
                      *       },
@@ -9472,13 +9625,17 @@ export interface operations {
                      *       "to": "+12025550100",
                      *       "turns": 5,
                      *       "usage": null,
-                     *       "variables": {}
+                     *       "variables": {},
+                     *       "web": {
+                     *         "expires_at": "2026-01-31T12:00:00.000000Z",
+                     *         "url": "wss://voice.example.com/media/web/0198c6a0"
+                     *       }
                      *     }
                      */
                     "application/json": components["schemas"]["CallResource"];
                 };
             };
-            /** @description No valid API key: it is missing, malformed, wrong, expired or revoked. */
+            /** @description No valid API key or session: it is missing, malformed, wrong, expired or revoked, or there are both. */
             401: {
                 headers: {
                     /**
@@ -9508,7 +9665,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The tenant is deactivated. */
+            /** @description The tenant is deactivated, or the person's role or the request's origin does not permit this. */
             403: {
                 headers: {
                     /**
@@ -9741,7 +9898,7 @@ export interface operations {
                     "audio/wav": string;
                 };
             };
-            /** @description No valid API key: it is missing, malformed, wrong, expired or revoked. */
+            /** @description No valid API key or session: it is missing, malformed, wrong, expired or revoked, or there are both. */
             401: {
                 headers: {
                     /**
@@ -9771,7 +9928,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The tenant is deactivated. */
+            /** @description The tenant is deactivated, or the person's role or the request's origin does not permit this. */
             403: {
                 headers: {
                     /**
@@ -10017,7 +10174,7 @@ export interface operations {
                      *       "carrier": {
                      *         "call_id": null,
                      *         "cause": null,
-                     *         "connection_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *         "connection_id": null,
                      *         "provider": "text",
                      *         "sip_code": null
                      *       },
@@ -10043,13 +10200,17 @@ export interface operations {
                      *       "to": "+12025550100",
                      *       "turns": 5,
                      *       "usage": null,
-                     *       "variables": {}
+                     *       "variables": {},
+                     *       "web": {
+                     *         "expires_at": "2026-01-31T12:00:00.000000Z",
+                     *         "url": "wss://voice.example.com/media/web/0198c6a0"
+                     *       }
                      *     }
                      */
                     "application/json": components["schemas"]["WithWarnings_CallResource"];
                 };
             };
-            /** @description No valid API key: it is missing, malformed, wrong, expired or revoked. */
+            /** @description No valid API key or session: it is missing, malformed, wrong, expired or revoked, or there are both. */
             401: {
                 headers: {
                     /**
@@ -10079,7 +10240,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The tenant is deactivated. */
+            /** @description The tenant is deactivated, or the person's role or the request's origin does not permit this. */
             403: {
                 headers: {
                     /**
@@ -10384,7 +10545,13 @@ export interface operations {
     show_transcript: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description For streams: the `id` of the last event seen
+                 * @example 3.1
+                 */
+                "Last-Event-ID"?: string;
+            };
             path: {
                 /** @description The call */
                 id: string;
@@ -10422,16 +10589,58 @@ export interface operations {
                      *           "interrupted": false,
                      *           "latency_ms": null,
                      *           "role": "text",
+                     *           "stages": {
+                     *             "end_of_speech_ms": 0,
+                     *             "end_of_turn_ms": 0,
+                     *             "first_audio_ms": null,
+                     *             "first_token_ms": null,
+                     *             "heard_ms": 0
+                     *           },
                      *           "start_ms": 0,
                      *           "text": "text"
+                     *         }
+                     *       ],
+                     *       "tool_calls": [
+                     *         {
+                     *           "arguments": null,
+                     *           "duration_ms": 0,
+                     *           "error": null,
+                     *           "id": "text",
+                     *           "name": "book_table",
+                     *           "result": null,
+                     *           "start_ms": 0,
+                     *           "status": "succeeded"
                      *         }
                      *       ]
                      *     }
                      */
                     "application/json": components["schemas"]["Transcript"];
+                    "text/event-stream": string;
                 };
             };
-            /** @description No valid API key: it is missing, malformed, wrong, expired or revoked. */
+            /** @description A stream was resumed after its end */
+            204: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description No valid API key or session: it is missing, malformed, wrong, expired or revoked, or there are both. */
             401: {
                 headers: {
                     /**
@@ -10461,7 +10670,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The tenant is deactivated. */
+            /** @description The tenant is deactivated, or the person's role or the request's origin does not permit this. */
             403: {
                 headers: {
                     /**
@@ -10669,7 +10878,7 @@ export interface operations {
                      *       "carrier": {
                      *         "call_id": null,
                      *         "cause": null,
-                     *         "connection_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *         "connection_id": null,
                      *         "provider": "text",
                      *         "sip_code": null
                      *       },
@@ -10695,13 +10904,17 @@ export interface operations {
                      *       "to": "+12025550100",
                      *       "turns": 5,
                      *       "usage": null,
-                     *       "variables": {}
+                     *       "variables": {},
+                     *       "web": {
+                     *         "expires_at": "2026-01-31T12:00:00.000000Z",
+                     *         "url": "wss://voice.example.com/media/web/0198c6a0"
+                     *       }
                      *     }
                      */
                     "application/json": components["schemas"]["WithWarnings_CallResource"];
                 };
             };
-            /** @description No valid API key: it is missing, malformed, wrong, expired or revoked. */
+            /** @description No valid API key or session: it is missing, malformed, wrong, expired or revoked, or there are both. */
             401: {
                 headers: {
                     /**
@@ -10731,7 +10944,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The tenant is deactivated. */
+            /** @description The tenant is deactivated, or the person's role or the request's origin does not permit this. */
             403: {
                 headers: {
                     /**
@@ -11097,7 +11310,7 @@ export interface operations {
                     "application/json": components["schemas"]["List_ConnectionResource"];
                 };
             };
-            /** @description No valid API key: it is missing, malformed, wrong, expired or revoked. */
+            /** @description No valid API key or session: it is missing, malformed, wrong, expired or revoked, or there are both. */
             401: {
                 headers: {
                     /**
@@ -11127,7 +11340,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The tenant is deactivated. */
+            /** @description The tenant is deactivated, or the person's role or the request's origin does not permit this. */
             403: {
                 headers: {
                     /**
@@ -11429,7 +11642,7 @@ export interface operations {
                     "application/json": components["schemas"]["WithWarnings_ConnectionResource"];
                 };
             };
-            /** @description No valid API key: it is missing, malformed, wrong, expired or revoked. */
+            /** @description No valid API key or session: it is missing, malformed, wrong, expired or revoked, or there are both. */
             401: {
                 headers: {
                     /**
@@ -11459,7 +11672,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The tenant is deactivated. */
+            /** @description The tenant is deactivated, or the person's role or the request's origin does not permit this. */
             403: {
                 headers: {
                     /**
@@ -11775,7 +11988,7 @@ export interface operations {
                     "application/json": components["schemas"]["VoiceList"];
                 };
             };
-            /** @description No valid API key: it is missing, malformed, wrong, expired or revoked. */
+            /** @description No valid API key or session: it is missing, malformed, wrong, expired or revoked, or there are both. */
             401: {
                 headers: {
                     /**
@@ -11805,7 +12018,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The tenant is deactivated. */
+            /** @description The tenant is deactivated, or the person's role or the request's origin does not permit this. */
             403: {
                 headers: {
                     /**
@@ -11975,7 +12188,7 @@ export interface operations {
                     "audio/wav": string;
                 };
             };
-            /** @description No valid API key: it is missing, malformed, wrong, expired or revoked. */
+            /** @description No valid API key or session: it is missing, malformed, wrong, expired or revoked, or there are both. */
             401: {
                 headers: {
                     /**
@@ -12005,7 +12218,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The tenant is deactivated. */
+            /** @description The tenant is deactivated, or the person's role or the request's origin does not permit this. */
             403: {
                 headers: {
                     /**
@@ -12328,7 +12541,7 @@ export interface operations {
                     "application/json": components["schemas"]["ConnectionResource"];
                 };
             };
-            /** @description No valid API key: it is missing, malformed, wrong, expired or revoked. */
+            /** @description No valid API key or session: it is missing, malformed, wrong, expired or revoked, or there are both. */
             401: {
                 headers: {
                     /**
@@ -12358,7 +12571,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The tenant is deactivated. */
+            /** @description The tenant is deactivated, or the person's role or the request's origin does not permit this. */
             403: {
                 headers: {
                     /**
@@ -12549,7 +12762,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description No valid API key: it is missing, malformed, wrong, expired or revoked. */
+            /** @description No valid API key or session: it is missing, malformed, wrong, expired or revoked, or there are both. */
             401: {
                 headers: {
                     /**
@@ -12579,7 +12792,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The tenant is deactivated. */
+            /** @description The tenant is deactivated, or the person's role or the request's origin does not permit this. */
             403: {
                 headers: {
                     /**
@@ -12841,7 +13054,7 @@ export interface operations {
                     "application/json": components["schemas"]["WithWarnings_ConnectionResource"];
                 };
             };
-            /** @description No valid API key: it is missing, malformed, wrong, expired or revoked. */
+            /** @description No valid API key or session: it is missing, malformed, wrong, expired or revoked, or there are both. */
             401: {
                 headers: {
                     /**
@@ -12871,7 +13084,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The tenant is deactivated. */
+            /** @description The tenant is deactivated, or the person's role or the request's origin does not permit this. */
             403: {
                 headers: {
                     /**
@@ -13222,7 +13435,7 @@ export interface operations {
                     "application/json": components["schemas"]["ConnectionTest"];
                 };
             };
-            /** @description No valid API key: it is missing, malformed, wrong, expired or revoked. */
+            /** @description No valid API key or session: it is missing, malformed, wrong, expired or revoked, or there are both. */
             401: {
                 headers: {
                     /**
@@ -13252,7 +13465,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The tenant is deactivated. */
+            /** @description The tenant is deactivated, or the person's role or the request's origin does not permit this. */
             403: {
                 headers: {
                     /**
@@ -13461,7 +13674,7 @@ export interface operations {
                     "application/json": components["schemas"]["VoiceList"];
                 };
             };
-            /** @description No valid API key: it is missing, malformed, wrong, expired or revoked. */
+            /** @description No valid API key or session: it is missing, malformed, wrong, expired or revoked, or there are both. */
             401: {
                 headers: {
                     /**
@@ -13491,7 +13704,244 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The tenant is deactivated. */
+            /** @description The tenant is deactivated, or the person's role or the request's origin does not permit this. */
+            403: {
+                headers: {
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "tenant_deactivated",
+                     *       "detail": "This tenant is deactivated.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 403,
+                     *       "title": "Forbidden",
+                     *       "type": "https://switchhook.dev/errors/tenant_deactivated"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The resource does not exist in this tenant. */
+            404: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "not_found",
+                     *       "detail": "No such resource.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 404,
+                     *       "title": "Not Found",
+                     *       "type": "https://switchhook.dev/errors/not_found"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description Seconds to wait
+                     * @example 1
+                     */
+                    "Retry-After"?: number;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "rate_limited",
+                     *       "detail": "Rate limit exceeded: 120 requests in 60 seconds are allowed. Try again in 1 s.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 429,
+                     *       "title": "Too Many Requests",
+                     *       "type": "https://switchhook.dev/errors/rate_limited"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The service failed; its log has the reason under the request id. */
+            500: {
+                headers: {
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "internal_error",
+                     *       "detail": "An internal error occurred. The service's log has the reason under this request id.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 500,
+                     *       "title": "Internal Server Error",
+                     *       "type": "https://switchhook.dev/errors/internal_error"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The service is overloaded or stopping. */
+            503: {
+                headers: {
+                    /**
+                     * @description Seconds to wait
+                     * @example 1
+                     */
+                    "Retry-After"?: number;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "timeout",
+                     *       "detail": "The request timed out. It can be sent again.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 503,
+                     *       "title": "Service Unavailable",
+                     *       "type": "https://switchhook.dev/errors/timeout"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    sample_voice: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The connection */
+                id: string;
+                /** @description The provider's name of the voice */
+                voice: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "language": "en-US",
+                 *       "model": null,
+                 *       "speed": null,
+                 *       "text": "Good morning, this is Ava."
+                 *     }
+                 */
+                "application/json": components["schemas"]["Sample"];
+            };
+        };
+        responses: {
+            /** @description The sample */
+            200: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "audio/wav": string;
+                };
+            };
+            /** @description No valid API key or session: it is missing, malformed, wrong, expired or revoked, or there are both. */
+            401: {
+                headers: {
+                    /**
+                     * @description How to authenticate
+                     * @example Bearer
+                     */
+                    "WWW-Authenticate"?: "Bearer";
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "unauthorized",
+                     *       "detail": "A valid API key is required. Send it as \"Authorization: Bearer <key>\".",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 401,
+                     *       "title": "Unauthorized",
+                     *       "type": "https://switchhook.dev/errors/unauthorized"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The tenant is deactivated, or the person's role or the request's origin does not permit this. */
             403: {
                 headers: {
                     /**
@@ -13758,33 +14208,24 @@ export interface operations {
             };
         };
     };
-    sample_voice: {
+    list_events: {
         parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The connection */
-                id: string;
-                /** @description The provider's name of the voice */
-                voice: string;
+            query?: {
+                /** @description Page size, 1 to 100. */
+                limit?: number;
+                /** @description `next_cursor` of the previous page. */
+                cursor?: string;
             };
+            header?: {
+                /** @description For streams: the `id` of the last event seen */
+                "Last-Event-ID"?: string;
+            };
+            path?: never;
             cookie?: never;
         };
-        requestBody?: {
-            content: {
-                /**
-                 * @example {
-                 *       "language": "en-US",
-                 *       "model": null,
-                 *       "speed": null,
-                 *       "text": "Good morning, this is Ava."
-                 *     }
-                 */
-                "application/json": components["schemas"]["Sample"];
-            };
-        };
+        requestBody?: never;
         responses: {
-            /** @description The sample */
+            /** @description A page of events */
             200: {
                 headers: {
                     /**
@@ -13805,10 +14246,27 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "audio/wav": string;
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "call_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *           "created_at": "2026-01-31T12:00:00.000000Z",
+                     *           "data": {},
+                     *           "event": "call.queued",
+                     *           "id": "0198c6a0-0000-7000-8000-000000000000",
+                     *           "sequence": 1
+                     *         }
+                     *       ],
+                     *       "has_more": false,
+                     *       "next_cursor": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["List_TenantEvent"];
+                    "text/event-stream": string;
                 };
             };
-            /** @description No valid API key: it is missing, malformed, wrong, expired or revoked. */
+            /** @description No valid API key or session: it is missing, malformed, wrong, expired or revoked, or there are both. */
             401: {
                 headers: {
                     /**
@@ -13838,7 +14296,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The tenant is deactivated. */
+            /** @description The tenant is deactivated, or the person's role or the request's origin does not permit this. */
             403: {
                 headers: {
                     /**
@@ -13858,41 +14316,6 @@ export interface operations {
                      *       "status": 403,
                      *       "title": "Forbidden",
                      *       "type": "https://switchhook.dev/errors/tenant_deactivated"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The resource does not exist in this tenant. */
-            404: {
-                headers: {
-                    /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
-                     */
-                    RateLimit?: string;
-                    /**
-                     * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
-                     */
-                    "RateLimit-Policy"?: string;
-                    /**
-                     * @description The id of this request, as in the service's logs
-                     * @example 0198c6a0-0000-7000-8000-000000000000
-                     */
-                    "X-Request-Id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "code": "not_found",
-                     *       "detail": "No such resource.",
-                     *       "errors": [],
-                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
-                     *       "status": 404,
-                     *       "title": "Not Found",
-                     *       "type": "https://switchhook.dev/errors/not_found"
                      *     }
                      */
                     "application/json": components["schemas"]["ErrorBody"];
@@ -14161,7 +14584,7 @@ export interface operations {
                     "application/json": components["schemas"]["List_NumberResource"];
                 };
             };
-            /** @description No valid API key: it is missing, malformed, wrong, expired or revoked. */
+            /** @description No valid API key or session: it is missing, malformed, wrong, expired or revoked, or there are both. */
             401: {
                 headers: {
                     /**
@@ -14191,7 +14614,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The tenant is deactivated. */
+            /** @description The tenant is deactivated, or the person's role or the request's origin does not permit this. */
             403: {
                 headers: {
                     /**
@@ -14482,7 +14905,7 @@ export interface operations {
                     "application/json": components["schemas"]["WithWarnings_NumberResource"];
                 };
             };
-            /** @description No valid API key: it is missing, malformed, wrong, expired or revoked. */
+            /** @description No valid API key or session: it is missing, malformed, wrong, expired or revoked, or there are both. */
             401: {
                 headers: {
                     /**
@@ -14512,7 +14935,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The tenant is deactivated. */
+            /** @description The tenant is deactivated, or the person's role or the request's origin does not permit this. */
             403: {
                 headers: {
                     /**
@@ -14827,7 +15250,7 @@ export interface operations {
                     "application/json": components["schemas"]["NumberResource"];
                 };
             };
-            /** @description No valid API key: it is missing, malformed, wrong, expired or revoked. */
+            /** @description No valid API key or session: it is missing, malformed, wrong, expired or revoked, or there are both. */
             401: {
                 headers: {
                     /**
@@ -14857,7 +15280,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The tenant is deactivated. */
+            /** @description The tenant is deactivated, or the person's role or the request's origin does not permit this. */
             403: {
                 headers: {
                     /**
@@ -15048,7 +15471,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description No valid API key: it is missing, malformed, wrong, expired or revoked. */
+            /** @description No valid API key or session: it is missing, malformed, wrong, expired or revoked, or there are both. */
             401: {
                 headers: {
                     /**
@@ -15078,7 +15501,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The tenant is deactivated. */
+            /** @description The tenant is deactivated, or the person's role or the request's origin does not permit this. */
             403: {
                 headers: {
                     /**
@@ -15296,7 +15719,7 @@ export interface operations {
                     "application/json": components["schemas"]["WithWarnings_NumberResource"];
                 };
             };
-            /** @description No valid API key: it is missing, malformed, wrong, expired or revoked. */
+            /** @description No valid API key or session: it is missing, malformed, wrong, expired or revoked, or there are both. */
             401: {
                 headers: {
                     /**
@@ -15326,7 +15749,1555 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The tenant is deactivated. */
+            /** @description The tenant is deactivated, or the person's role or the request's origin does not permit this. */
+            403: {
+                headers: {
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "tenant_deactivated",
+                     *       "detail": "This tenant is deactivated.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 403,
+                     *       "title": "Forbidden",
+                     *       "type": "https://switchhook.dev/errors/tenant_deactivated"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The resource does not exist in this tenant. */
+            404: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "not_found",
+                     *       "detail": "No such resource.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 404,
+                     *       "title": "Not Found",
+                     *       "type": "https://switchhook.dev/errors/not_found"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The body did not arrive in time. */
+            408: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "body_timeout",
+                     *       "detail": "The body did not arrive in time. Send the request again.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 408,
+                     *       "title": "Request Timeout",
+                     *       "type": "https://switchhook.dev/errors/body_timeout"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description It already exists or is still in use. */
+            409: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "conflict",
+                     *       "detail": "It already exists or is still in use.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 409,
+                     *       "title": "Conflict",
+                     *       "type": "https://switchhook.dev/errors/conflict"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The body is larger than 1 MiB. */
+            413: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "body_too_large",
+                     *       "detail": "The body is larger than 1 MiB.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 413,
+                     *       "title": "Payload Too Large",
+                     *       "type": "https://switchhook.dev/errors/body_too_large"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The request is invalid; `errors` lists the fields. */
+            422: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "invalid_request",
+                     *       "detail": "name: must not be empty.",
+                     *       "errors": [
+                     *         {
+                     *           "message": "must not be empty",
+                     *           "path": "name"
+                     *         }
+                     *       ],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 422,
+                     *       "title": "Unprocessable Entity",
+                     *       "type": "https://switchhook.dev/errors/invalid_request"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description Seconds to wait
+                     * @example 1
+                     */
+                    "Retry-After"?: number;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "rate_limited",
+                     *       "detail": "Rate limit exceeded: 120 requests in 60 seconds are allowed. Try again in 1 s.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 429,
+                     *       "title": "Too Many Requests",
+                     *       "type": "https://switchhook.dev/errors/rate_limited"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The service failed; its log has the reason under the request id. */
+            500: {
+                headers: {
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "internal_error",
+                     *       "detail": "An internal error occurred. The service's log has the reason under this request id.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 500,
+                     *       "title": "Internal Server Error",
+                     *       "type": "https://switchhook.dev/errors/internal_error"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The service is overloaded or stopping. */
+            503: {
+                headers: {
+                    /**
+                     * @description Seconds to wait
+                     * @example 1
+                     */
+                    "Retry-After"?: number;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "timeout",
+                     *       "detail": "The request timed out. It can be sent again.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 503,
+                     *       "title": "Service Unavailable",
+                     *       "type": "https://switchhook.dev/errors/timeout"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    list_people: {
+        parameters: {
+            query?: {
+                /** @description Page size, 1 to 100. */
+                limit?: number;
+                /** @description `next_cursor` of the previous page. */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of people */
+            200: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "created_at": "2026-01-31T12:00:00.000000Z",
+                     *           "email": "ana@example.com",
+                     *           "id": "0198c6a0-0000-7000-8000-000000000000",
+                     *           "last_seen_at": "2026-01-31T12:00:00.000000Z",
+                     *           "name": null,
+                     *           "role": "owner",
+                     *           "status": "active"
+                     *         }
+                     *       ],
+                     *       "has_more": false,
+                     *       "next_cursor": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["List_PersonResource"];
+                };
+            };
+            /** @description No valid API key or session: it is missing, malformed, wrong, expired or revoked, or there are both. */
+            401: {
+                headers: {
+                    /**
+                     * @description How to authenticate
+                     * @example Bearer
+                     */
+                    "WWW-Authenticate"?: "Bearer";
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "unauthorized",
+                     *       "detail": "A valid API key is required. Send it as \"Authorization: Bearer <key>\".",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 401,
+                     *       "title": "Unauthorized",
+                     *       "type": "https://switchhook.dev/errors/unauthorized"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The tenant is deactivated, or the person's role or the request's origin does not permit this. */
+            403: {
+                headers: {
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "tenant_deactivated",
+                     *       "detail": "This tenant is deactivated.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 403,
+                     *       "title": "Forbidden",
+                     *       "type": "https://switchhook.dev/errors/tenant_deactivated"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The body did not arrive in time. */
+            408: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "body_timeout",
+                     *       "detail": "The body did not arrive in time. Send the request again.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 408,
+                     *       "title": "Request Timeout",
+                     *       "type": "https://switchhook.dev/errors/body_timeout"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The body is larger than 1 MiB. */
+            413: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "body_too_large",
+                     *       "detail": "The body is larger than 1 MiB.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 413,
+                     *       "title": "Payload Too Large",
+                     *       "type": "https://switchhook.dev/errors/body_too_large"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The request is invalid; `errors` lists the fields. */
+            422: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "invalid_request",
+                     *       "detail": "name: must not be empty.",
+                     *       "errors": [
+                     *         {
+                     *           "message": "must not be empty",
+                     *           "path": "name"
+                     *         }
+                     *       ],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 422,
+                     *       "title": "Unprocessable Entity",
+                     *       "type": "https://switchhook.dev/errors/invalid_request"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description Seconds to wait
+                     * @example 1
+                     */
+                    "Retry-After"?: number;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "rate_limited",
+                     *       "detail": "Rate limit exceeded: 120 requests in 60 seconds are allowed. Try again in 1 s.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 429,
+                     *       "title": "Too Many Requests",
+                     *       "type": "https://switchhook.dev/errors/rate_limited"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The service failed; its log has the reason under the request id. */
+            500: {
+                headers: {
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "internal_error",
+                     *       "detail": "An internal error occurred. The service's log has the reason under this request id.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 500,
+                     *       "title": "Internal Server Error",
+                     *       "type": "https://switchhook.dev/errors/internal_error"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The service is overloaded or stopping. */
+            503: {
+                headers: {
+                    /**
+                     * @description Seconds to wait
+                     * @example 1
+                     */
+                    "Retry-After"?: number;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "timeout",
+                     *       "detail": "The request timed out. It can be sent again.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 503,
+                     *       "title": "Service Unavailable",
+                     *       "type": "https://switchhook.dev/errors/timeout"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    invite_person: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "email": "ana@example.com",
+                 *       "role": "owner"
+                 *     }
+                 */
+                "application/json": components["schemas"]["InvitePerson"];
+            };
+        };
+        responses: {
+            /** @description The invited person */
+            201: {
+                headers: {
+                    /** @description URL of the person */
+                    Location?: string;
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "created_at": "2026-01-31T12:00:00.000000Z",
+                     *       "email": "ana@example.com",
+                     *       "id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "last_seen_at": "2026-01-31T12:00:00.000000Z",
+                     *       "name": null,
+                     *       "role": "owner",
+                     *       "status": "active"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["WithWarnings_PersonResource"];
+                };
+            };
+            /** @description No valid API key or session: it is missing, malformed, wrong, expired or revoked, or there are both. */
+            401: {
+                headers: {
+                    /**
+                     * @description How to authenticate
+                     * @example Bearer
+                     */
+                    "WWW-Authenticate"?: "Bearer";
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "unauthorized",
+                     *       "detail": "A valid API key is required. Send it as \"Authorization: Bearer <key>\".",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 401,
+                     *       "title": "Unauthorized",
+                     *       "type": "https://switchhook.dev/errors/unauthorized"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The tenant is deactivated, or the person's role or the request's origin does not permit this. */
+            403: {
+                headers: {
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "tenant_deactivated",
+                     *       "detail": "This tenant is deactivated.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 403,
+                     *       "title": "Forbidden",
+                     *       "type": "https://switchhook.dev/errors/tenant_deactivated"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The body did not arrive in time. */
+            408: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "body_timeout",
+                     *       "detail": "The body did not arrive in time. Send the request again.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 408,
+                     *       "title": "Request Timeout",
+                     *       "type": "https://switchhook.dev/errors/body_timeout"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description It already exists or is still in use. */
+            409: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "conflict",
+                     *       "detail": "It already exists or is still in use.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 409,
+                     *       "title": "Conflict",
+                     *       "type": "https://switchhook.dev/errors/conflict"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The body is larger than 1 MiB. */
+            413: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "body_too_large",
+                     *       "detail": "The body is larger than 1 MiB.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 413,
+                     *       "title": "Payload Too Large",
+                     *       "type": "https://switchhook.dev/errors/body_too_large"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The request is invalid; `errors` lists the fields. */
+            422: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "invalid_request",
+                     *       "detail": "name: must not be empty.",
+                     *       "errors": [
+                     *         {
+                     *           "message": "must not be empty",
+                     *           "path": "name"
+                     *         }
+                     *       ],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 422,
+                     *       "title": "Unprocessable Entity",
+                     *       "type": "https://switchhook.dev/errors/invalid_request"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description Seconds to wait
+                     * @example 1
+                     */
+                    "Retry-After"?: number;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "rate_limited",
+                     *       "detail": "Rate limit exceeded: 120 requests in 60 seconds are allowed. Try again in 1 s.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 429,
+                     *       "title": "Too Many Requests",
+                     *       "type": "https://switchhook.dev/errors/rate_limited"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The service failed; its log has the reason under the request id. */
+            500: {
+                headers: {
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "internal_error",
+                     *       "detail": "An internal error occurred. The service's log has the reason under this request id.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 500,
+                     *       "title": "Internal Server Error",
+                     *       "type": "https://switchhook.dev/errors/internal_error"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The service is overloaded or stopping. */
+            503: {
+                headers: {
+                    /**
+                     * @description Seconds to wait
+                     * @example 1
+                     */
+                    "Retry-After"?: number;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "timeout",
+                     *       "detail": "The request timed out. It can be sent again.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 503,
+                     *       "title": "Service Unavailable",
+                     *       "type": "https://switchhook.dev/errors/timeout"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    show_person: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The person */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The person */
+            200: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "created_at": "2026-01-31T12:00:00.000000Z",
+                     *       "email": "ana@example.com",
+                     *       "id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "last_seen_at": "2026-01-31T12:00:00.000000Z",
+                     *       "name": null,
+                     *       "role": "owner",
+                     *       "status": "active"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["PersonResource"];
+                };
+            };
+            /** @description No valid API key or session: it is missing, malformed, wrong, expired or revoked, or there are both. */
+            401: {
+                headers: {
+                    /**
+                     * @description How to authenticate
+                     * @example Bearer
+                     */
+                    "WWW-Authenticate"?: "Bearer";
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "unauthorized",
+                     *       "detail": "A valid API key is required. Send it as \"Authorization: Bearer <key>\".",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 401,
+                     *       "title": "Unauthorized",
+                     *       "type": "https://switchhook.dev/errors/unauthorized"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The tenant is deactivated, or the person's role or the request's origin does not permit this. */
+            403: {
+                headers: {
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "tenant_deactivated",
+                     *       "detail": "This tenant is deactivated.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 403,
+                     *       "title": "Forbidden",
+                     *       "type": "https://switchhook.dev/errors/tenant_deactivated"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The resource does not exist in this tenant. */
+            404: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "not_found",
+                     *       "detail": "No such resource.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 404,
+                     *       "title": "Not Found",
+                     *       "type": "https://switchhook.dev/errors/not_found"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description Seconds to wait
+                     * @example 1
+                     */
+                    "Retry-After"?: number;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "rate_limited",
+                     *       "detail": "Rate limit exceeded: 120 requests in 60 seconds are allowed. Try again in 1 s.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 429,
+                     *       "title": "Too Many Requests",
+                     *       "type": "https://switchhook.dev/errors/rate_limited"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The service failed; its log has the reason under the request id. */
+            500: {
+                headers: {
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "internal_error",
+                     *       "detail": "An internal error occurred. The service's log has the reason under this request id.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 500,
+                     *       "title": "Internal Server Error",
+                     *       "type": "https://switchhook.dev/errors/internal_error"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The service is overloaded or stopping. */
+            503: {
+                headers: {
+                    /**
+                     * @description Seconds to wait
+                     * @example 1
+                     */
+                    "Retry-After"?: number;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "timeout",
+                     *       "detail": "The request timed out. It can be sent again.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 503,
+                     *       "title": "Service Unavailable",
+                     *       "type": "https://switchhook.dev/errors/timeout"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    remove_person: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The person */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Removed */
+            204: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description No valid API key or session: it is missing, malformed, wrong, expired or revoked, or there are both. */
+            401: {
+                headers: {
+                    /**
+                     * @description How to authenticate
+                     * @example Bearer
+                     */
+                    "WWW-Authenticate"?: "Bearer";
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "unauthorized",
+                     *       "detail": "A valid API key is required. Send it as \"Authorization: Bearer <key>\".",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 401,
+                     *       "title": "Unauthorized",
+                     *       "type": "https://switchhook.dev/errors/unauthorized"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The tenant is deactivated, or the person's role or the request's origin does not permit this. */
+            403: {
+                headers: {
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "tenant_deactivated",
+                     *       "detail": "This tenant is deactivated.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 403,
+                     *       "title": "Forbidden",
+                     *       "type": "https://switchhook.dev/errors/tenant_deactivated"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The resource does not exist in this tenant. */
+            404: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "not_found",
+                     *       "detail": "No such resource.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 404,
+                     *       "title": "Not Found",
+                     *       "type": "https://switchhook.dev/errors/not_found"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description It already exists or is still in use. */
+            409: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "conflict",
+                     *       "detail": "It already exists or is still in use.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 409,
+                     *       "title": "Conflict",
+                     *       "type": "https://switchhook.dev/errors/conflict"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description Seconds to wait
+                     * @example 1
+                     */
+                    "Retry-After"?: number;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "rate_limited",
+                     *       "detail": "Rate limit exceeded: 120 requests in 60 seconds are allowed. Try again in 1 s.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 429,
+                     *       "title": "Too Many Requests",
+                     *       "type": "https://switchhook.dev/errors/rate_limited"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The service failed; its log has the reason under the request id. */
+            500: {
+                headers: {
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "internal_error",
+                     *       "detail": "An internal error occurred. The service's log has the reason under this request id.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 500,
+                     *       "title": "Internal Server Error",
+                     *       "type": "https://switchhook.dev/errors/internal_error"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The service is overloaded or stopping. */
+            503: {
+                headers: {
+                    /**
+                     * @description Seconds to wait
+                     * @example 1
+                     */
+                    "Retry-After"?: number;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "timeout",
+                     *       "detail": "The request timed out. It can be sent again.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 503,
+                     *       "title": "Service Unavailable",
+                     *       "type": "https://switchhook.dev/errors/timeout"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    update_person: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The person */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "role": "owner"
+                 *     }
+                 */
+                "application/json": components["schemas"]["UpdatePerson"];
+            };
+        };
+        responses: {
+            /** @description The updated person */
+            200: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "created_at": "2026-01-31T12:00:00.000000Z",
+                     *       "email": "ana@example.com",
+                     *       "id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "last_seen_at": "2026-01-31T12:00:00.000000Z",
+                     *       "name": null,
+                     *       "role": "owner",
+                     *       "status": "active"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["WithWarnings_PersonResource"];
+                };
+            };
+            /** @description No valid API key or session: it is missing, malformed, wrong, expired or revoked, or there are both. */
+            401: {
+                headers: {
+                    /**
+                     * @description How to authenticate
+                     * @example Bearer
+                     */
+                    "WWW-Authenticate"?: "Bearer";
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "unauthorized",
+                     *       "detail": "A valid API key is required. Send it as \"Authorization: Bearer <key>\".",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 401,
+                     *       "title": "Unauthorized",
+                     *       "type": "https://switchhook.dev/errors/unauthorized"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The tenant is deactivated, or the person's role or the request's origin does not permit this. */
             403: {
                 headers: {
                     /**
@@ -15679,7 +17650,7 @@ export interface operations {
                      *       "carrier": {
                      *         "call_id": null,
                      *         "cause": null,
-                     *         "connection_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *         "connection_id": null,
                      *         "provider": "text",
                      *         "sip_code": null
                      *       },
@@ -15705,13 +17676,17 @@ export interface operations {
                      *       "to": "+12025550100",
                      *       "turns": 5,
                      *       "usage": null,
-                     *       "variables": {}
+                     *       "variables": {},
+                     *       "web": {
+                     *         "expires_at": "2026-01-31T12:00:00.000000Z",
+                     *         "url": "wss://voice.example.com/media/web/0198c6a0"
+                     *       }
                      *     }
                      */
                     "application/json": components["schemas"]["WithWarnings_CallResource"];
                 };
             };
-            /** @description No valid API key: it is missing, malformed, wrong, expired or revoked. */
+            /** @description No valid API key or session: it is missing, malformed, wrong, expired or revoked, or there are both. */
             401: {
                 headers: {
                     /**
@@ -15741,7 +17716,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The tenant is deactivated. */
+            /** @description The tenant is deactivated, or the person's role or the request's origin does not permit this. */
             403: {
                 headers: {
                     /**
@@ -16086,7 +18061,7 @@ export interface operations {
                     "application/json": components["schemas"]["Statistics"];
                 };
             };
-            /** @description No valid API key: it is missing, malformed, wrong, expired or revoked. */
+            /** @description No valid API key or session: it is missing, malformed, wrong, expired or revoked, or there are both. */
             401: {
                 headers: {
                     /**
@@ -16116,7 +18091,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The tenant is deactivated. */
+            /** @description The tenant is deactivated, or the person's role or the request's origin does not permit this. */
             403: {
                 headers: {
                     /**
@@ -16412,7 +18387,7 @@ export interface operations {
                     "application/json": components["schemas"]["TenantResource"];
                 };
             };
-            /** @description No valid API key: it is missing, malformed, wrong, expired or revoked. */
+            /** @description No valid API key or session: it is missing, malformed, wrong, expired or revoked, or there are both. */
             401: {
                 headers: {
                     /**
@@ -16442,7 +18417,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The tenant is deactivated. */
+            /** @description The tenant is deactivated, or the person's role or the request's origin does not permit this. */
             403: {
                 headers: {
                     /**
@@ -16649,7 +18624,7 @@ export interface operations {
                     "application/json": components["schemas"]["Usage"];
                 };
             };
-            /** @description No valid API key: it is missing, malformed, wrong, expired or revoked. */
+            /** @description No valid API key or session: it is missing, malformed, wrong, expired or revoked, or there are both. */
             401: {
                 headers: {
                     /**
@@ -16679,7 +18654,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The tenant is deactivated. */
+            /** @description The tenant is deactivated, or the person's role or the request's origin does not permit this. */
             403: {
                 headers: {
                     /**
@@ -16970,7 +18945,7 @@ export interface operations {
                     "application/json": components["schemas"]["List_WebhookResource"];
                 };
             };
-            /** @description No valid API key: it is missing, malformed, wrong, expired or revoked. */
+            /** @description No valid API key or session: it is missing, malformed, wrong, expired or revoked, or there are both. */
             401: {
                 headers: {
                     /**
@@ -17000,7 +18975,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The tenant is deactivated. */
+            /** @description The tenant is deactivated, or the person's role or the request's origin does not permit this. */
             403: {
                 headers: {
                     /**
@@ -17297,7 +19272,7 @@ export interface operations {
                     "application/json": components["schemas"]["WithWarnings_WebhookWithSecret"];
                 };
             };
-            /** @description No valid API key: it is missing, malformed, wrong, expired or revoked. */
+            /** @description No valid API key or session: it is missing, malformed, wrong, expired or revoked, or there are both. */
             401: {
                 headers: {
                     /**
@@ -17327,7 +19302,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The tenant is deactivated. */
+            /** @description The tenant is deactivated, or the person's role or the request's origin does not permit this. */
             403: {
                 headers: {
                     /**
@@ -17610,7 +19585,7 @@ export interface operations {
                     "application/json": components["schemas"]["WebhookResource"];
                 };
             };
-            /** @description No valid API key: it is missing, malformed, wrong, expired or revoked. */
+            /** @description No valid API key or session: it is missing, malformed, wrong, expired or revoked, or there are both. */
             401: {
                 headers: {
                     /**
@@ -17640,7 +19615,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The tenant is deactivated. */
+            /** @description The tenant is deactivated, or the person's role or the request's origin does not permit this. */
             403: {
                 headers: {
                     /**
@@ -17831,7 +19806,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description No valid API key: it is missing, malformed, wrong, expired or revoked. */
+            /** @description No valid API key or session: it is missing, malformed, wrong, expired or revoked, or there are both. */
             401: {
                 headers: {
                     /**
@@ -17861,7 +19836,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The tenant is deactivated. */
+            /** @description The tenant is deactivated, or the person's role or the request's origin does not permit this. */
             403: {
                 headers: {
                     /**
@@ -18083,7 +20058,7 @@ export interface operations {
                     "application/json": components["schemas"]["WithWarnings_WebhookResource"];
                 };
             };
-            /** @description No valid API key: it is missing, malformed, wrong, expired or revoked. */
+            /** @description No valid API key or session: it is missing, malformed, wrong, expired or revoked, or there are both. */
             401: {
                 headers: {
                     /**
@@ -18113,7 +20088,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The tenant is deactivated. */
+            /** @description The tenant is deactivated, or the person's role or the request's origin does not permit this. */
             403: {
                 headers: {
                     /**
@@ -18444,7 +20419,7 @@ export interface operations {
                     "application/json": components["schemas"]["List_DeliveryResource"];
                 };
             };
-            /** @description No valid API key: it is missing, malformed, wrong, expired or revoked. */
+            /** @description No valid API key or session: it is missing, malformed, wrong, expired or revoked, or there are both. */
             401: {
                 headers: {
                     /**
@@ -18474,7 +20449,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The tenant is deactivated. */
+            /** @description The tenant is deactivated, or the person's role or the request's origin does not permit this. */
             403: {
                 headers: {
                     /**
@@ -18800,7 +20775,7 @@ export interface operations {
                     "application/json": components["schemas"]["DeliveryWithAttempts"];
                 };
             };
-            /** @description No valid API key: it is missing, malformed, wrong, expired or revoked. */
+            /** @description No valid API key or session: it is missing, malformed, wrong, expired or revoked, or there are both. */
             401: {
                 headers: {
                     /**
@@ -18830,7 +20805,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The tenant is deactivated. */
+            /** @description The tenant is deactivated, or the person's role or the request's origin does not permit this. */
             403: {
                 headers: {
                     /**
@@ -19073,7 +21048,7 @@ export interface operations {
                     "application/json": components["schemas"]["DeliveryResource"];
                 };
             };
-            /** @description No valid API key: it is missing, malformed, wrong, expired or revoked. */
+            /** @description No valid API key or session: it is missing, malformed, wrong, expired or revoked, or there are both. */
             401: {
                 headers: {
                     /**
@@ -19103,7 +21078,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The tenant is deactivated. */
+            /** @description The tenant is deactivated, or the person's role or the request's origin does not permit this. */
             403: {
                 headers: {
                     /**
@@ -19347,7 +21322,7 @@ export interface operations {
                     "application/json": components["schemas"]["WebhookWithSecret"];
                 };
             };
-            /** @description No valid API key: it is missing, malformed, wrong, expired or revoked. */
+            /** @description No valid API key or session: it is missing, malformed, wrong, expired or revoked, or there are both. */
             401: {
                 headers: {
                     /**
@@ -19377,7 +21352,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The tenant is deactivated. */
+            /** @description The tenant is deactivated, or the person's role or the request's origin does not permit this. */
             403: {
                 headers: {
                     /**
@@ -19583,7 +21558,7 @@ export interface operations {
                     "application/json": components["schemas"]["DeliveryResource"];
                 };
             };
-            /** @description No valid API key: it is missing, malformed, wrong, expired or revoked. */
+            /** @description No valid API key or session: it is missing, malformed, wrong, expired or revoked, or there are both. */
             401: {
                 headers: {
                     /**
@@ -19613,7 +21588,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The tenant is deactivated. */
+            /** @description The tenant is deactivated, or the person's role or the request's origin does not permit this. */
             403: {
                 headers: {
                     /**

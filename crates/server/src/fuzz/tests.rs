@@ -59,7 +59,7 @@ const PARSES: [&str; 9] = [
 ];
 
 /// Files that do so and have no target of their own, and why not.
-const ELSEWHERE: [(&str, &str); 10] = [
+const ELSEWHERE: [(&str, &str); 11] = [
     ("carrier/callback.rs", "a field of a query, read by the target of the carrier that put it there"),
     ("providers/llm/mod.rs", "passes the events of sse.rs to the response readers, which have targets"),
     ("providers/openai/speech.rs", "an error, classified by failure.rs; its audio is read by tts/decoder.rs"),
@@ -70,6 +70,7 @@ const ELSEWHERE: [(&str, &str); 10] = [
     ("providers/openai/wire/tests.rs", "tests"),
     ("providers/websocket/message.rs", "used by the adapters, which have targets"),
     ("providers/prices.rs", "an operator's file"),
+    ("providers/voices.rs", "reads any answer as JSON: of what may be missing in it, only strings are taken"),
 ];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {

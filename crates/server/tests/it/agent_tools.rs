@@ -124,7 +124,7 @@ async fn a_service_is_asked_and_the_model_told_what_it_says() {
     let told = OpenAi.conversation(&double.asked()[5]);
     let results: Vec<String> =
         told.into_iter().map(|(_, text)| text).filter(|text| text.starts_with("result")).collect();
-    for (result, words) in results.iter().zip(["/day", "19:00", "not answer in time", "status 500", "\"whole\":false"])
+    for (result, words) in results.iter().zip(["/day", "19:00", "not respond in time", "status 500", "\"whole\":false"])
     {
         assert!(result.contains(words) && result.len() < 3_000, "{words}: {result}");
     }
@@ -144,7 +144,7 @@ async fn a_service_is_asked_and_the_model_told_what_it_says() {
     assert_eq!(shown, expected, "{transcript}");
     assert_eq!(tools[1]["arguments"], json!({ "day": "Friday" }));
     assert!(tools[1]["result"].to_string().contains("19:00"), "{transcript}");
-    assert!(text(&tools[2]["error"]).contains("not answer in time"), "{transcript}");
+    assert!(text(&tools[2]["error"]).contains("not respond in time"), "{transcript}");
     assert!(tools[2]["duration_ms"].as_i64().is_some_and(|ms| ms >= 1_000), "{transcript}");
     assert!(tools.is_sorted_by_key(|tool| tool["start_ms"].as_i64()), "{transcript}");
     // Six answers, each of 8 new tokens, 4 from the cache and 7 written, at the prices of gpt-4o-mini.

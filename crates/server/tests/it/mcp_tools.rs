@@ -96,7 +96,7 @@ async fn a_servers_tools_are_offered_checked_and_used() {
     assert!(asked.iter().all(|asked| asked["tools"] == double.asked()[0]["tools"]), "the same in every question");
     let told = results(&asked[7]);
     let expected =
-        ["/day", "{\"free\":[\"19:00\"]}", "nine to five", "book is lost", "No such guest", "not answer in time"];
+        ["/day", "{\"free\":[\"19:00\"]}", "nine to five", "book is lost", "No such guest", "not respond in time"];
     for (told, words) in told.iter().zip(expected.into_iter().chain(["\"whole\":false"])) {
         assert!(told.contains(words) && told.len() < 3_000, "{words}: {told}");
     }

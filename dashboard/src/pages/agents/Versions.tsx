@@ -2,7 +2,7 @@ import { useInfiniteQuery, useMutation, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { query, request } from "../../api/client";
 import { asApiError, isMissing } from "../../api/errors";
-import type { List } from "../../api/pending";
+import type { List } from "../../api/types";
 import type { AgentVersion } from "../../api/queries";
 import { Badge } from "../../components/Badge";
 import { Button } from "../../components/Button";

@@ -1,7 +1,7 @@
 import { Pause, Play, VolumeX } from "lucide-react";
 import { useContext, useMemo } from "react";
 import { isLive } from "../../api/calls";
-import type { FullTranscript } from "../../api/pending";
+import type { FullTranscript } from "../../api/types";
 import type { Call } from "../../api/queries";
 import { PhaseTimeline, type Phase } from "../../charts/PhaseTimeline";
 import { Waveform, type Span } from "../../charts/Waveform";

@@ -1,4 +1,4 @@
-import type { FullTranscript } from "../../api/pending";
+import type { FullTranscript } from "../../api/types";
 import type { Call } from "../../api/queries";
 import { LatencyWaterfall } from "../../charts/LatencyWaterfall";
 import { Card } from "../../components/Card";

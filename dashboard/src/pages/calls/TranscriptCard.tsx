@@ -1,5 +1,5 @@
 import { Scissors, Wrench } from "lucide-react";
-import type { FullTranscript, ToolCall } from "../../api/pending";
+import type { FullTranscript, ToolCall } from "../../api/types";
 import type { Call } from "../../api/queries";
 import { Badge } from "../../components/Badge";
 import { Card } from "../../components/Card";
@@ -117,7 +117,6 @@ function Line({ entry, agent }: { entry: Extract<Entry, { kind: "line" }>; agent
 }
 
 const TOOL_STATUS = {
-  running: { word: "Running", tone: "accent" },
   succeeded: { word: "Succeeded", tone: "good" },
   failed: { word: "Failed", tone: "bad" },
 } as const;
@@ -137,14 +136,10 @@ function Tool({ tool }: { tool: ToolCall }) {
         <dd tabIndex={0}>
           <code>{json(tool.arguments)}</code>
         </dd>
-        {tool.status !== "running" && (
-          <>
-            <dt>{tool.error === null ? "Answer" : "Error"}</dt>
-            <dd tabIndex={0}>
-              <code>{tool.error ?? json(tool.result)}</code>
-            </dd>
-          </>
-        )}
+        <dt>{tool.error === null ? "Result" : "Error"}</dt>
+        <dd tabIndex={0}>
+          <code>{tool.error ?? json(tool.result)}</code>
+        </dd>
       </dl>
     </div>
   );

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Stages, ToolCall, TranscriptLine } from "../../api/pending";
+import type { Stages, ToolCall, TranscriptLine } from "../../api/types";
 import { entries, lineAt, turns } from "./turns";
 
 const line = (role: string, start: number, latency: number | null = null, stages?: Stages) =>
@@ -13,7 +13,7 @@ const stages: Stages = {
 };
 
 test("an answer's wait is split at its stages and adds up", () => {
-  const [turn] = turns({ data: [line("agent", 8040, 461, stages)] });
+  const [turn] = turns({ tool_calls: [], data: [line("agent", 8040, 461, stages)] });
   expect(turn?.segments).toEqual([
     { stage: "turn", ms: 201 },
     { stage: "model", ms: 125 },
@@ -24,7 +24,7 @@ test("an answer's wait is split at its stages and adds up", () => {
 });
 
 test("speech-to-speech has no voice stage", () => {
-  const [turn] = turns({ data: [line("agent", 8040, 461, { ...stages, first_token_ms: null })] });
+  const [turn] = turns({ tool_calls: [], data: [line("agent", 8040, 461, { ...stages, first_token_ms: null })] });
   expect(turn?.segments.map((part) => [part.stage, part.ms])).toEqual([
     ["turn", 201],
     ["model", 210],
@@ -33,7 +33,7 @@ test("speech-to-speech has no voice stage", () => {
 });
 
 test("an unknown first audio leaves the voice until it is heard", () => {
-  const [turn] = turns({ data: [line("agent", 8040, 461, { ...stages, first_audio_ms: null })] });
+  const [turn] = turns({ tool_calls: [], data: [line("agent", 8040, 461, { ...stages, first_audio_ms: null })] });
   expect(turn?.segments.map((part) => part.stage)).toEqual(["turn", "model", "voice"]);
   expect(turn?.segments.reduce((sum, part) => sum + part.ms, 0)).toBe(461);
 });
@@ -55,5 +55,5 @@ test("lines and tools are read by their start, and who goes on is not named agai
 
 test("the line at a time is the last that began", () => {
   const data = [line("agent", 1000), line("caller", 4000)];
-  expect([0, 1, 3.9, 4, 60].map((at) => lineAt({ data }, at))).toEqual([-1, 0, 0, 1, 1]);
+  expect([0, 1, 3.9, 4, 60].map((at) => lineAt({ tool_calls: [], data }, at))).toEqual([-1, 0, 0, 1, 1]);
 });

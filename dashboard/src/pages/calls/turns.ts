@@ -1,5 +1,5 @@
 /** The transcript in the order it is read, and what an answer's wait consisted of. Pure. */
-import type { FullTranscript, Stages, ToolCall, TranscriptLine } from "../../api/pending";
+import type { FullTranscript, Stages, ToolCall, TranscriptLine } from "../../api/types";
 
 export type Entry =
   | { kind: "line"; at: number; line: TranscriptLine; /** Speaks on from the line before. */ goesOn: boolean }

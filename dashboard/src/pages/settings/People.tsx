@@ -3,7 +3,7 @@ import { UserPlus } from "lucide-react";
 import { useState } from "react";
 import { query, request } from "../../api/client";
 import { asApiError, isMissing } from "../../api/errors";
-import type { List } from "../../api/pending";
+import type { List } from "../../api/types";
 import type { PersonResource } from "../../api/pending-people";
 import { everyRow } from "../../api/queries";
 import type { Role } from "../../api/session";

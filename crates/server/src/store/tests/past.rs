@@ -126,6 +126,9 @@ async fn deliver(test: &TestStore) {
     const LINES: &str = "INSERT INTO transcript_entries \
         (tenant_id, call_id, position, role, text, start_ms, end_ms, interrupted) \
         SELECT tenant_id, id, 0, 'agent', 'Hello.', 0, 1, FALSE FROM calls WHERE TRUE ON CONFLICT DO NOTHING";
+    const TOOLS: &str = "INSERT INTO tool_calls \
+        (tenant_id, call_id, position, id, name, arguments, status, start_ms, duration_ms) \
+        SELECT tenant_id, id, 0, 'a', 'book', '{}', 'succeeded', 0, 1 FROM calls WHERE TRUE ON CONFLICT DO NOTHING";
     const KEYS: &str = "INSERT INTO idempotency_keys (tenant_id, key, fingerprint, status, location, body, created_at) \
         SELECT tenant_id, carrier_call_id, $1, 201, '', $1, created_at FROM calls WHERE carrier_call_id IS NOT NULL \
         ON CONFLICT DO NOTHING";
@@ -135,7 +138,7 @@ async fn deliver(test: &TestStore) {
         SELECT tenant_id, to_number, created_at FROM calls";
     let mut tx = test.store.begin().await.expect("a transaction");
     on!(tx, |c| sqlx::query(KEYS).bind(b"bytes".as_slice()).execute(c).await.map(drop)).expect("written");
-    for sql in [DELIVER, LINES, ATTEMPTS, DIALED] {
+    for sql in [DELIVER, LINES, TOOLS, ATTEMPTS, DIALED] {
         on!(tx, |c| sqlx::query(sql).execute(c).await.map(drop)).expect("written");
     }
     tx.commit().await.expect("committed");

@@ -1,0 +1,1 @@
+var e={name:`_name_189kh_2`,title:`_title_189kh_7`,sub:`_sub_189kh_11`,onPhone:`_onPhone_189kh_17`,actions:`_actions_189kh_20`,form:`_form_189kh_25`,stack:`_stack_189kh_29`,pair:`_pair_189kh_33`,withMark:`_withMark_189kh_46`,mark:`_mark_189kh_52`};export{e as t};

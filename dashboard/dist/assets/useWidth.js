@@ -1,0 +1,1 @@
+import{x as e,y as t}from"./Button.js";var n=e(t(),1);function r(){let e=(0,n.useRef)(null),[t,r]=(0,n.useState)(0);return(0,n.useLayoutEffect)(()=>{let t=e.current;if(!t)return;let n=()=>t.clientWidth>0&&r(t.clientWidth);n();let i=new ResizeObserver(n);return i.observe(t),()=>i.disconnect()},[]),[e,t]}export{r as t};

@@ -1,0 +1,10 @@
+/** Short names of what `schema.d.ts` describes. */
+import type { components } from "./schema";
+
+type Schemas = components["schemas"];
+export type List<T> = { data: T[]; has_more: boolean; next_cursor: string | null };
+export type TenantEvent = Schemas["TenantEvent"];
+export type Stages = Schemas["ResponseStages"];
+export type TranscriptLine = Schemas["TranscriptEntry"];
+export type ToolCall = Omit<Schemas["ToolCallEntry"], "status"> & { status: "succeeded" | "failed" };
+export type FullTranscript = { data: TranscriptLine[]; tool_calls: ToolCall[] };
