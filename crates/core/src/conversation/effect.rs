@@ -3,6 +3,9 @@
 use std::fmt;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
 use super::input::{Failure, ToolCall};
 use super::transcript::Entry;
 use super::{cascade, realtime};
@@ -120,6 +123,36 @@ pub struct TurnTimes {
     pub first_audio_ready: Timestamp,
     /// The first audio of the response was heard on the line.
     pub first_audio_played: Timestamp,
+}
+
+/// When a response reached which stage, in milliseconds since the conversation began. What lies between two stages was spent on: the
+/// end of the turn, the model, the voice, the line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ResponseStages {
+    /// The caller's last audio, or last key.
+    pub end_of_speech_ms: i64,
+    /// The turn was judged to be over.
+    pub end_of_turn_ms: i64,
+    /// The model's first text; `null` for a speech-to-speech model. May be before `end_of_turn_ms` when the model was asked early.
+    pub first_token_ms: Option<i64>,
+    /// The first audio was made.
+    pub first_audio_ms: Option<i64>,
+    /// The first audio was heard.
+    pub heard_ms: i64,
+}
+
+impl TurnTimes {
+    /// Returns the stages, for a conversation that began at time zero. A speech-to-speech model has no first text.
+    #[must_use]
+    pub fn stages(&self, has_text: bool) -> ResponseStages {
+        ResponseStages {
+            end_of_speech_ms: self.speech_ended.as_millis(),
+            end_of_turn_ms: self.turn_ended.as_millis(),
+            first_token_ms: has_text.then(|| self.first_token.as_millis()),
+            first_audio_ms: Some(self.first_audio_ready.as_millis()),
+            heard_ms: self.first_audio_played.as_millis(),
+        }
+    }
 }
 
 impl fmt::Debug for Effect {

@@ -39,7 +39,7 @@ mod tests;
 use std::collections::HashSet;
 use std::fmt;
 
-pub use effect::{Effect, End, SpeechSource, TurnTimes};
+pub use effect::{Effect, End, ResponseStages, SpeechSource, TurnTimes};
 pub use history::{Message, Role};
 pub use input::{Failure, FailureCode, Input, SpokenWord, StrategyInput, ToolCall};
 pub use timings::Timings;

@@ -24,7 +24,7 @@ use tracing::Instrument as _;
 use self::commands::{Commands, FetchedCommands};
 use self::commit::Committed;
 use self::talking::{Talk, TalkEvent};
-use self::transcript::Transcript;
+use self::transcript::{Transcript, Written};
 use super::setup::{CallPlan, SetupError};
 use super::{Context, LEASE, LiveEntry, RunnerSignal};
 use crate::carrier::{Carrier, CarrierEvent, LegEvent, LegEvents, Media};
@@ -130,8 +130,8 @@ enum TaskOutcome {
     },
     /// Lines of the transcript.
     Transcript {
-        /// How many are written; nothing when the lease is lost.
-        written: Option<usize>,
+        /// How much is written; nothing when the lease is lost.
+        written: Option<Written>,
     },
     /// What waits in the database.
     Commands(Result<FetchedCommands, sqlx::Error>),
@@ -305,6 +305,11 @@ impl Runner {
                 event = self.talk.next() => match event {
                     TalkEvent::Line(line) => {
                         self.transcript.add(line);
+                        self.write_transcript();
+                        None
+                    }
+                    TalkEvent::ToolCall(tool_call) => {
+                        self.transcript.add_tool_call(tool_call);
                         self.write_transcript();
                         None
                     }

@@ -12,6 +12,7 @@ mod carrier;
 pub mod connections;
 mod dashboard;
 pub mod error;
+mod events;
 pub mod extract;
 mod fallback;
 pub mod health;
@@ -103,6 +104,7 @@ fn v1() -> OpenApiRouter<HttpState> {
         .merge(webhooks::routes())
         .merge(people::routes())
         .merge(statistics::routes())
+        .merge(events::routes())
         .merge(attention::routes())
 }
 

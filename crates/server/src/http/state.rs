@@ -17,6 +17,7 @@ use super::auth::LastUsed;
 use super::calls::Followers;
 use super::carrier::CarrierRate;
 use super::connections::Trials;
+use super::events::Feeds;
 use super::metrics;
 use super::page_rate::PageRate;
 use super::throttle::Throttle;
@@ -61,6 +62,9 @@ pub struct HttpState {
     pub(super) carrier_rate: CarrierRate,
     /// Open event streams.
     pub(super) followers: Followers,
+    /// What feeds those of whole tenants.
+    #[from_ref(skip)]
+    pub(super) feeds: Feeds,
     /// Whether the service is stopping.
     pub draining: Draining,
     /// Decides request rate admissions.
@@ -161,6 +165,7 @@ impl HttpState {
             throttle: Throttle::default(),
             carrier_rate: CarrierRate::default(),
             followers: Followers::default(),
+            feeds: Feeds::default(),
             draining: Draining::default(),
             trials: Arc::default(),
             exemptions: Exemptions::default(),

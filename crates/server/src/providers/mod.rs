@@ -169,6 +169,41 @@ pub struct Usage {
     pub cost_usd: f64,
     /// Whether some of it has no price in the table, so that the cost is not all.
     pub unpriced: bool,
+    /// The cost by part.
+    pub costs: Costs,
+}
+
+/// Costs by part, in US dollars.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Costs {
+    /// Speech to text.
+    pub stt_usd: f64,
+    /// Language models, those of the analysis after the call included.
+    pub llm_usd: f64,
+    /// Text to speech.
+    pub tts_usd: f64,
+    /// Speech-to-speech models.
+    pub realtime_usd: f64,
+    /// The carrier; nothing, since carriers bill on their own.
+    pub carrier_usd: Option<f64>,
+}
+
+impl std::ops::Add for Costs {
+    type Output = Self;
+
+    fn add(self, more: Self) -> Self {
+        Self {
+            stt_usd: self.stt_usd + more.stt_usd,
+            llm_usd: self.llm_usd + more.llm_usd,
+            tts_usd: self.tts_usd + more.tts_usd,
+            realtime_usd: self.realtime_usd + more.realtime_usd,
+            carrier_usd: match (self.carrier_usd, more.carrier_usd) {
+                (None, None) => None,
+                (one, other) => Some(one.unwrap_or(0.0) + other.unwrap_or(0.0)),
+            },
+        }
+    }
 }
 
 /// Figures are what providers say: none of them makes a sum overflow.
@@ -189,6 +224,7 @@ impl std::ops::Add for Usage {
             tts_characters: self.tts_characters.saturating_add(more.tts_characters),
             cost_usd: self.cost_usd + more.cost_usd,
             unpriced: self.unpriced || more.unpriced,
+            costs: self.costs + more.costs,
         }
     }
 }

@@ -11,7 +11,7 @@ use anyhow::Context as _;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::Usage;
+use super::{Costs, Usage};
 
 /// The prices that come with the service.
 const DEFAULTS: &str = include_str!("../../prices.default.toml");
@@ -58,38 +58,49 @@ impl Rates {
     #[must_use]
     pub fn price(rates: Option<&Self>, usage: Usage) -> Usage {
         if usage.cost_usd > 0.0 {
-            return usage;
+            // Only language models say what they charged.
+            let told = Costs { llm_usd: usage.cost_usd, ..Costs::default() };
+            let costs = if usage.costs == Costs::default() { told } else { usage.costs };
+            return Usage { costs, ..usage };
         }
         let rates = rates.copied().unwrap_or_default();
+        let mut priced = usage;
+        priced.costs.stt_usd =
+            cost(&mut priced, &[(usage.stt_audio_ms, rates.stt_minute.map(|minute| minute * 1_000_000.0 / 60_000.0))]);
+        let model = cost(&mut priced, &rates.of_text(&usage));
+        let audio = cost(&mut priced, &rates.of_audio(&usage));
+        // The text of a speech-to-speech model counts as its own.
+        let speaks = usage.audio_input_tokens + usage.audio_output_tokens > 0;
+        (priced.costs.llm_usd, priced.costs.realtime_usd) = if speaks { (0.0, model + audio) } else { (model, 0.0) };
+        priced.costs.tts_usd = cost(&mut priced, &[(usage.tts_characters, rates.tts_characters_million)]);
+        let Costs { stt_usd, llm_usd, tts_usd, realtime_usd, .. } = priced.costs;
+        priced.cost_usd = stt_usd + llm_usd + tts_usd + realtime_usd;
+        priced
+    }
+
+    /// Tokens of text, and what each costs in millionths of a dollar.
+    fn of_text(&self, usage: &Usage) -> [(u64, Option<f64>); 4] {
         let cached = usage.llm_cached_tokens.min(usage.llm_input_tokens);
         let written_to_cache = usage.llm_cache_write_tokens.min(usage.llm_input_tokens - cached);
         let fresh = usage.llm_input_tokens - cached - written_to_cache;
-        let input = rates.llm_input_million;
-        let audio_cached = usage.audio_cached_tokens.min(usage.audio_input_tokens);
-        let audio = rates.audio_input_million;
-        // Dollars for a million are millionths of a dollar for one.
-        let items = [
-            (usage.stt_audio_ms, rates.stt_minute.map(|minute| minute * 1_000_000.0 / 60_000.0)),
+        let input = self.llm_input_million;
+        [
             (fresh, input),
-            (cached, rates.llm_cached_million.or(input)),
-            (written_to_cache, rates.llm_cache_write_million.or(input)),
-            (usage.llm_output_tokens, rates.llm_output_million),
-            (usage.audio_input_tokens - audio_cached, audio),
-            (audio_cached, rates.audio_cached_million.or(audio)),
-            (usage.audio_output_tokens, rates.audio_output_million),
-            (usage.tts_characters, rates.tts_characters_million),
-        ];
-        let mut priced = usage;
-        let mut micros = 0.0;
-        for (count, price) in items.into_iter().filter(|(count, _)| *count > 0) {
-            match price {
-                #[expect(clippy::cast_precision_loss, reason = "what a call uses is far below 2^52")]
-                Some(price) => micros += count as f64 * price,
-                None => priced.unpriced = true,
-            }
-        }
-        priced.cost_usd = micros / 1_000_000.0;
-        priced
+            (cached, self.llm_cached_million.or(input)),
+            (written_to_cache, self.llm_cache_write_million.or(input)),
+            (usage.llm_output_tokens, self.llm_output_million),
+        ]
+    }
+
+    /// Tokens of audio, and what each costs in millionths of a dollar.
+    fn of_audio(&self, usage: &Usage) -> [(u64, Option<f64>); 3] {
+        let cached = usage.audio_cached_tokens.min(usage.audio_input_tokens);
+        let audio = self.audio_input_million;
+        [
+            (usage.audio_input_tokens - cached, audio),
+            (cached, self.audio_cached_million.or(audio)),
+            (usage.audio_output_tokens, self.audio_output_million),
+        ]
     }
 
     fn is_valid(&self) -> bool {
@@ -106,6 +117,19 @@ impl Rates {
         ];
         all.into_iter().flatten().all(|price| price.is_finite() && price >= 0.0)
     }
+}
+
+/// What was used and has a price, in dollars: dollars for a million are millionths of a dollar for one.
+fn cost(usage: &mut Usage, items: &[(u64, Option<f64>)]) -> f64 {
+    let mut micros = 0.0;
+    for (count, price) in items.iter().filter(|(count, _)| *count > 0) {
+        match price {
+            #[expect(clippy::cast_precision_loss, reason = "what a call uses is far below 2^52")]
+            Some(price) => micros += *count as f64 * price,
+            None => usage.unpriced = true,
+        }
+    }
+    micros / 1_000_000.0
 }
 
 impl PriceList {
@@ -229,6 +253,28 @@ mod tests {
         assert_eq!([openai("tts-1-1106"), openai("tts-1-hd-1106")], [Some(15.0), Some(30.0)]);
         let reported = Usage { cost_usd: 0.25, ..used };
         assert_eq!(cost("gpt-4o-mini", reported), (250_000.0, false), "as the provider says itself");
+        assert_eq!(Rates::price(None, reported).costs, Costs { llm_usd: 0.25, ..Costs::default() });
+    }
+
+    #[test]
+    fn each_part_of_a_call_has_its_cost() {
+        let rates = Rates {
+            stt_minute: Some(0.06),
+            llm_input_million: Some(1.0),
+            audio_input_million: Some(10.0),
+            tts_characters_million: Some(100.0),
+            ..Rates::default()
+        };
+        let price = |usage: Usage| Rates::price(Some(&rates), usage);
+        let heard = price(Usage { stt_audio_ms: 60_000, ..Usage::default() });
+        let thought = price(Usage { llm_input_tokens: 2_000_000, ..Usage::default() });
+        let said = price(Usage { tts_characters: 10_000, ..Usage::default() });
+        let sum = heard + thought + said;
+        assert_eq!(sum.costs, Costs { stt_usd: 0.06, llm_usd: 2.0, tts_usd: 1.0, ..Costs::default() });
+        assert!((sum.cost_usd - 3.06).abs() < 1e-9);
+        let spoke = price(Usage { llm_input_tokens: 1_000_000, audio_input_tokens: 100_000, ..Usage::default() });
+        assert_eq!(spoke.costs, Costs { realtime_usd: 2.0, ..Costs::default() });
+        assert_eq!(price(spoke), spoke, "once");
     }
 
     #[test]

@@ -10,6 +10,7 @@ use switchhook_core::agent::{AnsweringMachine, Limits};
 use switchhook_core::call::{
     Call, CallEffect, CallInput, Change, Direction, EndReason, EndedBy, Ending, ErrorCode, Snapshot, Status, Timing,
 };
+use switchhook_core::conversation::ResponseStages;
 use switchhook_core::event::CallFacts;
 use switchhook_core::histogram::Histogram;
 use switchhook_core::id::{CallId, ConnectionId, TenantId};
@@ -154,6 +155,9 @@ pub struct TranscriptEntry {
     pub interrupted: bool,
     /// Response latency in milliseconds; only on the first line of a response.
     pub latency_ms: Option<i64>,
+    /// When the response reached which stage; only where `latency_ms` is.
+    #[schema(value_type = Option<ResponseStages>)]
+    pub stages: Option<Json<ResponseStages>>,
 }
 
 fn word<T: std::str::FromStr>(text: &str, column: &str) -> Result<T, sqlx::Error> {
@@ -231,6 +235,7 @@ mod facts;
 mod leases;
 mod list;
 pub mod search;
+pub mod tool_calls;
 
 pub use create::{NewCall, create};
 pub use leases::{
@@ -372,14 +377,19 @@ pub async fn lock_canceled_for_dialer(tx: &mut Tx, limit: i64) -> Result<Vec<Cal
     run!(tx, query_as.fetch_all, sql; limit)
 }
 
-/// Returns a call's transcript so far.
+/// Returns a call's transcript so far, from line `from`.
 ///
 /// # Errors
 /// When the database fails.
-pub async fn transcript(conn: &mut Conn, tenant: TenantId, id: CallId) -> Result<Vec<TranscriptEntry>, sqlx::Error> {
-    const SQL: &str = "SELECT role, text, start_ms, end_ms, interrupted, latency_ms FROM transcript_entries \
-        WHERE tenant_id = $1 AND call_id = $2 ORDER BY position";
-    run!(conn, query_as.fetch_all, SQL; tenant.uuid(), id.uuid())
+pub async fn transcript(
+    conn: &mut Conn,
+    tenant: TenantId,
+    id: CallId,
+    from: i64,
+) -> Result<Vec<TranscriptEntry>, sqlx::Error> {
+    const SQL: &str = "SELECT role, text, start_ms, end_ms, interrupted, latency_ms, stages FROM transcript_entries \
+        WHERE tenant_id = $1 AND call_id = $2 AND position >= $3 ORDER BY position";
+    run!(conn, query_as.fetch_all, SQL; tenant.uuid(), id.uuid(), from)
 }
 
 /// Writes a change and its events under the lease of `row` as last read or written. `None` means that the lease is lost, or that
@@ -485,15 +495,15 @@ pub async fn add_transcript_for_runner(
 ) -> Result<bool, sqlx::Error> {
     const WRITTEN: &str = "SELECT COUNT(*) FROM transcript_entries WHERE call_id = $1";
     const SQL: &str = "INSERT INTO transcript_entries \
-        (tenant_id, call_id, position, role, text, start_ms, end_ms, interrupted, latency_ms) \
-        SELECT tenant_id, id, (SELECT COUNT(*) FROM transcript_entries WHERE call_id = $1), $3, $4, $5, $6, $7, $8 \
+        (tenant_id, call_id, position, role, text, start_ms, end_ms, interrupted, latency_ms, stages) \
+        SELECT tenant_id, id, (SELECT COUNT(*) FROM transcript_entries WHERE call_id = $1), $3, $4, $5, $6, $7, $8, $9 \
         FROM calls WHERE id = $1 AND lease_token = $2";
     let written: i64 = run!(tx, query_scalar.fetch_one, WRITTEN; id.uuid())?;
     let written = usize::try_from(written).unwrap_or(0).saturating_sub(from);
     for entry in entries.iter().skip(written) {
         let added = execute!(tx, SQL;
             id.uuid(), token, &entry.role, &entry.text, entry.start_ms, entry.end_ms, entry.interrupted,
-            entry.latency_ms
+            entry.latency_ms, &entry.stages
         )?;
         if added == 0 {
             return Ok(false);

@@ -12,7 +12,8 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::deliveries::{self, NewBody, NewDelivery};
-use super::{Conn, Tx, chunks, locking, on, run};
+use super::page::{Page, PageRequest};
+use super::{Conn, Dialect, Tx, chunks, locking, on, run};
 use crate::clock;
 
 /// An event of a call, as the API returns it.
@@ -114,12 +115,93 @@ async fn endpoints(tx: &mut Tx, tenant: TenantId) -> Result<Endpoints, sqlx::Err
     Ok(Endpoints { wanting: rows.into_iter().filter_map(known).collect(), active })
 }
 
+/// An event of any call of a tenant, as the API returns it.
+#[derive(Clone, Serialize, ToSchema)]
+pub struct TenantEvent {
+    /// Its id.
+    pub id: Uuid,
+    /// The call.
+    pub call_id: Uuid,
+    /// The event.
+    #[serde(flatten)]
+    pub event: EventRow,
+}
+
+#[derive(FromRow)]
+struct TenantRow {
+    id: Uuid,
+    call_id: Uuid,
+    #[sqlx(flatten)]
+    row: Row,
+}
+
+impl From<TenantRow> for TenantEvent {
+    fn from(TenantRow { id, call_id, row }: TenantRow) -> Self {
+        Self { id, call_id, event: row.into() }
+    }
+}
+
+/// Returns a page of the events of a tenant, newest first.
+///
+/// # Errors
+/// When the database fails.
+pub async fn before(conn: &mut Conn, tenant: TenantId, page: PageRequest) -> Result<Page<TenantEvent>, sqlx::Error> {
+    const SQLITE: &str = "SELECT id, call_id, sequence, event, created_at, data FROM events \
+        WHERE tenant_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3";
+    const POSTGRES: &str = "SELECT id, call_id, sequence, event, created_at, data FROM events \
+        WHERE uuid_send(tenant_id) = $1 AND id < $2 ORDER BY uuid_send(tenant_id) DESC, id DESC LIMIT $3";
+    let sql = if conn.dialect() == Dialect::Postgres { POSTGRES } else { SQLITE };
+    let rows = of_tenant(conn, sql, tenant, page.before(), page.limit + 1).await?;
+    Ok(Page::from_rows(rows, page.limit, |event| event.id))
+}
+
+/// Returns the events of a tenant after an id, oldest first.
+///
+/// # Errors
+/// When the database fails.
+pub async fn after(
+    conn: &mut Conn,
+    tenant: TenantId,
+    after: Uuid,
+    limit: i64,
+) -> Result<Vec<TenantEvent>, sqlx::Error> {
+    const SQLITE: &str = "SELECT id, call_id, sequence, event, created_at, data FROM events \
+        WHERE tenant_id = $1 AND id > $2 ORDER BY id LIMIT $3";
+    const POSTGRES: &str = "SELECT id, call_id, sequence, event, created_at, data FROM events \
+        WHERE uuid_send(tenant_id) = $1 AND id > $2 ORDER BY uuid_send(tenant_id), id LIMIT $3";
+    let sql = if conn.dialect() == Dialect::Postgres { POSTGRES } else { SQLITE };
+    of_tenant(conn, sql, tenant, after, limit).await
+}
+
+/// The index that both take has a tenant's id as bytes.
+async fn of_tenant(
+    conn: &mut Conn,
+    sql: &'static str,
+    tenant: TenantId,
+    id: Uuid,
+    limit: i64,
+) -> Result<Vec<TenantEvent>, sqlx::Error> {
+    let rows: Vec<TenantRow> = run!(conn, query_as.fetch_all, sql; tenant.uuid().as_bytes().to_vec(), id, limit)?;
+    Ok(rows.into_iter().map(TenantEvent::from).collect())
+}
+
 #[derive(FromRow)]
 struct Row {
     sequence: i64,
     event: String,
     created_at: i64,
     data: Json<Value>,
+}
+
+impl From<Row> for EventRow {
+    fn from(row: Row) -> Self {
+        Self {
+            sequence: row.sequence,
+            event: row.event,
+            created_at: Timestamp::from_micros(row.created_at),
+            data: row.data.0,
+        }
+    }
 }
 
 /// Returns a call's events after `after`, in order.
@@ -136,11 +218,5 @@ pub async fn list(
     const SQL: &str = "SELECT sequence, event, created_at, data FROM events \
         WHERE tenant_id = $1 AND call_id = $2 AND sequence > $3 ORDER BY sequence LIMIT $4";
     let rows: Vec<Row> = run!(conn, query_as.fetch_all, SQL; tenant.uuid(), call.uuid(), after, limit)?;
-    let shown = |row: Row| EventRow {
-        sequence: row.sequence,
-        event: row.event,
-        created_at: Timestamp::from_micros(row.created_at),
-        data: row.data.0,
-    };
-    Ok(rows.into_iter().map(shown).collect())
+    Ok(rows.into_iter().map(EventRow::from).collect())
 }

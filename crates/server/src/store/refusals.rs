@@ -6,7 +6,7 @@ use switchhook_core::id::{ConnectionId, TenantId};
 use uuid::Uuid;
 
 use super::calls::CallRow;
-use super::{Conn, Tx, on};
+use super::{Conn, Tx, execute, run};
 
 /// What is kept of a refusal, in characters.
 const LONGEST: usize = 300;
@@ -27,27 +27,12 @@ pub async fn note(tx: &mut Tx, call: &CallRow, now: Timestamp) -> Result<(), sql
     let detail: String = error.chars().take(LONGEST).collect();
     match call.error_code.as_deref() {
         Some("carrier_unauthorized") => {
-            on!(tx, |c| sqlx::query(CARRIER)
-                .bind(call.tenant_id)
-                .bind(call.connection_id)
-                .bind(now.as_micros())
-                .bind(detail)
-                .execute(c)
-                .await
-                .map(drop))
+            execute!(tx, CARRIER; call.tenant_id, call.connection_id, now.as_micros(), &detail).map(drop)
         }
         Some("config_error") => {
             // Errors of providers begin with their names.
             let Some((provider, _)) = error.split_once(": ") else { return Ok(()) };
-            on!(tx, |c| sqlx::query(PROVIDER)
-                .bind(call.tenant_id)
-                .bind(call.agent_id)
-                .bind(now.as_micros())
-                .bind(detail)
-                .bind(provider)
-                .execute(c)
-                .await
-                .map(drop))
+            execute!(tx, PROVIDER; call.tenant_id, call.agent_id, now.as_micros(), &detail, provider).map(drop)
         }
         _ if call.carrier_call_id.is_some() => succeeded(tx, call).await,
         _ => Ok(()),
@@ -58,14 +43,7 @@ pub async fn note(tx: &mut Tx, call: &CallRow, now: Timestamp) -> Result<(), sql
 async fn succeeded(tx: &mut Tx, call: &CallRow) -> Result<(), sqlx::Error> {
     const SQL: &str = "DELETE FROM connection_refusals WHERE tenant_id = $1 AND (connection_id = $2 \
         OR ($3 AND connection_id IN (SELECT connection_id FROM agent_connections WHERE agent_id = $4)))";
-    on!(tx, |c| sqlx::query(SQL)
-        .bind(call.tenant_id)
-        .bind(call.connection_id)
-        .bind(call.turns > 0)
-        .bind(call.agent_id)
-        .execute(c)
-        .await
-        .map(drop))
+    execute!(tx, SQL; call.tenant_id, call.connection_id, call.turns > 0, call.agent_id).map(drop)
 }
 
 /// Forgets the refusals of a connection that was changed or tested.
@@ -74,7 +52,7 @@ async fn succeeded(tx: &mut Tx, call: &CallRow) -> Result<(), sqlx::Error> {
 /// When the database fails.
 pub async fn forget(tx: &mut Tx, tenant: TenantId, id: ConnectionId) -> Result<(), sqlx::Error> {
     const SQL: &str = "DELETE FROM connection_refusals WHERE tenant_id = $1 AND connection_id = $2";
-    on!(tx, |c| sqlx::query(SQL).bind(tenant.uuid()).bind(id.uuid()).execute(c).await.map(drop))
+    execute!(tx, SQL; tenant.uuid(), id.uuid()).map(drop)
 }
 
 /// A connection that was refused.
@@ -102,5 +80,5 @@ pub async fn list(conn: &mut Conn, tenant: TenantId, limit: i64) -> Result<Vec<R
     const SQL: &str = "SELECT connections.id, name, provider, since, calls, detail FROM connection_refusals \
         JOIN connections ON connections.id = connection_id WHERE connection_refusals.tenant_id = $1 \
         ORDER BY since, connections.id LIMIT $2";
-    on!(conn, |c| sqlx::query_as(SQL).bind(tenant.uuid()).bind(limit).fetch_all(c).await)
+    run!(conn, query_as.fetch_all, SQL; tenant.uuid(), limit)
 }

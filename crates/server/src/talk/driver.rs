@@ -19,7 +19,9 @@ use std::collections::VecDeque;
 
 use serde_json::Value;
 use switchhook_core::Timestamp;
-use switchhook_core::conversation::{Conversation, Effect, Entry, Failure, FailureCode, Input, Speaker, TurnTimes};
+use switchhook_core::conversation::{
+    Conversation, Effect, Entry, Failure, FailureCode, Input, ResponseStages, Speaker, TurnTimes,
+};
 use switchhook_media::frame::{CallerAudio, FRAME_DURATION};
 use switchhook_media::vad::{Vad, VadSettings};
 use tokio::sync::mpsc;
@@ -30,6 +32,7 @@ use self::cascade::Cascade;
 use self::presynthesis::PhraseWarmup;
 use self::realtime::Realtime;
 use self::synthesis::Synthesis;
+use self::tools::ToolRun;
 use super::latency::Latencies;
 use super::machine::MachineDetector;
 use super::media_session::MediaSession;
@@ -45,7 +48,7 @@ use crate::providers::{ProviderError, Spent, TtsAudio, Usage};
 /// What running requests give, each with the number of its request.
 type Signals<T> = (mpsc::Sender<(u32, Signal<T>)>, mpsc::Receiver<(u32, Signal<T>)>);
 /// The turn of a tool, the id of its call, and its result.
-type ToolResult = (u32, String, Value);
+type ToolResult = (u32, ToolRun, Value);
 
 pub(super) fn failure(error: &ProviderError) -> Failure {
     let kind = match error {
@@ -139,7 +142,7 @@ pub(super) struct Driver {
     pub(super) tasks: JoinSet<()>,
     results: (mpsc::Sender<ToolResult>, mpsc::Receiver<ToolResult>),
     latencies: Latencies,
-    last_response: Option<i64>,
+    last_response: Option<(i64, ResponseStages)>,
     usage: Spent,
     notes: Notes,
     end: Option<Ended>,
@@ -217,7 +220,7 @@ impl Driver {
                 event = self.models.next() => self.on_model_event(event),
                 Some((utterance, signal)) = self.tts_signals.1.recv() => self.on_tts_signal(utterance, signal),
                 Some(usage) = self.phrases.spent.recv() => { self.add(usage); Inputs::new() }
-                Some((turn, id, result)) = self.results.1.recv() => vec![Input::ToolResult { turn, id, result }],
+                Some((turn, run, result)) = self.results.1.recv() => vec![self.tool_ended(turn, run, result)],
                 Some(command) = commands.recv() => vec![self.command_input(command)],
                 Some(done) = self.tasks.join_next() => { self.ended(&done); Inputs::new() }
                 () = tokio::time::sleep_until(deadline.unwrap_or(self.began)), if deadline.is_some() => vec![Input::Tick],
@@ -311,6 +314,7 @@ impl Driver {
 
     fn write_transcript(&mut self, entry: Entry) {
         let by_agent = entry.speaker == Speaker::Agent;
+        let measured = if by_agent { self.last_response.take() } else { None };
         let text = || entry.text.clone().into();
         self.media_session.inform(|| CallInfo::Said { by_agent, text: text(), is_final: true });
         let line = TranscriptLine {
@@ -319,7 +323,8 @@ impl Driver {
             start_ms: entry.start.as_millis(),
             end_ms: entry.end.as_millis(),
             interrupted: entry.interrupted,
-            latency_ms: if by_agent { self.last_response.take() } else { None },
+            latency_ms: measured.map(|(waited_ms, _)| waited_ms),
+            stages: measured.map(|(_, stages)| stages),
         };
         // Whoever keeps notes may be gone; the call is not.
         let _ = self.notes.send(Note::Transcript(line));
@@ -331,7 +336,8 @@ impl Driver {
         // How long the line is, is not ours to answer for.
         let after_turn = times.first_audio_played.since(times.turn_ended);
         self.latencies.after_turn(after_turn.saturating_sub(self.media_session.in_flight.delay()));
-        self.last_response = i64::try_from(waited.as_millis()).ok();
+        let stages = times.stages(matches!(self.models, Models::Cascade(_)));
+        self.last_response = i64::try_from(waited.as_millis()).ok().map(|waited_ms| (waited_ms, stages));
         let since_start = |at: Timestamp| at.since(Timestamp::from_micros(0));
         self.media_session.inform(|| {
             CallInfo::Responded(ResponseTimes {

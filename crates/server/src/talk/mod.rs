@@ -19,14 +19,15 @@ pub mod playback;
 pub mod prepared;
 pub mod realtime;
 pub mod recorder;
-mod strip_nul;
+pub(crate) mod strip_nul;
 pub mod stt;
 pub mod tools;
 
 use std::path::PathBuf;
 
+use serde_json::Value;
 use switchhook_core::agent::AgentConfig;
-use switchhook_core::conversation::{End, Failure, FailureCode, Message};
+use switchhook_core::conversation::{End, Failure, FailureCode, Message, ResponseStages, ToolCall};
 use switchhook_core::histogram::Histogram;
 use switchhook_media::format::AudioFormat;
 use tokio::sync::mpsc;
@@ -82,8 +83,23 @@ pub enum Command {
 pub enum Note {
     /// Somebody has said something.
     Transcript(TranscriptLine),
+    /// A tool has run.
+    ToolCall(ToolCallNote),
     /// The agent requests something of the carrier.
     CarrierRequest(CarrierRequest),
+}
+
+/// A tool that has run. `Debug` would print spoken words, so there is none.
+#[derive(Clone)]
+pub struct ToolCallNote {
+    /// The model's call of it.
+    pub call: ToolCall,
+    /// What the model is told; nothing where that is not known yet.
+    pub result: Option<Value>,
+    /// When it began, in milliseconds since the conversation began.
+    pub start_ms: i64,
+    /// How long it took, in milliseconds.
+    pub duration_ms: i64,
 }
 
 /// What an agent requests of the carrier. `Debug` would print numbers, so there is none.
@@ -110,6 +126,8 @@ pub struct TranscriptLine {
     pub interrupted: bool,
     /// How long the caller waited for this response, in milliseconds, from the end of their speech to the first audio.
     pub latency_ms: Option<i64>,
+    /// How that time was spent.
+    pub stages: Option<ResponseStages>,
 }
 
 /// How a conversation went.

@@ -3,12 +3,12 @@
 use serde_json::Value;
 
 /// The same without U+0000.
-pub(super) fn strip_nul(text: String) -> String {
+pub(crate) fn strip_nul(text: String) -> String {
     if text.contains('\0') { text.replace('\0', "") } else { text }
 }
 
 /// The same in all texts and names of a value.
-pub(super) fn strip_nul_value(value: Value) -> Value {
+pub(crate) fn strip_nul_value(value: Value) -> Value {
     match value {
         Value::String(text) => Value::String(strip_nul(text)),
         Value::Array(items) => items.into_iter().map(strip_nul_value).collect(),

@@ -135,11 +135,24 @@ async fn a_service_is_asked_and_the_model_told_what_it_says() {
         said.iter().any(|text| text == "Let me check the book.") && said.last().is_some_and(|text| text == "Goodbye."),
         "{said:?}"
     );
+    let tools = transcript["tool_calls"].as_array().expect("a list");
+    let shown: Vec<_> = tools.iter().map(|tool| (text(&tool["name"]), text(&tool["status"]))).collect();
+    let shown: Vec<_> = shown.iter().map(|(name, status)| (name.as_str(), status.as_str())).collect();
+    let failed = "failed";
+    let expected =
+        [("tables", failed), ("tables", "succeeded"), ("slow", failed), ("broken", failed), ("long", "succeeded")];
+    assert_eq!(shown, expected, "{transcript}");
+    assert_eq!(tools[1]["arguments"], json!({ "day": "Friday" }));
+    assert!(tools[1]["result"].to_string().contains("19:00"), "{transcript}");
+    assert!(text(&tools[2]["error"]).contains("not answer in time"), "{transcript}");
+    assert!(tools[2]["duration_ms"].as_i64().is_some_and(|ms| ms >= 1_000), "{transcript}");
+    assert!(tools.is_sorted_by_key(|tool| tool["start_ms"].as_i64()), "{transcript}");
     // Six answers, each of 8 new tokens, 4 from the cache and 7 written, at the prices of gpt-4o-mini.
     let usage = &ended["usage"];
     assert_eq!((&usage["llm_input_tokens"], &usage["unpriced"]), (&json!(72), &json!(false)), "{usage}");
     let cost = usage["cost_usd"].as_f64().expect("a number") * 1_000_000.0;
     assert!((cost - 6.0 * (8.0 * 0.15 + 4.0 * 0.075 + 7.0 * 0.6)).abs() < 1e-6, "{usage}");
+    assert_eq!(usage["costs"]["llm_usd"], usage["cost_usd"], "the rest is free: {usage}");
     double.finish();
     service.stop().await;
 }

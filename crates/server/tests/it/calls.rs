@@ -35,7 +35,18 @@ async fn a_spoken_call_books_a_table_and_every_event_is_delivered_in_order() {
     let (_, transcript) = service.client.get(&format!("/v1/calls/{call}/transcript")).await;
     let said = transcript["data"].as_array().expect("a list");
     assert!(said.iter().any(|line| line["role"] == "caller" && text(&line["text"]).contains("Sarah Miller")));
-    assert!(said.iter().any(|line| line["role"] == "agent" && line["latency_ms"].is_i64()));
+    let answer = said.iter().find(|line| line["role"] == "agent" && line["latency_ms"].is_i64()).expect("an answer");
+    let stage = |name: &str| answer["stages"][name].as_i64().expect("a time");
+    assert_eq!(answer["latency_ms"], stage("heard_ms") - stage("end_of_speech_ms"), "{answer}");
+    let order = ["end_of_speech_ms", "end_of_turn_ms", "first_audio_ms", "heard_ms"].map(stage);
+    assert!(order.is_sorted() && stage("first_token_ms") <= order[2], "{answer}");
+    assert!(said.iter().all(|line| line["stages"].is_null() == line["latency_ms"].is_null()), "{transcript}");
+    assert_eq!(transcript["tool_calls"], json!([]));
+    assert_eq!(ended["usage"]["costs"]["carrier_usd"], json!(null), "{ended}");
+    let (_, statistics) = service.client.get("/v1/statistics").await;
+    let measured = &statistics["totals"]["response_ms"];
+    assert_eq!(measured["n"], ended["latency"]["response_ms"]["n"], "{statistics}");
+    assert!(measured["p95"].as_i64() >= measured["p50"].as_i64() && measured["p50"].is_i64(), "{statistics}");
     service.stop().await;
 }
 

@@ -28,7 +28,7 @@ impl Runner {
 
     async fn said(&self) -> Result<Vec<TranscriptEntry>, sqlx::Error> {
         let mut conn = self.context.store.read().await?;
-        calls::transcript(&mut conn, self.row.tenant(), self.row.call_id()).await
+        calls::transcript(&mut conn, self.row.tenant(), self.row.call_id(), 0).await
     }
 }
 

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
+use sqlx::types::Json;
 use switchhook_core::agent::MachineDetection;
 use switchhook_core::call::{CallInput, TalkEnd, TalkFailure};
 use switchhook_core::conversation::{End, Failure, FailureCode, Role};
@@ -18,8 +19,10 @@ use super::{Runner, TaskOutcome};
 use crate::calls::setup::CallPlan;
 use crate::panics::caught;
 use crate::providers::Spent;
+use crate::store::calls::tool_calls::ToolCallEntry;
 use crate::store::calls::{TranscriptEntry, WrapUp};
-use crate::talk::{CarrierRequest, Command, Ended, Note, Report, TranscriptLine};
+use crate::talk::strip_nul::{strip_nul, strip_nul_value};
+use crate::talk::{CarrierRequest, Command, Ended, Note, Report, ToolCallNote, TranscriptLine};
 
 /// How long a stopped conversation may take to say how it went.
 const LAST_WORDS: Duration = Duration::from_secs(3);
@@ -40,6 +43,8 @@ pub(super) struct Talk {
 pub(super) enum TalkEvent {
     /// Something was said.
     Line(TranscriptEntry),
+    /// A tool has run.
+    ToolCall(ToolCallEntry),
     /// The agent requests something of the carrier.
     Request(CarrierRequest),
     /// It is over.
@@ -87,6 +92,7 @@ impl Talk {
             biased;
             note = next_note(&mut self.notes) => match note {
                 Note::Transcript(line) => TalkEvent::Line(self.entry(line)),
+                Note::ToolCall(note) => TalkEvent::ToolCall(self.tool_call(note)),
                 Note::CarrierRequest(request) => TalkEvent::Request(request),
             },
             report = report(&mut self.stage) => {
@@ -125,13 +131,33 @@ impl Talk {
         }
     }
 
-    /// A line that has been said and not been written.
-    pub(super) fn line_at_hand(&mut self) -> Option<TranscriptEntry> {
+    /// What has been said or done and not been written.
+    pub(super) fn at_hand(&mut self) -> Option<TalkEvent> {
         loop {
-            // Wishes of a conversation that is over come too late.
-            if let Note::Transcript(line) = self.notes.as_mut()?.try_recv().ok()? {
-                return Some(self.entry(line));
+            match self.notes.as_mut()?.try_recv().ok()? {
+                Note::Transcript(line) => return Some(TalkEvent::Line(self.entry(line))),
+                Note::ToolCall(note) => return Some(TalkEvent::ToolCall(self.tool_call(note))),
+                // Wishes of a conversation that is over come too late.
+                Note::CarrierRequest(_) => {}
             }
+        }
+    }
+
+    /// What is written down of a tool: its arguments and its result tell of the caller.
+    fn tool_call(&self, note: ToolCallNote) -> ToolCallEntry {
+        let ToolCallNote { call, result, start_ms, duration_ms } = note;
+        let written = |value: Value| Json(bounded(self.redactor.json(strip_nul_value(value))));
+        let error = result.as_ref().and_then(|result| result.get("error")).filter(|error| !error.is_null());
+        let error = error.map(|error| error.as_str().map_or_else(|| error.to_string(), str::to_owned));
+        ToolCallEntry {
+            id: strip_nul(call.id),
+            name: strip_nul(call.name),
+            arguments: written(call.arguments),
+            status: if error.is_some() { "failed" } else { "succeeded" }.to_owned(),
+            error: error.map(|words| self.redactor.text(&strip_nul(words))),
+            result: result.map(written),
+            start_ms,
+            duration_ms,
         }
     }
 
@@ -147,6 +173,7 @@ impl Talk {
             end_ms: line.end_ms,
             interrupted: line.interrupted,
             latency_ms: line.latency_ms,
+            stages: line.stages.map(Json),
         }
     }
 
@@ -246,10 +273,25 @@ impl Runner {
 
     /// What was said and not looked at yet.
     pub(super) fn take_lines_at_hand(&mut self) {
-        while let Some(line) = self.talk.line_at_hand() {
-            self.transcript.add(line);
+        while let Some(event) = self.talk.at_hand() {
+            match event {
+                TalkEvent::Line(line) => self.transcript.add(line),
+                TalkEvent::ToolCall(tool_call) => self.transcript.add_tool_call(tool_call),
+                TalkEvent::Request(_) | TalkEvent::Ended(_) => {}
+            }
         }
     }
+}
+
+/// A value that is not too large to be kept; of a larger one, the beginning of its text.
+fn bounded(value: Value) -> Value {
+    const LONGEST: usize = 16 * 1024;
+    let text = value.to_string();
+    if text.len() <= LONGEST {
+        return value;
+    }
+    let end = text.floor_char_boundary(LONGEST);
+    Value::String(format!("{}…", &text[..end]))
 }
 
 fn redactor_of(plan: &CallPlan) -> Redactor {
@@ -329,8 +371,16 @@ mod tests {
         let mut talk = Talk { redactor: Redactor::new(&[Redact::Dtmf]), ..Talk::none() };
         let mut written = |by_agent, text: &str| {
             let text = text.to_owned();
-            talk.entry(TranscriptLine { by_agent, text, start_ms: 0, end_ms: 0, interrupted: false, latency_ms: None })
-                .text
+            talk.entry(TranscriptLine {
+                by_agent,
+                text,
+                start_ms: 0,
+                end_ms: 0,
+                interrupted: false,
+                latency_ms: None,
+                stages: None,
+            })
+            .text
         };
         assert_eq!(written(true, "Is it order 4711?"), "Is it order 4711?", "nobody has pressed it");
         assert_eq!(written(false, "[keys] 4711"), "[keys] [dtmf]");

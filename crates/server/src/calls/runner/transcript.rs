@@ -6,6 +6,7 @@ use switchhook_core::id::CallId;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::{Runner, TaskOutcome};
+use crate::store::calls::tool_calls::{self, ToolCallEntry};
 use crate::store::calls::{self, TranscriptEntry};
 use crate::store::{self, Store, Tx};
 
@@ -18,9 +19,18 @@ const MANY: usize = 100;
 #[derive(Default)]
 pub(super) struct Transcript {
     lines: Vec<TranscriptEntry>,
-    /// How many of them are known to be written.
-    written: usize,
+    /// The tools that ran. They have no more calls than a model makes in that time.
+    tool_calls: Vec<ToolCallEntry>,
+    /// How many of both are known to be written.
+    written: Written,
     writing: Option<AbortOnDropHandle<()>>,
+}
+
+/// How many lines and tool calls are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Written {
+    lines: usize,
+    tool_calls: usize,
 }
 
 impl Transcript {
@@ -30,9 +40,18 @@ impl Transcript {
 
     pub(super) fn add(&mut self, line: TranscriptEntry) {
         self.lines.push(line);
-        if self.lines.len() - self.written == MANY {
+        if self.lines.len() - self.written.lines == MANY {
             tracing::warn!(waiting = MANY, "lines of the transcript wait to be written");
         }
+    }
+
+    pub(super) fn add_tool_call(&mut self, tool_call: ToolCallEntry) {
+        self.tool_calls.push(tool_call);
+    }
+
+    /// All that there is.
+    fn all(&self) -> Written {
+        Written { lines: self.lines.len(), tool_calls: self.tool_calls.len() }
     }
 
     /// Stops writing them beside everything else: the commit that ends the call writes the rest.
@@ -42,19 +61,16 @@ impl Transcript {
 
     /// Writes the rest under the lease. `false` means that the lease is lost.
     pub(super) async fn write_rest(&self, tx: &mut Tx, call: CallId, token: i64) -> Result<bool, sqlx::Error> {
-        let rest = &self.lines[self.written..];
-        if rest.is_empty() {
-            return Ok(true);
-        }
-        calls::add_transcript_for_runner(tx, call, token, self.written, rest).await
+        let Written { lines, tool_calls } = self.written;
+        write(tx, call, token, self.written, &self.lines[lines..], &self.tool_calls[tool_calls..]).await
     }
 }
 
 impl Runner {
     /// Writes what waits, unless that is under way.
     pub(super) fn write_transcript(&mut self) {
-        let Transcript { lines, written, writing } = &self.transcript;
-        if writing.is_some() || lines.len() == *written {
+        let Transcript { lines, tool_calls, written, writing } = &self.transcript;
+        if writing.is_some() || self.transcript.all() == *written {
             return;
         }
         let batch = Batch {
@@ -62,7 +78,8 @@ impl Runner {
             call: self.row.call_id(),
             token: self.row.lease_token,
             from: *written,
-            lines: lines[*written..].to_vec(),
+            lines: lines[written.lines..].to_vec(),
+            tool_calls: tool_calls[written.tool_calls..].to_vec(),
         };
         let outcomes = self.outcomes.0.clone();
         self.transcript.writing = Some(AbortOnDropHandle::new(tokio::spawn(async move {
@@ -71,29 +88,48 @@ impl Runner {
         })));
     }
 
-    /// So many lines are written, and there may be more by now.
-    pub(super) fn transcript_written(&mut self, written: usize) {
+    /// So much is written, and there may be more by now.
+    pub(super) fn transcript_written(&mut self, written: Written) {
         self.transcript.written = written;
         self.transcript.writing = None;
         self.write_transcript();
     }
 }
 
-/// Lines that are written together.
+/// Writes what follows after `from`. `false` means that the lease is lost.
+async fn write(
+    tx: &mut Tx,
+    call: CallId,
+    token: i64,
+    from: Written,
+    lines: &[TranscriptEntry],
+    tool_calls: &[ToolCallEntry],
+) -> Result<bool, sqlx::Error> {
+    let owned = lines.is_empty() || calls::add_transcript_for_runner(tx, call, token, from.lines, lines).await?;
+    Ok(owned && tool_calls::add_for_runner(tx, call, token, from.tool_calls, tool_calls).await?)
+}
+
+/// Lines and tool calls that are written together.
 struct Batch {
     store: Store,
     call: CallId,
     token: i64,
-    from: usize,
+    from: Written,
     lines: Vec<TranscriptEntry>,
+    tool_calls: Vec<ToolCallEntry>,
 }
 
 impl Batch {
-    /// How many lines of the call are written then; nothing when the lease is lost.
-    async fn until_written(self) -> Option<usize> {
+    /// How much of the call is written then; nothing when the lease is lost.
+    async fn until_written(self) -> Option<Written> {
         loop {
             match store::in_time(self.write()).await {
-                Ok(true) => return Some(self.from + self.lines.len()),
+                Ok(true) => {
+                    return Some(Written {
+                        lines: self.from.lines + self.lines.len(),
+                        tool_calls: self.from.tool_calls + self.tool_calls.len(),
+                    });
+                }
                 Ok(false) => return None,
                 Err(error) => {
                     tracing::warn!(%error, "lines of the transcript could not be written; trying again");
@@ -105,7 +141,7 @@ impl Batch {
 
     async fn write(&self) -> Result<bool, sqlx::Error> {
         let mut tx = self.store.begin().await?;
-        let owned = calls::add_transcript_for_runner(&mut tx, self.call, self.token, self.from, &self.lines).await?;
+        let owned = write(&mut tx, self.call, self.token, self.from, &self.lines, &self.tool_calls).await?;
         tx.commit().await?;
         Ok(owned)
     }
@@ -113,6 +149,8 @@ impl Batch {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+    use sqlx::types::Json;
     use switchhook_core::id::NodeId;
 
     use super::*;
@@ -126,8 +164,23 @@ mod tests {
             end_ms: number,
             interrupted: false,
             latency_ms: None,
+            stages: None,
         };
         numbers.map(line).collect()
+    }
+
+    fn tools(numbers: std::ops::Range<i64>) -> Vec<ToolCallEntry> {
+        let tool = |number: i64| ToolCallEntry {
+            id: format!("call-{number}"),
+            name: "look_up".to_owned(),
+            arguments: Json(json!({ "number": number })),
+            result: (number != 1).then(|| Json(json!({ "found": number }))),
+            status: "succeeded".to_owned(),
+            error: None,
+            start_ms: number,
+            duration_ms: 7,
+        };
+        numbers.map(tool).collect()
     }
 
     #[tokio::test]
@@ -135,22 +188,36 @@ mod tests {
         for test in stores().await {
             let row = owned_call(&test.store, NodeId::new(now(), [1; 10])).await;
             let (call, token) = (row.call_id(), row.lease_token);
-            let batch = |from, lines| Batch { store: test.store.clone(), call, token, from, lines };
-            assert_eq!(batch(0, lines(0..2)).until_written().await, Some(2), "{}", test.engine);
+            let so_far = |lines, tool_calls| Written { lines, tool_calls };
+            let batch = |lines, tool_calls| Batch {
+                store: test.store.clone(),
+                call,
+                token,
+                from: Written::default(),
+                lines,
+                tool_calls,
+            };
+            let written = batch(lines(0..2), tools(0..1)).until_written().await;
+            assert_eq!(written, Some(so_far(2, 1)), "{}", test.engine);
             // Nobody knows that those were written, and more was said meanwhile.
-            assert_eq!(batch(0, lines(0..5)).until_written().await, Some(5), "{}", test.engine);
+            let written = batch(lines(0..5), tools(0..2)).until_written().await;
+            assert_eq!(written, Some(so_far(5, 2)), "{}", test.engine);
 
-            let mut rest = Transcript { lines: lines(0..7), written: 2, writing: None };
+            let mut rest =
+                Transcript { lines: lines(0..7), tool_calls: tools(0..3), written: so_far(2, 1), writing: None };
             rest.leave_to_commit();
             let mut tx = test.store.begin().await.expect("a transaction");
             assert!(rest.write_rest(&mut tx, call, token).await.expect("written"), "{}", test.engine);
             tx.commit().await.expect("committed");
             let mut conn = test.store.read().await.expect("a connection");
-            let written = calls::transcript(&mut conn, row.tenant(), call).await.expect("read");
+            let written = calls::transcript(&mut conn, row.tenant(), call, 0).await.expect("read");
             let written: Vec<i64> = written.into_iter().map(|entry| entry.start_ms).collect();
             assert_eq!(written, (0..7).collect::<Vec<_>>(), "{}", test.engine);
+            let written = tool_calls::list(&mut conn, row.tenant(), call, 1).await.expect("read");
+            let written: Vec<i64> = written.into_iter().map(|entry| entry.start_ms).collect();
+            assert_eq!(written, [1, 2], "{}", test.engine);
 
-            let other = Batch { token: token - 1, ..batch(7, lines(7..8)) };
+            let other = Batch { token: token - 1, ..batch(lines(0..8), Vec::new()) };
             assert_eq!(other.until_written().await, None, "{}: the lease is lost", test.engine);
         }
     }

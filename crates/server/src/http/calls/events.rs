@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::time::Duration;
 
 use axum::Json;
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::sse::{self, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream::{self, Stream};
@@ -13,7 +13,7 @@ use switchhook_core::id::CallId;
 use tokio::time::Instant;
 use utoipa::ToSchema;
 
-use super::followers::Place;
+use super::followers::{self, Place};
 use crate::http::HttpState;
 use crate::http::auth::Tenant;
 use crate::http::error::ApiError;
@@ -25,8 +25,6 @@ use crate::store::{calls, events};
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Minimum time between two polls, however many wakeups arrive.
 const MIN_POLL_INTERVAL: Duration = Duration::from_millis(50);
-/// How often a stream's API key or session is checked.
-const RECHECK: Duration = Duration::from_secs(2);
 /// More events than a call ever has.
 const ALL: i64 = 1_000;
 
@@ -59,10 +57,9 @@ pub(super) async fn events(
 ) -> Result<Response, ApiError> {
     let mut conn = state.store.read().await?;
     let row = calls::get(&mut conn, tenant.id, id).await?.ok_or_else(|| ApiError::not_found("call"))?;
-    let accepts = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    if accepts.contains("text/event-stream") {
+    if followers::wants_stream(&headers) {
         drop(conn);
-        let seen = last_event_id(&headers);
+        let seen = followers::last_event_id(&headers).and_then(|id| id.parse().ok()).unwrap_or(0);
         if row.status()?.is_terminal() && seen >= row.event_count {
             // This status stops an EventSource from reconnecting.
             return Ok(StatusCode::NO_CONTENT.into_response());
@@ -73,12 +70,6 @@ pub(super) async fn events(
         return Ok(Sse::new(follow(follower)).keep_alive(KeepAlive::default()).into_response());
     }
     Ok(Json(Events { data: events::list(&mut conn, tenant.id, id, 0, ALL).await? }).into_response())
-}
-
-/// The last event that a resuming client has seen.
-fn last_event_id(headers: &HeaderMap) -> i64 {
-    let sent = headers.get("last-event-id").and_then(|value| value.to_str().ok());
-    sent.and_then(|text| text.trim().parse().ok()).unwrap_or(0)
 }
 
 /// An event stream of a call.
@@ -112,14 +103,10 @@ impl Follower {
         let wakeups = self.state.wakeups.webhooks.clone();
         while !self.ended && !self.state.draining.started() {
             let wakeup = wakeups.followed(); // Registered before the query, so that no event is missed in between.
-            let mut conn = self.state.store.read().await.ok()?;
-            if self.checked.elapsed() >= RECHECK {
-                let now = self.state.clock.now();
-                if !self.tenant.is_still_admitted(&mut conn, now).await.ok()? {
-                    return None;
-                }
-                self.checked = Instant::now();
+            if !followers::still_allowed(&self.state, self.tenant, &mut self.checked).await {
+                return None;
             }
+            let mut conn = self.state.store.read().await.ok()?;
             let found = events::list(&mut conn, self.tenant.id, self.call, self.seen, 1).await.ok()?.pop();
             drop(conn);
             if let Some(event) = found {

@@ -5,7 +5,7 @@ mod create;
 mod deliveries;
 mod dtmf;
 mod events;
-mod followers;
+pub(super) mod followers;
 mod hangup;
 mod list;
 pub(crate) mod recording;
@@ -13,6 +13,7 @@ mod resource;
 mod say;
 mod show;
 mod simulate;
+mod transcript;
 mod transfer;
 
 pub use followers::Followers;
@@ -33,7 +34,7 @@ pub fn routes() -> OpenApiRouter<HttpState> {
         .routes(routes!(say::say))
         .routes(routes!(dtmf::dtmf))
         .routes(routes!(transfer::transfer))
-        .routes(routes!(show::transcript))
+        .routes(routes!(transcript::transcript))
         .routes(routes!(events::events))
         .routes(routes!(deliveries::list))
         .routes(routes!(recording::recording))

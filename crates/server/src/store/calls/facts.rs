@@ -4,6 +4,7 @@ use serde_json::Value;
 use switchhook_core::call::{CarrierCause, EndReason, EndedBy, ErrorCode};
 use switchhook_core::event::CallFacts;
 use switchhook_core::id::AgentId;
+use switchhook_core::phone_number::PhoneNumber;
 
 use super::{CallRow, word};
 
@@ -15,7 +16,7 @@ pub(super) fn of(row: &CallRow) -> Result<CallFacts, sqlx::Error> {
         direction: word(&row.direction, "direction")?,
         agent_id: AgentId::from_uuid(row.agent_id),
         from: row.from_number.clone().into(),
-        to: word(&row.to_number, "to_number")?,
+        to: PhoneNumber::parse_or_web(&row.to_number).map_err(|error| sqlx::Error::Decode(error.into()))?,
         metadata: Value::Object(row.request.metadata.clone()).into(),
         summary: row.summary.clone().map(Into::into),
         outcome: row.outcome.as_ref().map_or(Value::Null, |outcome| outcome.0.clone()).into(),

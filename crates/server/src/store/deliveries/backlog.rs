@@ -4,7 +4,7 @@ use sqlx::FromRow;
 use switchhook_core::id::{TenantId, WebhookId};
 use uuid::Uuid;
 
-use crate::store::{Conn, on};
+use crate::store::{Conn, run};
 
 /// Deliveries that are counted.
 pub const MOST: i64 = 1_000;
@@ -32,7 +32,7 @@ pub async fn failing(conn: &mut Conn, tenant: TenantId, limit: i64) -> Result<Ve
     const SQL: &str = "SELECT id, url, disabled_reason, failing_since, updated_at FROM webhooks \
         WHERE tenant_id = $1 AND ((enabled = TRUE AND failing_since IS NOT NULL) OR disabled_reason IS NOT NULL) \
         ORDER BY id LIMIT $2";
-    on!(conn, |c| sqlx::query_as(SQL).bind(tenant.uuid()).bind(limit).fetch_all(c).await)
+    run!(conn, query_as.fetch_all, SQL; tenant.uuid(), limit)
 }
 
 /// Counts the deliveries that wait for an endpoint, up to [`MOST`].
@@ -45,7 +45,7 @@ pub async fn waiting(conn: &mut Conn, tenant: TenantId, webhook: WebhookId) -> R
         open!(),
         " LIMIT $3) AS waiting"
     );
-    on!(conn, |c| sqlx::query_scalar(SQL).bind(webhook.uuid()).bind(tenant.uuid()).bind(MOST).fetch_one(c).await)
+    run!(conn, query_scalar.fetch_one, SQL; webhook.uuid(), tenant.uuid(), MOST)
 }
 
 /// What came of an attempt.
@@ -69,5 +69,5 @@ pub async fn last_failure(
     const SQL: &str = "SELECT status, error FROM delivery_attempts WHERE delivery_id = (SELECT id FROM deliveries \
         WHERE webhook_id = $1 AND tenant_id = $2 AND state = 'pending' AND attempts > 0 ORDER BY next_attempt_at, id LIMIT 1) \
         ORDER BY number DESC LIMIT 1";
-    on!(conn, |c| sqlx::query_as(SQL).bind(webhook.uuid()).bind(tenant.uuid()).fetch_optional(c).await)
+    run!(conn, query_as.fetch_optional, SQL; webhook.uuid(), tenant.uuid())
 }

@@ -8,6 +8,8 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use serde_json::json;
+use sqlx::types::Json;
 use switchhook_core::call::{Call, CallEffect, CallInput, Timing};
 use switchhook_core::dial_policy::{NumberingPlan, Tariff};
 use switchhook_core::event::EventKind;
@@ -24,6 +26,7 @@ use crate::clock::Clock;
 use crate::housekeeping;
 use crate::store::batch::BatchJob as _;
 use crate::store::calls::commands::{self, CallCommand};
+use crate::store::calls::tool_calls::{self, ToolCallEntry};
 use crate::store::calls::{self, CallRow, Claim, Filter, TranscriptEntry, search};
 use crate::store::deliveries::outcome::{self, Finished, Outcome, Record, Then};
 use crate::store::deliveries::{self, queue};
@@ -158,7 +161,10 @@ async fn walk_reads(test: &TestStore, past: &Past) {
     let to = "+12025550155".parse().expect("a number");
     let plan = NumberingPlan { tariff: Tariff::Ordinary, country_code_digits: 1 };
     dial_policy::judge(c, tenant, &to, plan, true, now()).await.expect("read").expect("nothing is against it");
-    calls::transcript(c, tenant, call).await.expect("read");
+    calls::transcript(c, tenant, call, 0).await.expect("read");
+    tool_calls::list(c, tenant, call, 0).await.expect("read");
+    events::before(c, tenant, PageRequest::first(10)).await.expect("read");
+    events::after(c, tenant, Uuid::nil(), 10).await.expect("read");
     calls::hangup_requests_for_node(c, node).await.expect("read");
     calls::count_live_since_before_for_operator(c, now()).await.expect("read");
     commands::waiting_for_nodes(c).await.expect("read");
@@ -255,9 +261,21 @@ async fn walk_calls(test: &TestStore, past: &Past) {
         end_ms: 1,
         interrupted: false,
         latency_ms: None,
+        stages: None,
     };
     let lines = std::slice::from_ref(&entry);
     assert!(calls::add_transcript_for_runner(&mut tx, id, row.lease_token, 0, lines).await.expect("added"));
+    let tool = ToolCallEntry {
+        id: "1".to_owned(),
+        name: "look_up".to_owned(),
+        arguments: Json(json!({})),
+        result: None,
+        status: "succeeded".to_owned(),
+        error: None,
+        start_ms: 0,
+        duration_ms: 1,
+    };
+    assert!(tool_calls::add_for_runner(&mut tx, id, row.lease_token, 0, &[tool]).await.expect("added"));
     let mut call = Call::restore(row.snapshot().expect("a known status"), Timing::default());
     for effect in call.handle(now(), CallInput::HangUpRequested) {
         if let CallEffect::Commit(change) = effect {

@@ -4,6 +4,7 @@ mod call_deliveries;
 mod errors;
 mod follow;
 mod keys;
+mod live;
 mod recording;
 mod secrets;
 mod statistics;

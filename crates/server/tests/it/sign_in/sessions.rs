@@ -12,7 +12,7 @@ use switchhook_core::id::TenantId;
 use super::browser::{SESSION, answer};
 use super::{browser, morning, with_provider};
 use crate::doubles::oidc::Signed;
-use crate::harness::{Client, PATIENCE, text};
+use crate::harness::{Client, TIMEOUT, text};
 
 const HOUR: Duration = Duration::from_secs(3600);
 
@@ -171,7 +171,7 @@ async fn a_stream_ends_with_its_session() {
     assert_eq!(stream.status(), StatusCode::OK);
     let logout = ana.api(Method::POST, "/auth/logout");
     ana.send(logout).await;
-    let rest = tokio::time::timeout(PATIENCE, stream.text()).await.expect("it ends");
+    let rest = tokio::time::timeout(TIMEOUT, stream.text()).await.expect("it ends");
     assert!(!rest.expect("text").contains("call.completed"), "the call goes on");
     service.stop().await;
 }

@@ -13,7 +13,7 @@ use tokio::time::{Instant, Interval, MissedTickBehavior, timeout};
 use tokio_tungstenite::tungstenite::{Error, Message};
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 
-use crate::harness::{PATIENCE, text};
+use crate::harness::{TIMEOUT, text};
 
 const FORMAT: AudioFormat = AudioFormat::Wideband;
 const FRAME: Duration = Duration::from_millis(20);
@@ -137,7 +137,7 @@ impl Browser {
                 self.step(&SILENCE).await;
             }
         };
-        timeout(PATIENCE, listening).await.unwrap_or_else(|_| panic!("{what} comes within a minute"));
+        timeout(TIMEOUT, listening).await.unwrap_or_else(|_| panic!("{what} comes within a minute"));
     }
 
     /// Listens until the agent has said something and is quiet again.
@@ -187,7 +187,7 @@ impl Browser {
                 self.step(&SILENCE).await;
             }
         };
-        timeout(PATIENCE, closing).await.expect("it closes");
+        timeout(TIMEOUT, closing).await.expect("it closes");
         end
     }
 
@@ -198,7 +198,7 @@ impl Browser {
                 self.step(&SILENCE).await;
             }
         };
-        timeout(PATIENCE, closing).await.expect("it closes");
+        timeout(TIMEOUT, closing).await.expect("it closes");
         assert_eq!(self.closed, Some(1008), "{:?}", self.texts);
     }
 

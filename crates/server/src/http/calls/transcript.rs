@@ -1,0 +1,177 @@
+//! `GET /v1/calls/{id}/transcript`: what was said so far, or with `Accept: text/event-stream` as it is said.
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::time::Duration;
+
+use axum::Json;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::sse::{self, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
+use futures_util::stream::{self, Stream};
+use serde::Serialize;
+use serde_json::{Value, json};
+use switchhook_core::id::CallId;
+use tokio::time::Instant;
+use utoipa::ToSchema;
+
+use super::followers::{self, Place};
+use crate::http::HttpState;
+use crate::http::auth::Tenant;
+use crate::http::error::{ApiError, CommonErrors, NotFound};
+use crate::http::extract::PathId;
+use crate::store::calls::tool_calls::{self, ToolCallEntry};
+use crate::store::calls::{self, TranscriptEntry};
+
+/// How often a stream looks for what was said.
+const POLL_INTERVAL: Duration = Duration::from_millis(400);
+
+/// The transcript of a call.
+#[derive(Serialize, ToSchema)]
+pub(super) struct Transcript {
+    /// Lines in the order in which they were completed.
+    pub data: Vec<TranscriptEntry>,
+    /// Tools that the agent used, in the order in which they ended.
+    pub tool_calls: Vec<ToolCallEntry>,
+}
+
+/// Returns the transcript, up to now for a live call. The agent's lines contain only what the caller heard.
+///
+/// With `Accept: text/event-stream`, streams it: `line` and `tool_call` events as they are written, then `end` with the call's
+/// status. A stream also ends when the key or session stops working or the service stops; resume it with `Last-Event-ID`. Streams of
+/// transcripts and of events share the limit of 32 per tenant and node.
+#[utoipa::path(
+    get, path = "/calls/{id}/transcript", operation_id = "show_transcript", tag = "Calls", params(
+        ("id" = uuid::Uuid, Path, description = "The call"),
+        ("Last-Event-ID" = Option<String>, Header, description = "For streams: the `id` of the last event seen", example = "3.1", nullable = false),
+    ),
+    responses(
+        (status = 200, description = "The transcript", content((Transcript = "application/json"), (String = "text/event-stream"))),
+        (status = 204, description = "A stream was resumed after its end"),
+        NotFound,
+        CommonErrors,
+    )
+)]
+pub(super) async fn transcript(
+    state: HttpState,
+    tenant: Tenant,
+    PathId(id): PathId<CallId>,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let mut conn = state.store.read().await?;
+    calls::get(&mut conn, tenant.id, id).await?.ok_or_else(|| ApiError::not_found("call"))?;
+    if followers::wants_stream(&headers) {
+        drop(conn);
+        let seen = Seen::resumed(followers::last_event_id(&headers));
+        if seen.ended {
+            // This status stops an EventSource from reconnecting.
+            return Ok(StatusCode::NO_CONTENT.into_response());
+        }
+        let place = state.followers.join(tenant.id)?;
+        let listener = Listener {
+            state,
+            tenant,
+            call: id,
+            seen,
+            pending: VecDeque::new(),
+            checked: Instant::now(),
+            _place: place,
+        };
+        return Ok(Sse::new(listen(listener)).keep_alive(KeepAlive::default()).into_response());
+    }
+    let data = calls::transcript(&mut conn, tenant.id, id, 0).await?;
+    let tool_calls = tool_calls::list(&mut conn, tenant.id, id, 0).await?;
+    Ok(Json(Transcript { data, tool_calls }).into_response())
+}
+
+/// What a listener has been sent.
+#[derive(Clone, Copy, Default)]
+struct Seen {
+    lines: i64,
+    tools: i64,
+    ended: bool,
+}
+
+impl Seen {
+    fn resumed(id: Option<&str>) -> Self {
+        let Some(id) = id else { return Self::default() };
+        if id == "end" {
+            return Self { ended: true, ..Self::default() };
+        }
+        let number = |text: &str| text.parse().ok().filter(|number: &i64| *number >= 0);
+        let both = id.split_once('.').and_then(|(lines, tools)| Some((number(lines)?, number(tools)?)));
+        let (lines, tools) = both.unwrap_or_default();
+        Self { lines, tools, ended: false }
+    }
+
+    fn id(self) -> String {
+        if self.ended { "end".to_owned() } else { format!("{}.{}", self.lines, self.tools) }
+    }
+}
+
+/// A stream of a call's transcript.
+struct Listener {
+    state: HttpState,
+    tenant: Tenant,
+    call: CallId,
+    seen: Seen,
+    pending: VecDeque<sse::Event>,
+    /// When the key or session was last checked.
+    checked: Instant,
+    _place: Place,
+}
+
+/// Reads the database, so any node can serve any call.
+fn listen(listener: Listener) -> impl Stream<Item = Result<sse::Event, Infallible>> {
+    stream::unfold(listener, async move |mut listener| Some((Ok(listener.next().await?), listener)))
+}
+
+impl Listener {
+    /// Waits for the next message; `None` at the end of the stream.
+    async fn next(&mut self) -> Option<sse::Event> {
+        loop {
+            if let Some(event) = self.pending.pop_front() {
+                return Some(event);
+            }
+            if self.seen.ended || self.state.draining.started() {
+                return None;
+            }
+            if !followers::still_allowed(&self.state, self.tenant, &mut self.checked).await {
+                return None;
+            }
+            self.look().await?;
+            if self.pending.is_empty() {
+                tokio::time::sleep(POLL_INTERVAL).await;
+            }
+        }
+    }
+
+    /// Reads what is new; `None` if the database fails.
+    async fn look(&mut self) -> Option<()> {
+        let mut conn = self.state.store.read().await.ok()?;
+        // The status first: what was said is written before the call ends.
+        let call = calls::get(&mut conn, self.tenant.id, self.call).await.ok()??;
+        let lines = calls::transcript(&mut conn, self.tenant.id, self.call, self.seen.lines).await.ok()?;
+        let tools = tool_calls::list(&mut conn, self.tenant.id, self.call, self.seen.tools).await.ok()?;
+        drop(conn);
+        for line in lines {
+            self.seen.lines += 1;
+            self.push("line", &json!(line))?;
+        }
+        for tool in tools {
+            self.seen.tools += 1;
+            self.push("tool_call", &json!(tool))?;
+        }
+        if call.status().ok()?.is_terminal() {
+            self.seen.ended = true;
+            self.push("end", &json!({ "status": call.status }))?;
+        }
+        Some(())
+    }
+
+    fn push(&mut self, event: &str, data: &Value) -> Option<()> {
+        let message = sse::Event::default().id(self.seen.id()).event(event).json_data(data).ok()?;
+        self.pending.push_back(message);
+        Some(())
+    }
+}

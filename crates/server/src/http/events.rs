@@ -1,0 +1,147 @@
+//! `GET /v1/events`: the events of all calls of a tenant, as a list or as they happen.
+
+mod feed;
+
+use std::collections::{HashSet, VecDeque};
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Json;
+use axum::http::HeaderMap;
+use axum::response::sse::{self, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
+use futures_util::stream::{self, Stream};
+use switchhook_core::Timestamp;
+use tokio::sync::broadcast;
+use tokio::time::Instant;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+use uuid::Uuid;
+
+pub(super) use self::feed::Feeds;
+use super::HttpState;
+use super::auth::Tenant;
+use super::calls::followers::{self, Place};
+use super::error::{ApiError, CommonErrors, InvalidRequest};
+use super::response::List;
+use crate::store::events::{self, TenantEvent};
+use crate::store::page::PageRequest;
+
+/// How far back a stream can be resumed.
+const RESUMABLE: Duration = Duration::from_secs(24 * 3600);
+/// How often a stream looks whether it may go on.
+const LOOK: Duration = Duration::from_secs(1);
+/// Events read at once.
+const BATCH: i64 = 500;
+
+/// The routes below `/v1`.
+pub(super) fn routes() -> OpenApiRouter<HttpState> {
+    OpenApiRouter::new().routes(routes!(list))
+}
+
+/// Lists the events of all calls, newest first. With `Accept: text/event-stream`, streams them as they happen.
+///
+/// A stream starts now, or after `Last-Event-ID`, which can be a day old. An event can arrive twice around a reconnect and in the
+/// first seconds: ignore an `id` that you know. A stream ends when the key or session stops working, when the service stops, or when the
+/// client reads too slowly. Streams of events and of transcripts share the limit of 32 per tenant and node.
+#[utoipa::path(
+    get, path = "/events", operation_id = "list_events", tag = "Calls", params(
+        PageRequest,
+        ("Last-Event-ID" = Option<Uuid>, Header, description = "For streams: the `id` of the last event seen", nullable = false),
+    ),
+    responses(
+        (status = 200, description = "A page of events", content((List<TenantEvent> = "application/json"), (String = "text/event-stream"))),
+        InvalidRequest,
+        CommonErrors,
+    )
+)]
+async fn list(state: HttpState, tenant: Tenant, page: PageRequest, headers: HeaderMap) -> Result<Response, ApiError> {
+    if followers::wants_stream(&headers) {
+        let now = state.clock.now();
+        let start = start(followers::last_event_id(&headers), now)?;
+        let place = state.followers.join(tenant.id)?;
+        let feed = state.feeds.subscribe(&state, tenant.id);
+        let follower = Follower {
+            state,
+            tenant,
+            feed,
+            behind: Some(start),
+            known: HashSet::new(),
+            pending: VecDeque::new(),
+            checked: Instant::now(),
+            _place: place,
+        };
+        return Ok(Sse::new(follow(follower)).keep_alive(KeepAlive::default()).into_response());
+    }
+    let mut conn = state.store.read().await?;
+    let page = events::before(&mut conn, tenant.id, page).await?;
+    Ok(Json(List::of(page, |event| event)).into_response())
+}
+
+/// The id after which a stream starts.
+fn start(last: Option<&str>, now: Timestamp) -> Result<Uuid, ApiError> {
+    let Some(last) = last else { return Ok(feed::overlapping(now)) };
+    let wrong = |message: &str| ApiError::invalid_field("Last-Event-ID", message);
+    let id: Uuid = last.parse().map_err(|_| wrong("must be the id of an event"))?;
+    let at = feed::time_of(id).ok_or_else(|| wrong("must be the id of an event"))?;
+    if at + RESUMABLE < now {
+        return Err(wrong("must be at most a day old: read the list of calls instead"));
+    }
+    Ok(feed::overlapping(at.min(now)))
+}
+
+/// A stream of a tenant's events.
+struct Follower {
+    state: HttpState,
+    tenant: Tenant,
+    feed: broadcast::Receiver<Arc<TenantEvent>>,
+    /// The id after which events are still to be read, before the feed is listened to.
+    behind: Option<Uuid>,
+    /// Events that were read and that the feed may bring too.
+    known: HashSet<Uuid>,
+    pending: VecDeque<Arc<TenantEvent>>,
+    /// When the key or session was last checked.
+    checked: Instant,
+    _place: Place,
+}
+
+fn follow(follower: Follower) -> impl Stream<Item = Result<sse::Event, Infallible>> {
+    stream::unfold(follower, async move |mut follower| {
+        let event = follower.next().await?;
+        let message = sse::Event::default().id(event.id.to_string()).event(event.event.event.clone());
+        Some((Ok(message.json_data(&*event).ok()?), follower))
+    })
+}
+
+impl Follower {
+    /// Waits for the next event; `None` at the end of the stream.
+    async fn next(&mut self) -> Option<Arc<TenantEvent>> {
+        loop {
+            if let Some(event) = self.pending.pop_front() {
+                return Some(event);
+            }
+            if self.state.draining.started()
+                || !followers::still_allowed(&self.state, self.tenant, &mut self.checked).await
+            {
+                return None;
+            }
+            if let Some(after) = self.behind {
+                let mut conn = self.state.store.read().await.ok()?;
+                let rows = events::after(&mut conn, self.tenant.id, after, BATCH).await.ok()?;
+                let full = rows.len() >= usize::try_from(BATCH).unwrap_or(usize::MAX);
+                self.behind = rows.last().map(|event| event.id).filter(|_| full);
+                self.known.extend(rows.iter().map(|event| event.id));
+                self.pending.extend(feed::in_order(rows).into_iter().map(Arc::new));
+                continue;
+            }
+            match tokio::time::timeout(LOOK, self.feed.recv()).await {
+                Ok(Ok(event)) if self.known.remove(&event.id) => {}
+                Ok(Ok(event)) => return Some(event),
+                // It reads too slowly, or the feed has lost the database: the client comes back with the last id.
+                Ok(Err(_)) => return None,
+                Err(_) => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! Tools that ran in a conversation, as far as they have ended.
+
+use serde::Serialize;
+use serde_json::Value;
+use sqlx::FromRow;
+use sqlx::types::Json;
+use switchhook_core::id::{CallId, TenantId};
+use utoipa::ToSchema;
+
+use crate::store::{Conn, Tx, execute, run};
+
+/// A row of `tool_calls`.
+#[derive(Clone, FromRow, Serialize, ToSchema)]
+pub struct ToolCallEntry {
+    /// The model's id of it.
+    pub id: String,
+    /// The tool.
+    #[schema(example = "book_table")]
+    pub name: String,
+    /// What the model passed.
+    #[schema(value_type = Value)]
+    pub arguments: Json<Value>,
+    /// What the model was told; `null` if it was told nothing.
+    #[schema(value_type = Option<Value>)]
+    pub result: Option<Json<Value>>,
+    /// `succeeded` or `failed`.
+    #[schema(pattern = "^(succeeded|failed)$", example = "succeeded")]
+    pub status: String,
+    /// Why it failed.
+    pub error: Option<String>,
+    /// When it began, in milliseconds since the start of the conversation.
+    pub start_ms: i64,
+    /// How long it took, in milliseconds.
+    pub duration_ms: i64,
+}
+
+/// Returns a call's tools from number `from`, in the order in which they ended.
+///
+/// # Errors
+/// When the database fails.
+pub async fn list(conn: &mut Conn, tenant: TenantId, id: CallId, from: i64) -> Result<Vec<ToolCallEntry>, sqlx::Error> {
+    const SQL: &str = "SELECT id, name, arguments, result, status, error, start_ms, duration_ms FROM tool_calls \
+        WHERE tenant_id = $1 AND call_id = $2 AND position >= $3 ORDER BY position";
+    run!(conn, query_as.fetch_all, SQL; tenant.uuid(), id.uuid(), from)
+}
+
+/// Appends tools under the lease: those of the call from number `from`. Skips what an earlier attempt has written. Returns `false` if
+/// the lease is lost.
+///
+/// # Errors
+/// When the database fails.
+pub async fn add_for_runner(
+    tx: &mut Tx,
+    id: CallId,
+    token: i64,
+    from: usize,
+    entries: &[ToolCallEntry],
+) -> Result<bool, sqlx::Error> {
+    const WRITTEN: &str = "SELECT COUNT(*) FROM tool_calls WHERE call_id = $1";
+    const SQL: &str = "INSERT INTO tool_calls \
+        (tenant_id, call_id, position, id, name, arguments, result, status, error, start_ms, duration_ms) \
+        SELECT tenant_id, id, (SELECT COUNT(*) FROM tool_calls WHERE call_id = $1), $3, $4, $5, $6, $7, $8, $9, $10 \
+        FROM calls WHERE id = $1 AND lease_token = $2";
+    if entries.is_empty() {
+        return Ok(true);
+    }
+    let written: i64 = run!(tx, query_scalar.fetch_one, WRITTEN; id.uuid())?;
+    let written = usize::try_from(written).unwrap_or(0).saturating_sub(from);
+    for entry in entries.iter().skip(written) {
+        let added = execute!(tx, SQL;
+            id.uuid(), token, &entry.id, &entry.name, &entry.arguments, &entry.result, &entry.status, &entry.error,
+            entry.start_ms, entry.duration_ms
+        )?;
+        if added == 0 {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
