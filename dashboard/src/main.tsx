@@ -10,7 +10,6 @@ import { RouterProvider } from "react-router/dom";
 import { onSignedOut } from "./api/client";
 import { ApiError } from "./api/errors";
 import { sessionQuery } from "./api/session";
-import { Toasts } from "./components/Toasts";
 import { router } from "./routes";
 
 const queries = new QueryClient({
@@ -30,9 +29,7 @@ if (root) {
     <StrictMode>
       <CSPProvider disableStyleElements>
         <QueryClientProvider client={queries}>
-          <Toasts>
-            <RouterProvider router={router} />
-          </Toasts>
+          <RouterProvider router={router} />
         </QueryClientProvider>
       </CSPProvider>
     </StrictMode>,

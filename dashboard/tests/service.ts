@@ -25,7 +25,7 @@ export class Service {
     while (Date.now() < until) {
       const { ended_at } = await this.get<{ ended_at: string | null }>(`/v1/calls/${call}`);
       if (ended_at !== null) return;
-      await new Promise((done) => setTimeout(done, 500));
+      await new Promise((done) => setTimeout(done, 1500));
     }
     throw new Error(`call ${call} does not end`);
   }

@@ -1,100 +1,109 @@
-import { Autocomplete } from "@base-ui/react/autocomplete";
 import { Dialog } from "@base-ui/react/dialog";
 import { useQuery } from "@tanstack/react-query";
 import { CornerDownLeft, Search } from "lucide-react";
-import { useMemo, useState } from "react";
+import { useEffect, useId, useRef, useState, type KeyboardEvent } from "react";
 import { useNavigate } from "react-router";
 import { agentsQuery, numbersQuery } from "../api/queries";
 import { toggleTheme } from "../lib/theme";
 import { openPlaceCall } from "../pages/calls/PlaceCall";
 import styles from "./CommandPalette.module.css";
-import { commandGroups, commandsFor, type Command, type CommandGroup } from "./commands";
+import { commandGroups, commandsFor, matching, type Command, type CommandGroup } from "./commands";
 
 /** Pages, actions, agents and numbers by their names; a pasted id or number opens it. */
 export default function CommandPalette(props: { onClose: () => void; onKeys: () => void }) {
   const { onClose, onKeys } = props;
   const [text, setText] = useState("");
+  const [chosen, setChosen] = useState(0);
   const navigate = useNavigate();
-  const agents = useQuery(agentsQuery).data;
-  const numbers = useQuery(numbersQuery).data;
-  const groups = useMemo(() => {
-    const act = {
-      go: (path: string) => void navigate(path),
-      placeCall: (to?: string) => openPlaceCall({ to }),
-      keys: onKeys,
-      theme: toggleTheme,
-    };
-    const all = commandGroups(agents ?? [], numbers ?? [], act);
-    const direct = commandsFor(text, agents ?? [], act);
-    return direct.length > 0 ? [{ value: "Open", items: direct }, ...all] : all;
-  }, [agents, numbers, navigate, onKeys, text]);
-  const run = (command: Command) => {
+  const input = useRef<HTMLInputElement>(null);
+  const list = useId();
+  const groups = useCommands(text, onKeys, (path) => void navigate(path));
+  const commands = groups.flatMap((group) => group.items);
+  const run = (command: Command | undefined) => {
+    if (command === undefined) return;
     onClose();
     command.run();
   };
+  const type = (typed: string) => {
+    setText(typed);
+    setChosen(0);
+  };
+  const key = (event: KeyboardEvent) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step !== undefined) setChosen((chosen + step + commands.length) % commands.length);
+    else if (event.key === "Enter") run(commands[chosen]);
+    else return;
+    event.preventDefault();
+  };
+  const current = commands[chosen];
+  useEffect(() => {
+    if (current) document.getElementById(`${list}-${chosen}`)?.scrollIntoView({ block: "nearest" });
+  }, [list, chosen, current]);
   return (
     <Dialog.Root open onOpenChange={(open) => !open && onClose()}>
       <Dialog.Portal>
         <Dialog.Backdrop className={styles.backdrop} />
-        <Dialog.Popup className={styles.popup} aria-label="Search and commands">
-          <Autocomplete.Root
-            open
-            inline
-            autoHighlight="always"
-            keepHighlight
-            items={groups}
-            value={text}
-            onValueChange={setText}
-            filter={matches}
-            itemToStringValue={(item: unknown) => (item as Command).label}
-          >
-            <div className={styles.input}>
-              <Search aria-hidden="true" />
-              <Autocomplete.Input
-                aria-label="Search"
-                placeholder="Search, or paste an id or a number"
-              />
-            </div>
-            <Autocomplete.Empty className={styles.empty}>Nothing of this name.</Autocomplete.Empty>
-            <Autocomplete.List className={styles.list}>
-              {(group: CommandGroup) => (
-                <Autocomplete.Group key={group.value} items={group.items} className={styles.group}>
-                  <Autocomplete.GroupLabel className={styles.label}>
-                    {group.value}
-                  </Autocomplete.GroupLabel>
-                  <Autocomplete.Collection>
-                    {(item: Command) => (
-                      <Autocomplete.Item
-                        key={item.value}
-                        value={item}
-                        className={styles.item}
-                        onClick={() => run(item)}
-                      >
-                        <span>{item.label}</span>
-                        {item.hint && <span className={styles.hint}>{item.hint}</span>}
-                        <CornerDownLeft aria-hidden="true" />
-                      </Autocomplete.Item>
-                    )}
-                  </Autocomplete.Collection>
-                </Autocomplete.Group>
-              )}
-            </Autocomplete.List>
-          </Autocomplete.Root>
+        <Dialog.Popup
+          className={styles.popup}
+          aria-label="Search and commands"
+          initialFocus={input}
+        >
+          <div className={styles.input}>
+            <Search aria-hidden="true" />
+            <input
+              ref={input}
+              role="combobox"
+              aria-label="Search"
+              aria-expanded="true"
+              aria-autocomplete="list"
+              aria-controls={list}
+              aria-activedescendant={current && `${list}-${chosen}`}
+              autoComplete="off"
+              spellCheck={false}
+              placeholder="Search, or paste an id or a number"
+              value={text}
+              onChange={(event) => type(event.target.value)}
+              onKeyDown={key}
+            />
+          </div>
+          <p role="status" className={styles.empty}>
+            {commands.length === 0 ? "Nothing of this name." : ""}
+          </p>
+          <div role="listbox" id={list} aria-label="Commands" className={styles.list}>
+            {groups.map((group) => (
+              <div key={group.value} role="group" aria-label={group.value}>
+                <div className={styles.label} aria-hidden="true">
+                  {group.value}
+                </div>
+                {group.items.map((command) => (
+                  <div
+                    key={command.value}
+                    id={`${list}-${commands.indexOf(command)}`}
+                    role="option"
+                    aria-selected={command === current}
+                    className={styles.item}
+                    onClick={() => run(command)}
+                    onPointerMove={() => setChosen(commands.indexOf(command))}
+                  >
+                    <span>{command.label}</span>
+                    {command.hint && <span className={styles.hint}>{command.hint}</span>}
+                    <CornerDownLeft aria-hidden="true" />
+                  </div>
+                ))}
+              </div>
+            ))}
+          </div>
         </Dialog.Popup>
       </Dialog.Portal>
     </Dialog.Root>
   );
 }
 
-/** Every typed word stands somewhere in the label; digits match whatever groups them. */
-function matches(item: unknown, typed: string): boolean {
-  const { label, value } = item as Command;
-  // What a pasted id or number may open is no matter of names.
-  if (value.endsWith(typed.trim()) && typed.trim().length > 7) return true;
-  const name = label.toLowerCase();
-  const bare = name.replaceAll(" ", "");
-  return typed
-    .toLowerCase()
-    .split(/\s+/)
-    .every((word) => name.includes(word) || bare.includes(word));
+function useCommands(text: string, onKeys: () => void, go: (path: string) => void): CommandGroup[] {
+  const agents = useQuery(agentsQuery).data ?? [];
+  const numbers = useQuery(numbersQuery).data ?? [];
+  const act = { go, placeCall: (to?: string) => openPlaceCall({ to }), keys: onKeys, theme: toggleTheme };
+  const direct = commandsFor(text, agents, act);
+  if (direct.length > 0) return [{ value: "Open", items: direct }];
+  return matching(commandGroups(agents, numbers, act), text);
 }

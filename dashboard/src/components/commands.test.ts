@@ -1,6 +1,6 @@
 import { expect, test, vi } from "vitest";
-import type { Agent } from "../api/queries";
-import { commandGroups, commandsFor } from "./commands";
+import type { Agent, PhoneNumber } from "../api/queries";
+import { commandGroups, commandsFor, matching } from "./commands";
 
 const id = "0198c69a-41c2-7b0e-9d77-52f1c0a9e6b3";
 const ava = { id, name: "Ava" } as Agent;
@@ -33,4 +33,15 @@ test("anything else is only a name", () => {
   expect(commandsFor("ava", [ava], act())).toEqual([]);
   const names = commandGroups([ava], [], act()).flatMap((group) => group.items);
   expect(names.map((command) => command.label)).toContain("Talk to Ava");
+});
+
+test("typed words are found in any order, numbers however they are grouped", () => {
+  const number = { id: "n", number: "+12025550199", label: null } as PhoneNumber;
+  const groups = commandGroups([ava], [number], act());
+  const found = (typed: string) =>
+    matching(groups, typed).flatMap((group) => group.items.map((command) => command.label));
+  expect(found("ava talk")).toEqual(["Talk to Ava"]);
+  expect(found("5550199")).toEqual(["+1 202 555 0199"]);
+  expect(found("webh")).toEqual(["Webhooks"]);
+  expect(found("nothing like it")).toEqual([]);
 });

@@ -80,3 +80,16 @@ export function commandGroups(agents: Agent[], numbers: PhoneNumber[], act: Acti
   ];
   return groups.filter((group) => group.items.length > 0);
 }
+
+/** What fits the typed words: each stands somewhere in the label; digits match however they are grouped. */
+export function matching(groups: CommandGroup[], typed: string): CommandGroup[] {
+  const words = typed.toLowerCase().split(/\s+/).filter(Boolean);
+  const fits = ({ label }: Command) => {
+    const name = label.toLowerCase();
+    const bare = name.replaceAll(" ", "");
+    return words.every((word) => name.includes(word) || bare.includes(word));
+  };
+  return groups
+    .map((group) => ({ ...group, items: group.items.filter(fits) }))
+    .filter((group) => group.items.length > 0);
+}

@@ -1,7 +1,6 @@
-import { Popover } from "@base-ui/react/popover";
 import { useQuery } from "@tanstack/react-query";
 import { ListFilter, X } from "lucide-react";
-import { useState } from "react";
+import { useEffect, useRef, useState, type KeyboardEvent } from "react";
 import { numbersQuery, type Agent, type PhoneNumber } from "../../api/queries";
 import { Button } from "../../components/Button";
 import { SelectField, TextField } from "../../components/Field";
@@ -34,6 +33,22 @@ export function FilterBar({ search, onChange, agents }: FilterBarProps) {
   const [open, setOpen] = useState(false);
   const numbers = useQuery({ ...numbersQuery, enabled: open || search.has("number_id") });
   const active = activeFilters(search);
+  const panel = useRef<HTMLDivElement>(null);
+  const button = useRef<HTMLButtonElement>(null);
+  useEffect(() => {
+    if (!open) return;
+    panel.current?.querySelector("select")?.focus();
+    const beside = (event: PointerEvent) => {
+      if (!panel.current?.contains(event.target as Node)) setOpen(false);
+    };
+    document.addEventListener("pointerdown", beside);
+    return () => document.removeEventListener("pointerdown", beside);
+  }, [open]);
+  const escape = (event: KeyboardEvent) => {
+    if (event.key !== "Escape" || !open) return;
+    setOpen(false);
+    button.current?.focus();
+  };
   useKeys({
     "/": (event) => {
       event.preventDefault();
@@ -42,22 +57,27 @@ export function FilterBar({ search, onChange, agents }: FilterBarProps) {
   });
   return (
     <>
-      <Popover.Root open={open} onOpenChange={setOpen}>
-        <Popover.Trigger render={<Button icon={<ListFilter />}>Filter</Button>} />
-        <Popover.Portal>
-          <Popover.Positioner className={styles.positioner} align="start" sideOffset={6}>
-            <Popover.Popup className={styles.popup}>
-              <Popover.Title className="visually-hidden">Filter</Popover.Title>
-              <Fields
-                search={search}
-                onChange={onChange}
-                agents={agents ?? []}
-                numbers={numbers.data ?? []}
-              />
-            </Popover.Popup>
-          </Popover.Positioner>
-        </Popover.Portal>
-      </Popover.Root>
+      <div ref={panel} className={styles.filter} onKeyDown={escape}>
+        <Button
+          ref={button}
+          icon={<ListFilter />}
+          aria-expanded={open}
+          aria-haspopup="dialog"
+          onClick={() => setOpen(!open)}
+        >
+          Filter
+        </Button>
+        {open && (
+          <div role="dialog" aria-label="Filter" className={styles.popup}>
+            <Fields
+              search={search}
+              onChange={onChange}
+              agents={agents ?? []}
+              numbers={numbers.data ?? []}
+            />
+          </div>
+        )}
+      </div>
       {active.map(([name, value]) => (
         <span key={name} className={styles.chip}>
           <span>

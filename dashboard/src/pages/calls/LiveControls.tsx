@@ -10,8 +10,8 @@ import { mayChange } from "../../api/session";
 import { Button } from "../../components/Button";
 import { Card } from "../../components/Card";
 import { ConfirmDialog } from "../../components/ConfirmDialog";
+import { ErrorText } from "../../components/ErrorNotice";
 import { TextField } from "../../components/Field";
-import { toast } from "../../components/Toasts";
 import { phone } from "../../lib/format";
 import styles from "./CallPage.module.css";
 
@@ -123,17 +123,19 @@ export function HangUpButton({ call }: { call: Call }) {
       queries.setQueryData(callQuery(call.id).queryKey, ended);
       void queries.invalidateQueries({ queryKey: ["calls", call.id] });
     },
-    onError: (error) => toast(asApiError(error).detail),
   });
   return (
-    <Button
-      variant="danger"
-      icon={<PhoneOff />}
-      busy={hangUp.isPending}
-      disabled={!mayChange(session)}
-      onClick={() => hangUp.mutate()}
-    >
-      Hang up
-    </Button>
+    <>
+      {hangUp.error && <ErrorText error={asApiError(hangUp.error)} />}
+      <Button
+        variant="danger"
+        icon={<PhoneOff />}
+        busy={hangUp.isPending}
+        disabled={!mayChange(session)}
+        onClick={() => hangUp.mutate()}
+      >
+        Hang up
+      </Button>
+    </>
   );
 }
