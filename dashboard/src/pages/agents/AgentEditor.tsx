@@ -81,7 +81,7 @@ export function AgentEditor({ saved, template = BLANK }: { saved: JsonObject | n
           <Analysis />
           <Privacy />
         </form>
-        <aside className={styles.talk} aria-label="Talk">
+        <aside className={saved ? styles.talk : `${styles.talk} ${styles.later}`} aria-label="Talk">
           <AgentTalk saved={saved} draft={state.draft} />
         </aside>
       </div>
