@@ -18,9 +18,9 @@ import { FormProvider } from "./form";
 import { SectionNav } from "./SectionNav";
 import { Analysis } from "./sections/Analysis";
 import { Behaviour } from "./sections/Behaviour";
-import { Calls } from "./sections/Calls";
 import { Listening } from "./sections/Listening";
 import { Model } from "./sections/Model";
+import { Phone } from "./sections/Phone";
 import { Privacy } from "./sections/Privacy";
 import { Tools } from "./sections/Tools";
 import { Voice } from "./sections/Voice";
@@ -44,17 +44,19 @@ export function AgentEditor({ saved, template = BLANK }: { saved: JsonObject | n
 
   return (
     <FormProvider form={state.form}>
-      <PageHeader
-        title={saved ? String(saved.name) : "New agent"}
-        parent={PARENT}
-        badge={
-          <>
-            {saved && <Badge>Version {String(saved.version)}</Badge>}
-            <SaveState state={state} isNew={saved === null} />
-          </>
-        }
-        actions={<Actions saved={saved} state={state} mayChange={mayChange} />}
-      />
+      <div className={styles.header}>
+        <PageHeader
+          title={saved ? String(saved.name) : "New agent"}
+          parent={PARENT}
+          badge={
+            <>
+              {saved && <Badge>Version {String(saved.version)}</Badge>}
+              <SaveState state={state} isNew={saved === null} />
+            </>
+          }
+          actions={<Actions saved={saved} state={state} mayChange={mayChange} />}
+        />
+      </div>
       <Problems state={state} />
       {!saved && mayChange && (
         <div className={styles.templates}>
@@ -75,11 +77,11 @@ export function AgentEditor({ saved, template = BLANK }: { saved: JsonObject | n
           <Listening />
           <Model />
           <Tools />
-          <Calls />
+          <Phone />
           <Analysis />
           <Privacy />
         </form>
-        <aside className={styles.talk} aria-label="Talk">
+        <aside className={saved ? styles.talk : `${styles.talk} ${styles.later}`} aria-label="Talk">
           <AgentTalk saved={saved} draft={state.draft} />
         </aside>
       </div>

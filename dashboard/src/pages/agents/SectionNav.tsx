@@ -10,7 +10,7 @@ const PATHS: Record<string, string[]> = {
   listening: ["stt", "turn_taking", "interruption", "silence"],
   model: ["llm", "realtime"],
   tools: ["tools"],
-  calls: ["limits", "answering_machine", "dtmf"],
+  phone: ["limits", "answering_machine", "dtmf"],
   analysis: ["analysis"],
   privacy: ["privacy", "recording"],
 };

@@ -14,6 +14,7 @@ import styles from "./VoicePicker.module.css";
 
 /** Voices that are shown before somebody asks for all of them. */
 const FEW = 6;
+const LANGUAGES = new Intl.DisplayNames("en", { type: "language", fallback: "code" });
 
 /** The voices of a connection to listen to and choose from; a text field where there is no list. */
 export function VoicePicker({ connectionId }: { connectionId: string }) {
@@ -65,7 +66,8 @@ export function VoicePicker({ connectionId }: { connectionId: string }) {
         <legend className="visually-hidden">Voice</legend>
         {shown.map((voice) => {
           const isChosen = chosenName === voice.voice || (chosenName === null && voice.default);
-          const about = [voice.languages.slice(0, 2).join(", "), voice.description].filter(Boolean).join(" · ");
+          const languages = voice.languages.slice(0, 2).map((tag) => LANGUAGES.of(tag) ?? tag);
+          const about = [languages.join(", "), voice.description].filter(Boolean).join(" · ");
           return (
             <div key={voice.voice} className={`${styles.voice} ${isChosen ? styles.chosen : ""}`}>
               <Button

@@ -144,15 +144,12 @@ type FilterProps = {
 
 function Filter({ label, value, onChange, children }: FilterProps) {
   return (
-    <select
-      aria-label={label}
-      className={styles.filter}
-      value={value ?? ""}
-      onChange={(event) => onChange(event.target.value || null)}
-    >
-      <option value="">Every {label.toLowerCase()}</option>
-      {children}
-    </select>
+    <span className={styles.filter}>
+      <select aria-label={label} value={value ?? ""} onChange={(event) => onChange(event.target.value || null)}>
+        <option value="">Every {label.toLowerCase()}</option>
+        {children}
+      </select>
+    </span>
   );
 }
 

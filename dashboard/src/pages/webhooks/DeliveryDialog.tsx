@@ -103,6 +103,11 @@ export function DeliveryDialog({ webhookId, deliveryId, mayRedeliver, onClose }:
   );
 }
 
+/** To the millisecond today, with the day before. */
+function momentOf(at: Date, now: Date): string {
+  return at.toDateString() === now.toDateString() ? clockMillis(at) : dayAndTime(at, now);
+}
+
 function AttemptRow({ attempt }: { attempt: Attempt }) {
   const isSuccess = attempt.status !== null && attempt.status >= 200 && attempt.status < 300;
   const outcome = attempt.status ?? (attempt.error ? "No answer" : "Under way");
@@ -111,7 +116,7 @@ function AttemptRow({ attempt }: { attempt: Attempt }) {
       <div className={styles.line}>
         <span className="numbers muted">{attempt.number}</span>
         <time dateTime={attempt.started_at} className="numbers">
-          {clockMillis(new Date(attempt.started_at))}
+          {momentOf(new Date(attempt.started_at), new Date())}
         </time>
         <Badge tone={isSuccess ? "good" : attempt.error || attempt.status ? "bad" : "accent"}>{outcome}</Badge>
         {attempt.duration_ms !== null && (

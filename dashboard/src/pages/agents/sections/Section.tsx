@@ -12,7 +12,7 @@ export const SECTIONS: SectionInfo[] = [
   { id: "listening", title: "Listening" },
   { id: "model", title: "Language model" },
   { id: "tools", title: "Tools" },
-  { id: "calls", title: "Calls" },
+  { id: "phone", title: "Phone" },
   { id: "analysis", title: "Analysis" },
   { id: "privacy", title: "Privacy" },
 ];

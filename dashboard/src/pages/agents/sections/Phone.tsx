@@ -4,12 +4,12 @@ import { More, Pair, Section } from "./Section";
 
 const FINISH_KEYS = ["#", "*", ..."0123456789", ..."ABCD"];
 
-export function Calls() {
+export function Phone() {
   const { draft } = useForm();
   const detects = valueAt(draft, "answering_machine.mode") === "detect";
   const leaves = detects && valueAt(draft, "answering_machine.on_machine") === "leave_message";
   return (
-    <Section id="calls">
+    <Section id="phone">
       <Pair>
         <NumberRow
           path="limits.max_duration_seconds"

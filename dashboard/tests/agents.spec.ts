@@ -1,0 +1,88 @@
+import { expect, settled, test } from "./look";
+
+test("an agent is made from a template, changed, rolled back and deleted", async ({ page }) => {
+  const name = `Reception ${Date.now()}`;
+  await page.goto("/agents");
+  await settled(page);
+  await page.getByRole("button", { name: "New agent" }).click();
+  await page.getByRole("link", { name: /^Reception/ }).click();
+  await expect(page.getByLabel("Instructions")).toHaveValue(/You answer the phone/);
+  await page.getByLabel("Name", { exact: true }).fill(name);
+  await page.keyboard.press("Control+s");
+  await expect(page).toHaveURL(/\/agents\/[0-9a-f-]{36}$/);
+  await expect(page.getByText("Version 1", { exact: true })).toBeVisible();
+
+  await page.getByLabel("Greeting text").fill("Good morning!");
+  await expect(page.getByText("1 change not saved")).toBeVisible();
+  await page.getByRole("button", { name: "Save" }).click();
+  await expect(page.getByText("Saved as version 2.")).toBeVisible();
+  await expect(page.getByRole("button", { name: "Save" })).toBeDisabled();
+
+  await page.getByRole("button", { name: "Versions" }).click();
+  const versions = page.getByRole("dialog", { name: "Versions" });
+  await versions.getByRole("button", { name: /^Version 1/ }).click();
+  await expect(versions.getByRole("term")).toHaveText(["Greeting: text"]);
+  await expect(versions.getByText("Good morning!")).toBeVisible();
+  await versions.getByRole("button", { name: "Roll back to version 1" }).click();
+  await expect(page.getByLabel("Greeting text")).toHaveValue(/How can I help you/);
+  await expect(page.getByText("Version 3", { exact: true })).toBeVisible();
+
+  await page.getByRole("button", { name: "Delete agent" }).click();
+  await page.getByRole("alertdialog").getByRole("button", { name: "Delete" }).click();
+  await expect(page).toHaveURL(/\/agents$/);
+  await expect(page.getByRole("link", { name })).toHaveCount(0);
+});
+
+test("what is wrong is said while one types, and what the API refuses at its field", async ({ page, seed }) => {
+  await page.goto(`/agents/${seed.agent}`);
+  await settled(page);
+  const speed = page.getByLabel("Speed");
+  await speed.fill("2.5");
+  await expect(page.getByText("Must be between 0.5 and 2.").first()).toBeVisible();
+  await expect(speed).toHaveAttribute("aria-invalid", "true");
+  await speed.fill("");
+
+  // The limits fit each by itself; that they contradict each other only the API knows.
+  await page.getByLabel("Min silence (ms)").fill("3000");
+  await page.getByLabel("Max silence (ms)").fill("300");
+  await page.getByRole("button", { name: "Save" }).click();
+  await expect(page.getByText("needs attention:", { exact: false })).toBeVisible();
+  await expect(page.locator("[aria-invalid=true]").first()).toBeVisible();
+  await page.getByRole("button", { name: "Discard" }).click();
+  await expect(page.locator("[aria-invalid=true]")).toHaveCount(0);
+  await expect(page.getByText("not saved")).toHaveCount(0);
+});
+
+test("unsaved changes are not lost by a slip", async ({ page, seed }) => {
+  await page.goto(`/agents/${seed.agent}`);
+  await settled(page);
+  const instructions = page.getByLabel("Instructions");
+  const saved = await instructions.inputValue();
+  await instructions.fill(`${saved} Be brief.`);
+  await page.getByRole("link", { name: "Calls", exact: true }).click();
+  const asking = page.getByRole("alertdialog", { name: "Discard 1 change?" });
+  await asking.getByRole("button", { name: "Cancel" }).click();
+  await expect(instructions).toHaveValue(`${saved} Be brief.`);
+  await page.getByRole("link", { name: "Calls", exact: true }).click();
+  await asking.getByRole("button", { name: "Discard" }).click();
+  await expect(page).toHaveURL(/\/calls$/);
+});
+
+test("a name that is taken is refused at the name", async ({ page, service, seed }) => {
+  const { name } = await service.get<{ name: string }>(`/v1/agents/${seed.agent}`);
+  await page.goto("/agents/new");
+  await page.getByLabel("Name", { exact: true }).fill(name);
+  await page.getByLabel("Instructions").fill("Be brief.");
+  await page.getByRole("button", { name: "Save" }).click();
+  await expect(page.getByLabel("Name", { exact: true })).toHaveAttribute("aria-invalid", "true");
+});
+
+test("a voice can be listened to", async ({ page, seed }) => {
+  await page.goto(`/agents/${seed.agent}`);
+  await settled(page);
+  const sample = page.waitForResponse((response) => response.url().endsWith("/sample"));
+  await page.getByRole("button", { name: /^Listen to / }).first().click();
+  expect((await sample).headers()["content-type"]).toContain("audio/wav");
+  await expect(page.getByRole("button", { name: /^Stop / })).toBeVisible();
+  await expect(page.getByRole("button", { name: /^Listen to / }).first()).toBeVisible();
+});
