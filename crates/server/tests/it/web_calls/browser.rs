@@ -147,10 +147,12 @@ impl Browser {
         self.listen("silence of the agent", |browser| browser.spoke_at.is_some_and(|at| at.elapsed() >= QUIET)).await;
     }
 
-    /// Listens until the agent is speaking.
+    /// Listens until the agent has been speaking for a second: words of it have been heard.
     pub(crate) async fn hear_agent_begin(&mut self) {
         self.spoke_at = None;
         self.listen("speech of the agent", |browser| browser.spoke_at.is_some()).await;
+        let began = Instant::now();
+        self.listen("a second of it", |_| began.elapsed() >= Duration::from_secs(1)).await;
     }
 
     /// Listens until a text comes that was not looked at yet, and gives it.
