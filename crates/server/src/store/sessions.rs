@@ -137,10 +137,8 @@ pub async fn use_for_sign_in(tx: &mut Tx, hash: &[u8; 32], now: Timestamp) -> Re
 /// When the database fails.
 pub async fn prune_for_housekeeping(tx: &mut Tx, now: Timestamp) -> Result<u64, sqlx::Error> {
     // A session past its absolute limit is not used any more, so it becomes idle.
-    const SESSIONS: &str =
-        "DELETE FROM sessions WHERE hash IN (SELECT hash FROM sessions WHERE used_at <= $1 LIMIT 500)";
-    const SIGN_INS: &str =
-        "DELETE FROM used_sign_ins WHERE hash IN (SELECT hash FROM used_sign_ins WHERE used_at <= $1 LIMIT 500)";
+    const SESSIONS: &str = "DELETE FROM sessions WHERE used_at <= $1";
+    const SIGN_INS: &str = "DELETE FROM used_sign_ins WHERE used_at <= $1";
     let mut deleted = 0;
     // A state expires long before.
     for sql in [SESSIONS, SIGN_INS] {

@@ -13,7 +13,7 @@ use crate::store::calls::{self, CallRequest, CallRow, NewCall, search};
 use crate::store::tenants::OwnLimits;
 use crate::store::testing::{TestStore, now, tenant};
 use crate::store::webhooks::{self, WebhookRow};
-use crate::store::{Tx, on};
+use crate::store::{Dialect, Tx, on};
 use crate::vault::Vault;
 
 /// Every so many calls, one lives on.
@@ -136,10 +136,25 @@ async fn deliver(test: &TestStore) {
         SELECT id, 1, created_at FROM deliveries WHERE state = 'succeeded' ON CONFLICT DO NOTHING";
     const DIALED: &str = "INSERT INTO dialed_numbers (tenant_id, number, dialed_at) \
         SELECT tenant_id, to_number, created_at FROM calls";
+    const PEOPLE: &str = "INSERT INTO people (id, tenant_id, issuer, subject, role, created_at) \
+        SELECT id, tenant_id, 'past', carrier_call_id, 'member', created_at FROM calls \
+        WHERE carrier_call_id IS NOT NULL ON CONFLICT DO NOTHING";
     let mut tx = test.store.begin().await.expect("a transaction");
+    const INVITED: &str = "INSERT INTO people (id, tenant_id, email, role, created_at) \
+        SELECT id, tenant_id, 'past@example.com', 'member', created_at FROM calls \
+        WHERE carrier_call_id IS NULL ON CONFLICT DO NOTHING";
+    // A hash that is as good as random.
+    let hash = if tx.dialect() == Dialect::Postgres { "uuid_send(id)" } else { "id" };
+    let sessions = format!(
+        "INSERT INTO sessions (hash, tenant_id, person_id, created_at, used_at) \
+         SELECT {hash}, tenant_id, id, created_at, created_at FROM people WHERE TRUE ON CONFLICT DO NOTHING"
+    );
+    let sign_ins = format!(
+        "INSERT INTO used_sign_ins (hash, used_at) SELECT {hash}, created_at FROM people WHERE TRUE ON CONFLICT DO NOTHING"
+    );
     on!(tx, |c| sqlx::query(KEYS).bind(b"bytes".as_slice()).execute(c).await.map(drop)).expect("written");
-    for sql in [DELIVER, LINES, TOOLS, ATTEMPTS, DIALED] {
-        on!(tx, |c| sqlx::query(sql).execute(c).await.map(drop)).expect("written");
+    for sql in [DELIVER, LINES, TOOLS, ATTEMPTS, DIALED, PEOPLE, INVITED, &sessions, &sign_ins] {
+        on!(tx, |c| sqlx::query(sqlx::AssertSqlSafe(sql.to_owned())).execute(c).await.map(drop)).expect("written");
     }
     tx.commit().await.expect("committed");
 }
