@@ -7,6 +7,7 @@ import { createServer } from 'node:net';
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { chromium } from 'playwright-core';
 import { CLIENT_ID, CLIENT_SECRET, startProvider } from './provider.mjs';
 
@@ -97,9 +98,9 @@ async function check(browser, base, provider) {
   await foreign.goto(`${provider.issuer}/.well-known/openid-configuration`);
   await foreign.evaluate(async (url) => {
     const options = { method: 'POST', credentials: 'include', mode: 'no-cors', body: '{}' };
-    await fetch(url, options);
-    await fetch(url.replace('/v1/api-keys', '/auth/logout'), options);
-  }, `${base}/v1/api-keys`);
+    // The browser may hide the answer; what counts is what the service did.
+    for (const path of ['/v1/api-keys', '/auth/logout']) await fetch(url + path, options).catch(() => {});
+  }, base);
   await foreign.close();
   const keys = await fromPage(page, 'GET', '/v1/api-keys');
   assert.deepEqual(keys.body.data.map(({ name }) => name), ['from the browser']);
@@ -107,8 +108,8 @@ async function check(browser, base, provider) {
 
   assert.equal((await fromPage(page, 'POST', '/auth/logout')).status, 204);
   assert.equal((await fromPage(page, 'GET', '/auth/session')).status, 401);
-  await context.addCookies([{ ...cookie, url: undefined }]);
-  assert.equal((await fromPage(page, 'GET', '/v1/tenant')).status, 401, 'the cookie is dead on the server');
+  const stolen = await fetch(`${base}/v1/tenant`, { headers: { Cookie: `__Host-session=${cookie.value}` } });
+  assert.equal(stolen.status, 401, 'the cookie is dead on the server');
   assert.equal((await withKey()).status, 200);
   step('signing out ends the session and not the key');
 
@@ -119,6 +120,12 @@ async function check(browser, base, provider) {
   step('the next sign-in finds the same tenant');
 
   await provider.stop();
+  // The sign-ins of a few seconds share what the provider published.
+  const deadline = Date.now() + 15_000;
+  while ((await fetch(`${base}/auth/login`, { redirect: 'manual' })).status !== 502) {
+    assert.ok(Date.now() < deadline, 'the service notices that the provider is down');
+    await setTimeout(100);
+  }
   const shown = await page.goto(`${base}/auth/login`);
   assert.equal(shown.status(), 502);
   assert.ok((await page.textContent('main')).includes('The identity provider cannot be reached'));
