@@ -1166,7 +1166,7 @@ export interface components {
             variables: {
                 [key: string]: string;
             };
-            web: components["schemas"]["WebPart"] | null;
+            web?: components["schemas"]["WebPart"] | null;
         };
         /** @description The carrier's data of a call. */
         CarrierPart: {
@@ -2628,8 +2628,7 @@ export interface components {
         };
         /** @description Changes to a person. */
         UpdatePerson: {
-            /** @description The new role. */
-            role?: components["schemas"]["RoleName"];
+            role?: components["schemas"]["RoleName"] | null;
         };
         /** @description Changes to merge into the endpoint; `null` restores a default. */
         UpdateWebhook: {
@@ -13759,6 +13758,116 @@ export interface operations {
                      *       "status": 404,
                      *       "title": "Not Found",
                      *       "type": "https://switchhook.dev/errors/not_found"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The body did not arrive in time. */
+            408: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "body_timeout",
+                     *       "detail": "The body did not arrive in time. Send the request again.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 408,
+                     *       "title": "Request Timeout",
+                     *       "type": "https://switchhook.dev/errors/body_timeout"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The body is larger than 1 MiB. */
+            413: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "body_too_large",
+                     *       "detail": "The body is larger than 1 MiB.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 413,
+                     *       "title": "Payload Too Large",
+                     *       "type": "https://switchhook.dev/errors/body_too_large"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The request is invalid; `errors` lists the fields. */
+            422: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "invalid_request",
+                     *       "detail": "name: must not be empty.",
+                     *       "errors": [
+                     *         {
+                     *           "message": "must not be empty",
+                     *           "path": "name"
+                     *         }
+                     *       ],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 422,
+                     *       "title": "Unprocessable Entity",
+                     *       "type": "https://switchhook.dev/errors/invalid_request"
                      *     }
                      */
                     "application/json": components["schemas"]["ErrorBody"];

@@ -48,7 +48,7 @@ pub(super) fn routes() -> OpenApiRouter<HttpState> {
 #[utoipa::path(
     get, path = "/events", operation_id = "list_events", tag = "Calls", params(
         PageRequest,
-        ("Last-Event-ID" = Option<Uuid>, Header, description = "For streams: the `id` of the last event seen", nullable = false),
+        ("Last-Event-ID" = Option<String>, Header, description = "For streams: the `id` of the last event seen", nullable = false),
     ),
     responses(
         (status = 200, description = "A page of events", content((List<TenantEvent> = "application/json"), (String = "text/event-stream"))),

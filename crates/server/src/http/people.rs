@@ -78,7 +78,7 @@ impl InvitePerson {
 #[derive(Debug, Deserialize, ToSchema)]
 pub struct UpdatePerson {
     /// The new role.
-    #[schema(value_type = RoleName, required = false, example = "viewer")]
+    #[schema(value_type = Option<RoleName>, required = false, example = "viewer")]
     role: Option<String>,
 }
 

@@ -95,7 +95,7 @@ fn spell_out_formats(schema: &mut Value) {
     }
 }
 
-/// Marks all fields of responses as required: they can be `null`, but only `warnings` can be absent.
+/// Marks all fields of responses as required: they can be `null`, but only `warnings`, and `web` of calls, can be absent.
 fn require_what_answers_always_hold(document: &mut Value) {
     let mut sent = Vec::new();
     for operation in operations(document) {
@@ -110,7 +110,8 @@ fn require_what_answers_always_hold(document: &mut Value) {
 
 fn require_all(schema: &mut Value) {
     let Some(properties) = schema["properties"].as_object() else { return };
-    let names: Vec<_> = properties.keys().filter(|name| *name != "warnings").cloned().collect();
+    let names: Vec<_> =
+        properties.keys().filter(|name| !["warnings", "web"].contains(&name.as_str())).cloned().collect();
     if !names.is_empty() {
         schema["required"] = names.into();
     }
