@@ -1,8 +1,8 @@
 import { LogOut, Moon, Search, Sun } from "lucide-react";
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQuery } from "@tanstack/react-query";
 import { NavLink } from "react-router";
 import { tenantQuery, webhooksQuery } from "../api/queries";
-import { sessionQuery, signOut, type Session } from "../api/session";
+import { signOut, type Session } from "../api/session";
 import { initials } from "../lib/format";
 import { toggleTheme, useTheme } from "../lib/theme";
 import { Button } from "./Button";
@@ -49,14 +49,11 @@ export function Navigation({ session, onSearch }: { session: Session; onSearch: 
 }
 
 function PersonBlock({ session }: { session: Session }) {
-  const queries = useQueryClient();
   const theme = useTheme();
   const leave = useMutation({
     mutationFn: signOut,
-    onSuccess: () => {
-      queries.clear();
-      return queries.resetQueries(sessionQuery);
-    },
+    // Nothing that was shown stays in the page's memory.
+    onSuccess: () => window.location.reload(),
   });
   const { person, tenant } = session;
   const name = person.name || person.email || "Signed in";
