@@ -20,6 +20,14 @@ die() {
     exit 1
 }
 
+# from_registry ARGUMENTS…: runs npm. Exits with 77, "could not check", if the registry cannot be reached.
+from_registry() {
+    npm "$@" --no-fund --no-audit --loglevel=error && return 0
+    if npm ping >/dev/null 2>&1; then die "npm $1 failed"; fi
+    echo "NOT CHECKED: the npm registry cannot be reached."
+    exit 77
+}
+
 # at_least VERSION WANTED: whether a version is new enough.
 at_least() {
     [ "$(printf '%s\n%s\n' "${1#v}" "$2" | sort -V | head -n 1)" = "$2" ]
@@ -28,18 +36,18 @@ at_least() {
 tools=$work/tools/node_modules
 if ! at_least "$(node --version)" 20.19.0; then
     case "$(uname -m)" in x86_64) platform=linux-x64 ;; aarch64) platform=linux-arm64 ;; *) die "no node for $(uname -m)" ;; esac
-    [ -x "$tools/node-$platform/bin/node" ] || npm install --prefix "$work/tools" --loglevel=error "node-$platform@$NODE"
+    [ -x "$tools/node-$platform/bin/node" ] || from_registry install --prefix "$work/tools" "node-$platform@$NODE"
     PATH=$tools/node-$platform/bin:$PATH
 fi
 if ! at_least "$(npm --version 2>/dev/null)" 11.0.0; then
-    [ -x "$tools/.bin/npm" ] || npm install --prefix "$work/tools" --loglevel=error "npm@$NPM"
+    [ -x "$tools/.bin/npm" ] || from_registry install --prefix "$work/tools" "npm@$NPM"
     PATH=$tools/.bin:$PATH
 fi
 export PATH
 
 cd dashboard
 echo "node $(node --version), npm $(npm --version 2>/dev/null)"
-npm ci --no-fund --no-audit --loglevel=error
+from_registry ci
 
 echo "Types of the API"
 cp src/api/schema.d.ts "$work/schema.d.ts"

@@ -5,8 +5,8 @@
 #
 #   ci/test.sh [--without-advisories]
 #
-# --without-advisories: this machine may not reach the server of security advisories; that step then reports NOT CHECKED and
-# does not count as failed.
+# --without-advisories: this machine may not reach the server of security advisories, or the npm registry; what needs them then
+# reports NOT CHECKED and does not count as failed.
 #
 # shellcheck disable=SC2317 # the functions are called by step
 set -uo pipefail
