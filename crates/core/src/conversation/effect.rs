@@ -141,6 +141,14 @@ pub struct ResponseStages {
     pub heard_ms: i64,
 }
 
+impl ResponseStages {
+    /// Returns how long the caller waited, in milliseconds: the difference of the stages as they are shown.
+    #[must_use]
+    pub fn latency_ms(&self) -> i64 {
+        self.heard_ms - self.end_of_speech_ms
+    }
+}
+
 impl TurnTimes {
     /// Returns the stages, for a conversation that began at time zero. A speech-to-speech model has no first text.
     #[must_use]

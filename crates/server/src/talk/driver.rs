@@ -142,7 +142,7 @@ pub(super) struct Driver {
     pub(super) tasks: JoinSet<()>,
     results: (mpsc::Sender<ToolResult>, mpsc::Receiver<ToolResult>),
     latencies: Latencies,
-    last_response: Option<(i64, ResponseStages)>,
+    last_response: Option<ResponseStages>,
     usage: Spent,
     notes: Notes,
     end: Option<Ended>,
@@ -314,7 +314,7 @@ impl Driver {
 
     fn write_transcript(&mut self, entry: Entry) {
         let by_agent = entry.speaker == Speaker::Agent;
-        let measured = if by_agent { self.last_response.take() } else { None };
+        let stages = if by_agent { self.last_response.take() } else { None };
         let text = || entry.text.clone().into();
         self.media_session.inform(|| CallInfo::Said { by_agent, text: text(), is_final: true });
         let line = TranscriptLine {
@@ -323,8 +323,8 @@ impl Driver {
             start_ms: entry.start.as_millis(),
             end_ms: entry.end.as_millis(),
             interrupted: entry.interrupted,
-            latency_ms: measured.map(|(waited_ms, _)| waited_ms),
-            stages: measured.map(|(_, stages)| stages),
+            latency_ms: stages.map(|stages| stages.latency_ms()),
+            stages,
         };
         // Whoever keeps notes may be gone; the call is not.
         let _ = self.notes.send(Note::Transcript(line));
@@ -336,8 +336,7 @@ impl Driver {
         // How long the line is, is not ours to answer for.
         let after_turn = times.first_audio_played.since(times.turn_ended);
         self.latencies.after_turn(after_turn.saturating_sub(self.media_session.in_flight.delay()));
-        let stages = times.stages(matches!(self.models, Models::Cascade(_)));
-        self.last_response = i64::try_from(waited.as_millis()).ok().map(|waited_ms| (waited_ms, stages));
+        self.last_response = Some(times.stages(matches!(self.models, Models::Cascade(_))));
         let since_start = |at: Timestamp| at.since(Timestamp::from_micros(0));
         self.media_session.inform(|| {
             CallInfo::Responded(ResponseTimes {

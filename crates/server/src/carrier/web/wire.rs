@@ -110,7 +110,8 @@ impl ServiceMessage<'_> {
     pub(super) fn latency(times: &ResponseTimes) -> Self {
         let ms = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         Self::Latency {
-            latency_ms: ms(times.heard.saturating_sub(times.end_of_speech)),
+            // The difference of the times as they are shown, not rounded on its own.
+            latency_ms: ms(times.heard).saturating_sub(ms(times.end_of_speech)),
             end_of_speech_ms: ms(times.end_of_speech),
             end_of_turn_ms: ms(times.end_of_turn),
             first_token_ms: ms(times.first_token),
