@@ -30,7 +30,7 @@ cluster stop="60":
 
 # Fuzz the parsers of untrusted input for `minutes`.
 fuzz minutes="60":
-    SWITCHHOOK_FUZZ_SECONDS=$(( {{ minutes }} * 60 )) cargo nextest run -p switchhook --lib --profile long --no-capture -E 'test(/^fuzz::tests::whatever/)'
+    SWITCHHOOK_FUZZ_SECONDS=$(( {{ minutes }} * 60 )) cargo nextest run --workspace --lib --profile long --no-capture -E 'test(/^fuzz::whatever/)'
 
 lint:
     cargo clippy --workspace --all-targets -- -D warnings

@@ -15,10 +15,10 @@ use clap::Parser;
 use indicatif::ProgressBar;
 use serde_json::{Value, json};
 use switchhook::app::Service;
-use switchhook::clock::Clock;
 use switchhook::config::Config;
 use switchhook::operator;
 use switchhook::store::tenants::OwnLimits;
+use switchhook_runtime::clock::Clock;
 use switchhook_speech::models::ModelStore;
 
 #[derive(Parser)]
@@ -33,7 +33,7 @@ struct Args {
 
 fn main() -> anyhow::Result<()> {
     let args = Args::parse();
-    switchhook::lifecycle::install_tls();
+    switchhook_net::install_tls();
     // One thread for the service: what is claimed is claimed for one core.
     tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?.block_on(run(&args))
 }

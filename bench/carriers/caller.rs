@@ -15,7 +15,7 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 use super::playout::{Heard, Playout};
 
 /// What is said: µ-law at 8 kHz.
-const LINE: &[u8] = include_bytes!("../../crates/server/assets/caller/name.ulaw");
+const LINE: &[u8] = include_bytes!("../../crates/recordings/assets/name.ulaw");
 /// 20 ms.
 const FRAME: usize = 160;
 const FRAME_TIME: Duration = Duration::from_millis(20);

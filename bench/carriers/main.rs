@@ -52,7 +52,7 @@ struct Args {
 #[tokio::main(worker_threads = 2)]
 async fn main() -> anyhow::Result<()> {
     let args = Args::parse();
-    switchhook::lifecycle::install_tls();
+    switchhook_net::install_tls();
     let place = Place::new()?;
     let node = place.serve("api,calls,webhooks")?;
     let pinned = support::pin(std::process::id(), 1) && node.pin(0);

@@ -5,11 +5,10 @@ use std::path::Path;
 use anyhow::Context as _;
 use indicatif::{ProgressBar, ProgressStyle};
 use sqlx::migrate::Migrator;
-use switchhook::clock::Clock;
 use switchhook::config::Config;
-use switchhook::vault::Vault;
 use switchhook_core::api_key::{ApiKey, Environment};
 use switchhook_core::webhook::SigningSecret;
+use switchhook_runtime::clock::Clock;
 
 use crate::support::database::Database;
 
@@ -121,7 +120,7 @@ impl Words {
             let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
             if is_sqlite { format!("X'{digits}'") } else { format!("'\\x{digits}'") }
         };
-        let vault = Vault::from_config(&Config::for_tests(folder))?;
+        let vault = Config::for_tests(folder).open_vault()?;
         let secret = SigningSecret::generate([9; 32]);
         let sealed = |webhook| bytes(&vault.seal(&format!("webhook/{TENANT}/{webhook}"), secret.reveal().as_bytes()));
         let (key, calls) = (key(), i64::try_from(calls)?);

@@ -2,7 +2,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 
-const LINES = "../crates/server/assets/caller";
+const LINES = "../crates/recordings/assets";
 const RATE = 8_000;
 /** The telephone's own coding of a sample. */
 const BIAS = 0x84;

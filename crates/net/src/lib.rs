@@ -2,3 +2,8 @@
 
 pub mod outbound;
 pub mod queues;
+
+/// Installs the TLS crypto provider, before the first connection. Repeated calls have no effect.
+pub fn install_tls() {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+}

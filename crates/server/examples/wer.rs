@@ -18,13 +18,13 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
-use switchhook::providers::local::{LocalSpeech, LocalStt};
-use switchhook::providers::{Stt, SttEvent, SttOptions};
 use switchhook_media::format::AudioFormat;
 use switchhook_media::frame::{CallerAudio, Frame};
 use switchhook_media::g711::{FRAME_BYTES as FRAME_SAMPLES, SAMPLE_RATE};
 use switchhook_media::g711::{ulaw_decode, ulaw_encode};
 use switchhook_media::vad::{Vad, VadEvent, VadSettings};
+use switchhook_providers::local::{LocalSpeech, LocalStt};
+use switchhook_providers::{Stt, SttEvent, SttOptions};
 use switchhook_speech::models::ModelStore;
 use switchhook_speech::wer::WordErrors;
 use tokio::sync::mpsc;

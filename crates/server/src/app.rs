@@ -5,7 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
+use switchhook_carriers::address::Addresses;
 use switchhook_core::id::NodeId;
+use switchhook_providers::ProviderError;
+use switchhook_providers::local::LocalSpeech;
+use switchhook_providers::registry::Registry;
+use switchhook_runtime::clock::{self, Clock};
 use switchhook_speech::models::ModelStore;
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::time::Instant;
@@ -14,19 +19,13 @@ use tokio_util::task::TaskTracker;
 
 use crate::calls::setup::Setup;
 use crate::calls::{self, Context, Live};
-use crate::carrier::address::Addresses;
-use crate::clock::{self, Clock};
 use crate::config::{Config, Role};
 use crate::exemptions;
 use crate::files;
 use crate::housekeeping::{self, Housekeeping};
 use crate::http::{self, Draining, HttpState};
 use crate::listener;
-use crate::providers::ProviderError;
-use crate::providers::local::LocalSpeech;
-use crate::providers::registry::Registry;
 use crate::store::Store;
-use crate::vault::Vault;
 use crate::wakeups::Wakeups;
 use crate::webhooks::worker::Worker;
 
@@ -66,7 +65,7 @@ impl Service {
         files::data_directory(&config.data_dir)?;
         let store = Store::open(&config.database_url()).await?;
         index_calls(&store).await.context("could not index the calls in the database")?;
-        let vault = Vault::from_config(&config)?;
+        let vault = config.open_vault()?;
         let listener = listen(config.listen)
             .with_context(|| format!("cannot listen on {}; is another process using that address?", config.listen))?;
         let wakeups = Wakeups::default();

@@ -4,10 +4,10 @@ use std::sync::LazyLock;
 
 use serde::Serialize;
 use serde_json::{Map, Value};
+use switchhook_carriers::registry as carriers;
+use switchhook_providers::registry as providers;
 use utoipa::ToSchema;
 
-use crate::carrier::registry as carriers;
-use crate::providers::registry as providers;
 use crate::talk::tools::secrets;
 
 /// What a connection can be used for.
@@ -119,5 +119,21 @@ impl CatalogueEntry {
     #[must_use]
     pub fn offers(&self, kind: Kind) -> bool {
         self.kinds.contains(&kind)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use switchhook_carriers::registry::CARRIERS;
+
+    #[test]
+    fn every_carrier_is_in_the_catalogue_once_and_under_a_name_of_its_own() {
+        let carriers = CATALOGUE.iter().filter(|provider| provider.offers(Kind::Carrier));
+        let connectable = || CARRIERS.iter().filter(|kind| kind.has_connections);
+        assert!(carriers.map(|provider| provider.name).eq(connectable().map(|kind| kind.name)));
+        for kind in connectable() {
+            assert_eq!(CATALOGUE.iter().filter(|provider| provider.name == kind.name).count(), 1, "{}", kind.name);
+        }
     }
 }

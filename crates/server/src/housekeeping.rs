@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use switchhook_core::Timestamp;
 use switchhook_core::id::TenantId;
+use switchhook_runtime::clock::Clock;
 use tokio::time::{Instant, MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use crate::clock::Clock;
 use crate::config::Config;
 use crate::retention::Recordings;
 use crate::store::calls::{commands, search};

@@ -2,11 +2,6 @@
 
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Installs the TLS crypto provider, before the first connection. Repeated calls have no effect.
-pub fn install_tls() {
-    let _ = rustls::crypto::ring::default_provider().install_default();
-}
-
 /// Waits for SIGTERM or SIGINT.
 pub async fn asked_to_stop() {
     match (signal(SignalKind::terminate()), signal(SignalKind::interrupt())) {

@@ -3,6 +3,6 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    switchhook::lifecycle::install_tls();
+    switchhook_net::install_tls();
     switchhook::cli::run()
 }

@@ -7,8 +7,8 @@ use sqlx::types::Json;
 use switchhook_core::Timestamp;
 use switchhook_core::agent::AgentConfig;
 use switchhook_core::id::{AgentId, ApiKeyId, ConnectionId, NumberId, TenantId};
+use switchhook_runtime::clock::{self, Clock};
 
-use crate::clock::{self, Clock};
 use crate::config::Config;
 use crate::http::tenant::DialPolicyResource;
 use crate::store::agents::AgentRow;

@@ -10,13 +10,13 @@ use std::time::{Duration, UNIX_EPOCH};
 use anyhow::{Context as _, bail};
 use serde::Serialize;
 use switchhook_core::Timestamp;
+use switchhook_runtime::clock::Clock;
+use switchhook_vault::{KeyFileLock, SealedBy, Vault};
 use uuid::Uuid;
 
-use crate::clock::Clock;
 use crate::config::Config;
 use crate::store::sealed::{COLUMNS, Column, Record};
 use crate::store::{Store, calls, sealed};
-use crate::vault::{KeyFileLock, SealedBy, Vault};
 
 /// Rows per transaction.
 const BATCH: i64 = 100;
@@ -56,7 +56,7 @@ struct Found {
 /// If the key file or the database fails, or if the keys are in the settings without a new one.
 pub async fn rotate(store: &Store, config: &Config, report: &mut Report<'_>) -> anyhow::Result<Rotated> {
     let lock = lock(config)?;
-    let vault = Vault::from_config(config)?;
+    let vault = config.open_vault()?;
     let found = run_pass(store, &vault, false, &mut |_, _| {}).await?;
     if found.by_first_key + found.by_old_keys == 0 && !found.unreadable.is_empty() {
         bail!(
@@ -95,7 +95,7 @@ pub async fn forget_old_keys(
              take the others out of SWITCHHOOK_MASTER_KEY on every node"
         );
     };
-    let vault = Vault::from_config(config)?;
+    let vault = config.open_vault()?;
     if !vault.has_old_keys() {
         return Ok(Rotated::default());
     }

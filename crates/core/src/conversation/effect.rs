@@ -4,7 +4,6 @@ use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use super::input::{Failure, ToolCall};
 use super::transcript::Entry;
@@ -127,7 +126,8 @@ pub struct TurnTimes {
 
 /// When a response reached which stage, in milliseconds since the conversation began. What lies between two stages was spent on: the
 /// end of the turn, the model, the voice, the line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ResponseStages {
     /// The caller's last audio, or last key.
     pub end_of_speech_ms: i64,

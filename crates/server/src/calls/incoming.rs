@@ -3,17 +3,17 @@
 
 use std::time::Duration;
 
+use switchhook_carriers::callback::Decline;
+use switchhook_carriers::{CarrierEvent, LegEvent, Media};
 use switchhook_core::call::{Call, Direction, Timing};
 use switchhook_core::event::EventKind;
 use switchhook_core::id::{AgentId, CallId, ConnectionId, NumberId, TenantId};
 use switchhook_core::quota::QuotaExceeded;
+use switchhook_runtime::clock;
 
 use super::Context;
 use super::admission::Admission;
 use super::runner::{self, ClaimReason};
-use crate::carrier::callback::Decline;
-use crate::carrier::{CarrierEvent, LegEvent, Media};
-use crate::clock;
 use crate::store::calls::{self, CallRequest, CallRow, NewCall};
 use crate::store::numbers::NumberRow;
 use crate::store::{Tx, agents};

@@ -18,12 +18,12 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use switchhook_carriers::{LegEvent, LegEvents};
 use switchhook_core::id::{CallId, NodeId};
+use switchhook_runtime::clock::Clock;
 use tokio::sync::mpsc;
 use tokio_util::task::TaskTracker;
 
-use crate::carrier::{LegEvent, LegEvents};
-use crate::clock::Clock;
 use crate::config::Config;
 use crate::store::Store;
 use crate::store::lease_time::LeaseTime;

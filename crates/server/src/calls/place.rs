@@ -16,10 +16,10 @@ use switchhook_core::id::{AgentId, NumberId, TenantId};
 use switchhook_core::idempotency::{Fingerprint, IdempotencyKey};
 use switchhook_core::phone_number::PhoneNumber;
 use switchhook_core::quota::{self, Limits, QuotaExceeded};
+use switchhook_runtime::clock::Clock;
 
 use self::commit::{CommitPlacements, Placement};
 use crate::calls::admission;
-use crate::clock::Clock;
 use crate::config::Config;
 use crate::store::batch::Batcher;
 use crate::store::calls::CallRow;

@@ -14,7 +14,9 @@ mod transcript;
 use std::sync::Arc;
 use std::time::Duration;
 
+use switchhook_carriers::{Carrier, CarrierEvent, LegEvent, LegEvents, Media};
 use switchhook_core::call::{Call, CallEffect, CallInput, EndedBy, Phase, TalkEnd, Timing};
+use switchhook_runtime::panics::{Panicked, caught};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
@@ -27,8 +29,6 @@ use self::talking::{Talk, TalkEvent};
 use self::transcript::{Transcript, Written};
 use super::setup::{CallPlan, SetupError};
 use super::{Context, LEASE, LiveEntry, RunnerSignal};
-use crate::carrier::{Carrier, CarrierEvent, LegEvent, LegEvents, Media};
-use crate::panics::{Panicked, caught};
 use crate::store::calls::{CallRow, WrapUp};
 use crate::talk::prepared::{Preparation, Prepared};
 

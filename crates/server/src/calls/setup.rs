@@ -14,24 +14,25 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
+use switchhook_carriers::address::Addresses;
+use switchhook_carriers::registry::{self, Drivers};
+use switchhook_carriers::{CallControl, Carrier, ProviderFault};
 use switchhook_core::Timestamp;
 use switchhook_core::agent::{AgentConfig, Fallback, RealtimeChoice, fill_in};
 use switchhook_core::call::Timing;
 use switchhook_core::id::{AgentId, ConnectionId, TenantId};
 use switchhook_core::private::Private;
 use switchhook_media::format::AudioFormat;
+use switchhook_providers::check::{self, Check};
+use switchhook_providers::json_schema::Schema;
+use switchhook_providers::prices::Rates;
+use switchhook_providers::registry::{Provider, ProviderConnection, Registry};
+use switchhook_providers::scripted::NeverResponds;
+use switchhook_providers::{Llm, Stt, SttOptions, Tts, without_secret};
+use switchhook_vault::Vault;
 
 use self::carriers::Carriers;
-use crate::carrier::address::Addresses;
-use crate::carrier::registry::{self, Drivers};
-use crate::carrier::{CallControl, Carrier, ProviderFault};
 use crate::config::Config;
-use crate::json_schema::Schema;
-use crate::providers::check::{self, Check};
-use crate::providers::prices::Rates;
-use crate::providers::registry::{Provider, ProviderConnection, Registry};
-use crate::providers::scripted::NeverResponds;
-use crate::providers::{Llm, Stt, SttOptions, Tts, without_secret};
 use crate::store::calls::CallRow;
 use crate::store::connections::ConnectionRow;
 use crate::store::{Conn, Store, agents, connections};
@@ -41,7 +42,6 @@ use crate::talk::pipeline::{AllResponseTimes, KnownRates, LlmSettings, Pipeline,
 use crate::talk::realtime::Model;
 use crate::talk::tools::secrets::{self, Secrets};
 use crate::talk::tools::{Lists, Shared, Toolbox};
-use crate::vault::Vault;
 
 /// Everything that can be known of a call before it is dialled.
 pub struct CallPlan {

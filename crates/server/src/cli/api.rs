@@ -6,8 +6,7 @@ use anyhow::{Context as _, bail};
 use reqwest::header::{ACCEPT, RETRY_AFTER};
 use reqwest::{Method, RequestBuilder, Response, StatusCode};
 use serde_json::Value;
-
-use crate::clock;
+use switchhook_runtime::clock;
 
 /// Timeout of a request.
 const DEADLINE: Duration = Duration::from_secs(20);

@@ -7,13 +7,13 @@ use anyhow::Context as _;
 use futures_util::StreamExt as _;
 use reqwest::{Response, StatusCode};
 use serde_json::{Map, Value, json};
+use switchhook_providers::sse::Events;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::{Instant, MissedTickBehavior};
 
 use super::api::{Api, Refused};
 use super::screen::{Screen, text};
 use super::{Failure, output};
-use crate::providers::sse::Events;
 
 /// Default URL of the service.
 const HERE: &str = "http://127.0.0.1:8080";

@@ -6,9 +6,9 @@ use anyhow::Context as _;
 use clap::Subcommand;
 use switchhook_core::Timestamp;
 use switchhook_core::id::{ApiKeyId, TenantId};
+use switchhook_runtime::clock::Clock;
 
 use super::{Failure, output};
-use crate::clock::Clock;
 use crate::config::Config;
 use crate::http::api_keys::ApiKeyResource;
 use crate::operator;

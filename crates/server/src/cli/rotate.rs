@@ -3,13 +3,13 @@
 use std::process::ExitCode;
 
 use indicatif::{ProgressBar, ProgressStyle};
+use switchhook_runtime::clock::Clock;
+use switchhook_vault::Vault;
 
 use super::{Failure, output};
-use crate::clock::Clock;
 use crate::config::Config;
 use crate::rotation::{self, Rotated};
 use crate::store::Store;
-use crate::vault::Vault;
 
 /// Arguments of `rotate-master-key`.
 #[derive(clap::Args, Debug)]

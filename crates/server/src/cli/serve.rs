@@ -4,11 +4,11 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use serde_json::json;
+use switchhook_runtime::clock::Clock;
 use switchhook_speech::models::ModelStore;
 
 use super::{Failure, admin, models, output};
 use crate::app::Service;
-use crate::clock::Clock;
 use crate::config::{Config, Role};
 use crate::{lifecycle, operator, telemetry};
 

@@ -7,9 +7,9 @@ use clap::Subcommand;
 use switchhook_core::dial_policy::{Prefix, parse_prefixes};
 use switchhook_core::id::TenantId;
 use switchhook_core::webhook::AddressPolicy;
+use switchhook_runtime::clock::Clock;
 
 use super::{Failure, output};
-use crate::clock::Clock;
 use crate::config::Config;
 use crate::operator::{self, Tenant};
 use crate::store::tenants::{self, MonthlyCap, OwnLimits, OwnRules};

@@ -9,9 +9,9 @@ use axum::http::StatusCode;
 use clap::Subcommand;
 use serde_json::json;
 use switchhook_core::webhook::{SigningSecret, verify};
+use switchhook_runtime::clock::Clock;
 
 use super::{Failure, output};
-use crate::clock::Clock;
 use crate::config::parse_duration;
 use crate::lifecycle;
 use crate::webhooks::receiver::{Received, Receiver};

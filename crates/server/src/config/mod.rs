@@ -8,13 +8,15 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use switchhook_carriers::CarrierSettings;
 use switchhook_core::api_key::Environment;
 use switchhook_core::private::Private;
 use switchhook_core::webhook::{AddressPolicy, Schedule};
 use switchhook_net::outbound::NetworkSettings;
+use switchhook_providers::registry::ProviderSettings;
+use switchhook_vault::Vault;
 
 use crate::listener::{Bounds, Timeouts};
-use crate::providers::registry::ProviderSettings;
 
 pub use self::layers::{Flags, Layers};
 pub use self::sign_in::{OidcSettings, is_confidential};
@@ -180,6 +182,27 @@ impl Config {
             addresses: self.outbound_allow.clone(),
             prices: self.prices.clone(),
         }
+    }
+
+    /// Opens the vault: with the configured master keys, else with the key file, which is made at the first start.
+    ///
+    /// # Errors
+    /// If a key is malformed, unreadable, readable by other users, or missing in production.
+    pub fn open_vault(&self) -> anyhow::Result<Vault> {
+        match &self.master_key {
+            Some(keys) => Vault::with_keys(keys),
+            None if self.env == Environment::Prod => anyhow::bail!(
+                "SWITCHHOOK_MASTER_KEY is required when SWITCHHOOK_ENV=prod. Make one with `openssl rand -base64 32`, keep \
+                 a copy in a safe place, and give the same one to every node."
+            ),
+            None => Vault::with_file(&self.data_dir),
+        }
+    }
+
+    /// Returns what carriers need to know of it.
+    #[must_use]
+    pub fn carriers(&self) -> CarrierSettings {
+        CarrierSettings { simulator_dial_log: self.simulator_dial_log.clone() }
     }
 
     /// Returns the limits of the listener.

@@ -83,6 +83,14 @@ fn each_bad_value_is_named_with_its_source() {
 }
 
 #[test]
+fn production_never_makes_a_key_file() {
+    let mut config = Config::for_tests(Path::new("/nonexistent"));
+    config.env = Environment::Prod;
+    let refusal = config.open_vault().expect_err("no key").to_string();
+    assert!(refusal.contains("SWITCHHOOK_MASTER_KEY"), "{refusal}");
+}
+
+#[test]
 fn production_needs_a_master_key_and_an_empty_variable_is_not_set() {
     let error = load(&[("SWITCHHOOK_ENV", "prod"), ("SWITCHHOOK_MASTER_KEY", " ")]).expect_err("no key");
     assert!(error.contains("SWITCHHOOK_MASTER_KEY is required"), "{error}");

@@ -6,19 +6,18 @@ use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderName, HeaderValue, Request, Uri};
 use serde_json::{Value, json};
+use switchhook_carriers::address::Addresses;
+use switchhook_fuzz::{Dialogue, Read, Target};
+use switchhook_runtime::clock::Clock;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 use tower::ServiceExt as _;
 
-use super::{Dialogue, Read, Target};
-use crate::carrier::address::Addresses;
-use crate::clock::Clock;
 use crate::config::Config;
 use crate::http::{HttpState, router};
 use crate::operator;
 use crate::store::Store;
 use crate::store::tenants::OwnLimits;
-use crate::vault::Vault;
 use crate::wakeups::Wakeups;
 
 pub(super) const FUZZED: Target = Target { file: "crates/server/src/http/mod.rs", seeds, read };
@@ -83,7 +82,7 @@ async fn service(folder: &TempDir) -> (Router, String) {
     let store = Store::open(&config.database_url()).await.expect("a database");
     let limits = OwnLimits { rate_per_minute: Some(MANY), concurrent_calls: Some(MANY), monthly_calls: None };
     let made = operator::create_tenant(&store, &config, "Acme", limits).await.expect("a tenant");
-    let vault = Vault::from_config(&config).expect("a key file");
+    let vault = config.open_vault().expect("a key file");
     let addresses = Addresses::new("http://service.test".to_owned(), &vault);
     let state = HttpState::new(store, Clock::system(), config, vault, Wakeups::default(), addresses);
     (router(state), made.api_key.key)

@@ -7,13 +7,12 @@ use switchhook_core::api_key::PresentedKey;
 use switchhook_core::idempotency::{Fingerprint, IdempotencyKey};
 use switchhook_core::phone_number::PhoneNumber;
 use switchhook_core::webhook::{AddressPolicy, Schedule, SigningSecret, judge_url, retry_after, verify};
+use switchhook_fuzz::{Read, Target, each_alone, texts};
 use switchhook_media::dtmf::{Detector, Dialer};
 use switchhook_media::format::AudioFormat;
 use switchhook_media::frame::Frame;
 use switchhook_media::g711::{FRAME_BYTES, Law};
 use switchhook_media::wav;
-
-use super::{Read, Target, each_alone, texts};
 
 fn now() -> Timestamp {
     Timestamp::from_micros(1_700_000_000_000_000)

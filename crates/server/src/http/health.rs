@@ -6,12 +6,12 @@ use std::time::Duration;
 use axum::Json;
 use axum::http::StatusCode;
 use serde_json::{Value, json};
+use switchhook_runtime::clock;
 use uuid::Uuid;
 
 use super::HttpState;
 use super::error::ApiError;
 use super::response::JsonResponse;
-use crate::clock;
 use crate::store::Store;
 
 /// Timeout for the database.

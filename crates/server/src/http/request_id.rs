@@ -5,9 +5,8 @@ use axum::http::{HeaderName, HeaderValue};
 use axum::middleware::Next;
 use axum::response::Response;
 use switchhook_core::id::RequestId;
+use switchhook_runtime::clock::{self, Clock};
 use tracing::Instrument as _;
-
-use crate::clock::{self, Clock};
 
 /// The header with the id.
 pub const HEADER: HeaderName = HeaderName::from_static("x-request-id");

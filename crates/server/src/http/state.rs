@@ -7,11 +7,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use axum::extract::{FromRef, FromRequestParts};
 use axum::http::request::Parts;
 use metrics_exporter_prometheus::PrometheusHandle;
+use switchhook_carriers::address::Addresses;
 use switchhook_core::id::ConnectionId;
 use switchhook_core::id::TenantId;
 use switchhook_core::webhook::AddressPolicy;
 use switchhook_net::outbound::Exemptions;
+use switchhook_providers::registry::Registry;
+use switchhook_runtime::clock::Clock;
 use switchhook_speech::models::ModelStore;
+use switchhook_vault::Vault;
 
 use super::auth::LastUsed;
 use super::calls::Followers;
@@ -24,14 +28,10 @@ use super::throttle::Throttle;
 use crate::calls::Context;
 use crate::calls::place::Placer;
 use crate::calls::setup::Setup;
-use crate::carrier::address::Addresses;
-use crate::clock::Clock;
 use crate::config::Config;
-use crate::providers::registry::Registry;
 use crate::sign_in::SignIn;
 use crate::store::batch::Batcher;
 use crate::store::{Store, rate};
-use crate::vault::Vault;
 use crate::wakeups::Wakeups;
 
 /// State for handlers. Clones share it.

@@ -10,22 +10,21 @@ use axum::routing::{get, post};
 use axum::{Router, http};
 use futures_util::stream;
 use serde_json::Value;
+use switchhook_carriers::address::Addresses;
 use switchhook_core::api_key::{ApiKey, Environment};
 use switchhook_core::id::ConnectionId;
+use switchhook_runtime::clock::{self, Clock};
 use tower::ServiceExt as _;
 
 use super::extract::JsonBytes;
 use super::{HttpState, around, router};
-use crate::carrier::address::Addresses;
-use crate::clock::{self, Clock};
 use crate::config::Config;
 use crate::store::testing::{TestStore, now, stores};
-use crate::vault::Vault;
 use crate::wakeups::Wakeups;
 
 fn state(test: &TestStore) -> HttpState {
     let config = Arc::new(Config::for_tests(test.folder.path()));
-    let vault = Vault::from_config(&config).expect("a key file");
+    let vault = config.open_vault().expect("a key file");
     let addresses = Addresses::new("http://service.test".to_owned(), &vault);
     HttpState::new(test.store.clone(), Clock::manual(now()), config, vault, Wakeups::default(), addresses)
 }

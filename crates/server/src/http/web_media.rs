@@ -11,6 +11,8 @@ use axum::extract::ws::{WebSocket, WebSocketUpgrade};
 use axum::http::StatusCode;
 use axum::response::Response;
 use axum::routing::any;
+use switchhook_carriers::MediaTransport;
+use switchhook_carriers::web::{self, Browsers, Ended, Place};
 use switchhook_core::Timestamp;
 use switchhook_core::call::Status;
 use switchhook_core::id::{CallId, ConnectionId};
@@ -20,8 +22,6 @@ use tokio::time::Instant;
 use super::HttpState;
 use super::error::ApiError;
 use crate::calls::{Context, incoming};
-use crate::carrier::MediaTransport;
-use crate::carrier::web::{self, Browsers, Ended, Place};
 use crate::store::{Store, calls};
 
 /// When the end of a call is looked for, which is decided while its socket closes.

@@ -10,10 +10,10 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use switchhook_core::Timestamp;
+use switchhook_runtime::clock;
+use switchhook_vault::Vault;
 
 use super::provider::Challenge;
-use crate::clock;
-use crate::vault::Vault;
 
 /// How long a person may take at the identity provider.
 pub const MAX_AGE: Duration = Duration::from_secs(600);

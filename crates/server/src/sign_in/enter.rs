@@ -3,11 +3,11 @@
 use switchhook_core::Timestamp;
 use switchhook_core::id::{PersonId, TenantId};
 use switchhook_core::sign_in::Role;
+use switchhook_runtime::clock;
 
 use super::SignInError;
 use super::attempt::{hash, random_text};
 use super::identity::Identity;
-use crate::clock;
 use crate::store::people::{self, PersonRow};
 use crate::store::sessions::{self, SessionHash};
 use crate::store::tenants::{self, OwnLimits};

@@ -9,9 +9,9 @@ pub mod provider;
 use std::sync::Arc;
 
 use switchhook_core::api_key::Environment;
+use switchhook_runtime::clock::Clock;
 
 use self::provider::Provider;
-use crate::clock::Clock;
 use crate::config::Config;
 
 /// How people sign in. Cheap to clone.

@@ -16,11 +16,11 @@ use openidconnect::{
 use switchhook_core::Timestamp;
 use switchhook_core::webhook::AddressPolicy;
 use switchhook_net::outbound::{Client, Request, SendError};
+use switchhook_runtime::clock::Clock;
 use url::Url;
 
 use super::SignInError;
 use super::identity::Identity;
-use crate::clock::Clock;
 use crate::config::{Config, OidcSettings, is_confidential};
 
 /// Time limit of one request to the provider; several make a sign-in, which has 30 s.

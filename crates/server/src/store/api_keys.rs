@@ -5,11 +5,11 @@ use switchhook_core::Timestamp;
 use switchhook_core::api_key::{ApiKey, Environment, KeyHash};
 use switchhook_core::id::{ApiKeyId, TenantId};
 use switchhook_core::quota::Limits;
+use switchhook_runtime::clock;
 use uuid::Uuid;
 
 use super::page::{Page, PageRequest};
 use super::{Conn, Tx, execute, run, tenants};
-use crate::clock;
 use crate::config::Config;
 
 /// A row of `api_keys`, without the hash.

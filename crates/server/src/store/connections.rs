@@ -8,11 +8,11 @@ use sqlx::types::Json;
 use switchhook_core::Timestamp;
 use switchhook_core::id::{ConnectionId, TenantId};
 use switchhook_core::private::Private;
+use switchhook_vault::{Vault, VaultError};
 use uuid::Uuid;
 
 use super::page::{Page, PageRequest};
 use super::{Conn, Tx, execute, run, sealed};
-use crate::vault::{Vault, VaultError};
 
 /// The credentials of a connection, by name.
 pub type Credentials = BTreeMap<String, String>;

@@ -8,13 +8,13 @@ use switchhook_core::Timestamp;
 use switchhook_core::event::{CallFacts, EventData, EventKind};
 use switchhook_core::id::{CallId, DeliveryId, EventId, TenantId, WebhookId};
 use switchhook_core::webhook::EventFilter;
+use switchhook_runtime::clock;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::deliveries::{self, NewBody, NewDelivery};
 use super::page::{Page, PageRequest};
 use super::{Conn, Dialect, Tx, chunks, locking, on, run};
-use crate::clock;
 
 /// An event of a call, as the API returns it.
 #[derive(Clone, Serialize, ToSchema)]

@@ -4,9 +4,9 @@
 use std::time::Duration;
 
 use switchhook_core::Timestamp;
+use switchhook_runtime::clock::Clock;
 
 use super::Dialect;
-use crate::clock::Clock;
 
 /// The clock and duration of leases.
 #[derive(Clone, Copy, Debug)]

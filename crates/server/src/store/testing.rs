@@ -7,13 +7,13 @@ use switchhook_core::Timestamp;
 use switchhook_core::call::{Call, Direction, Timing};
 use switchhook_core::event::EventKind;
 use switchhook_core::id::{AgentId, CallId, ConnectionId, NodeId, TenantId};
+use switchhook_runtime::clock;
 use tempfile::TempDir;
 
 use super::Store;
 use super::calls::{self, CallRequest, CallRow, NewCall};
 use super::lease_time::LeaseTime;
 use super::tenants::{self, OwnLimits};
-use crate::clock;
 
 /// Nine in the morning of an ordinary day.
 pub(crate) const NOW: &str = "2026-11-21T09:00:00Z";

@@ -9,11 +9,11 @@ use switchhook_core::Timestamp;
 use switchhook_core::id::{TenantId, WebhookId};
 use switchhook_core::webhook::share::Standing;
 use switchhook_core::webhook::{EventFilter, SigningSecret};
+use switchhook_vault::Vault;
 use uuid::Uuid;
 
 use super::page::{Page, PageRequest};
 use super::{Conn, Tx, execute, locking, run, sealed};
-use crate::vault::Vault;
 
 /// How long a replaced secret still signs beside its successor.
 pub const OVERLAP: Duration = Duration::from_secs(24 * 3600);
@@ -214,7 +214,7 @@ mod tests {
     #[test]
     fn a_replaced_secret_signs_for_a_day_and_secrets_open_in_their_row_only() {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let vault = Vault::from_config(&Config::for_tests(folder.path())).expect("a key file");
+        let vault = Config::for_tests(folder.path()).open_vault().expect("a key file");
         let (old, new) = (SigningSecret::generate([1; 32]), SigningSecret::generate([2; 32]));
         let row = |id: [u8; 10]| {
             let (id, tenant) = (WebhookId::new(now(), id), TenantId::new(now(), [0; 10]));

@@ -1,8 +1,7 @@
 //! Something that is connected while the phone rings.
 
+use switchhook_providers::ProviderError;
 use tokio_util::task::AbortOnDropHandle;
-
-use crate::providers::ProviderError;
 
 /// How far it is.
 pub(super) enum Connecting<T> {

@@ -18,12 +18,16 @@ mod tools;
 use std::collections::VecDeque;
 
 use serde_json::Value;
+use switchhook_carriers::media::ResponseTimes;
+use switchhook_carriers::{CallInfo, Media};
 use switchhook_core::Timestamp;
 use switchhook_core::conversation::{
     Conversation, Effect, Entry, Failure, FailureCode, Input, ResponseStages, Speaker, TurnTimes,
 };
 use switchhook_media::frame::{CallerAudio, FRAME_DURATION};
 use switchhook_media::vad::{Vad, VadSettings};
+use switchhook_providers::{ProviderError, Spent, TtsAudio, Usage};
+use switchhook_runtime::panics::{caught, caught_now};
 use tokio::sync::mpsc;
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::{Instant, MissedTickBehavior};
@@ -40,10 +44,6 @@ use super::pipeline::{Pipeline, Signal};
 use super::recorder::Recorder;
 use super::strip_nul::strip_nul;
 use super::{CarrierRequest, Command, Commands, Ended, Note, Notes, Report, Settings, TranscriptLine, panicked};
-use crate::carrier::media::ResponseTimes;
-use crate::carrier::{CallInfo, Media};
-use crate::panics::{caught, caught_now};
-use crate::providers::{ProviderError, Spent, TtsAudio, Usage};
 
 /// What running requests give, each with the number of its request.
 type Signals<T> = (mpsc::Sender<(u32, Signal<T>)>, mpsc::Receiver<(u32, Signal<T>)>);

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use switchhook_carriers::{CallInfo, FromCarrier, Media, ToCarrier};
 use switchhook_media::dtmf::Dialer;
 use switchhook_media::format::AudioFormat;
 use switchhook_media::frame::{AgentAudio, CallerAudio, FRAME_DURATION, Frame};
@@ -14,7 +15,6 @@ use super::latency::Punctuality;
 use super::lead::Lead;
 use super::playback::{Playback, Played};
 use super::recorder::Recorder;
-use crate::carrier::{CallInfo, FromCarrier, Media, ToCarrier};
 
 #[cfg(test)]
 mod tests;

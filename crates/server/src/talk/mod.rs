@@ -30,9 +30,8 @@ use switchhook_core::agent::AgentConfig;
 use switchhook_core::conversation::{End, Failure, FailureCode, Message, ResponseStages, ToolCall};
 use switchhook_core::histogram::Histogram;
 use switchhook_media::format::AudioFormat;
+use switchhook_providers::Usage;
 use tokio::sync::mpsc;
-
-use crate::providers::Usage;
 
 /// What a conversation needs to know before it begins.
 #[derive(Clone, Debug)]

@@ -3,8 +3,9 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
+use switchhook_providers::{Tts, TtsRequest};
+
 use super::pipeline::{Rendered, TtsSettings};
-use crate::providers::{Tts, TtsRequest};
 
 /// What is cached at most, in bytes: an hour of speech.
 const MOST_BYTES: usize = 64 << 20;
@@ -110,9 +111,9 @@ fn bytes(said: &Rendered) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::providers::scripted::ScriptedTts;
     use crate::talk::pipeline::ProviderHealth;
     use switchhook_media::format::AudioFormat;
+    use switchhook_providers::scripted::ScriptedTts;
 
     fn voice(speed: f32) -> Voice {
         let (language, health) = ("en-US".to_owned(), ProviderHealth::default());

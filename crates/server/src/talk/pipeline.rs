@@ -18,6 +18,15 @@ use std::time::Duration;
 
 use switchhook_core::conversation::{Message, SpokenWord};
 use switchhook_media::format::AudioFormat;
+use switchhook_providers::json_schema::Schema;
+use switchhook_providers::llm;
+use switchhook_providers::prices::Rates;
+use switchhook_providers::tts::cost;
+use switchhook_providers::{
+    Analysis, AnalysisRequest, Llm, LlmEvent, LlmRequest, ProviderError, Spent, Stt, SttEvent, SttOptions, Tts,
+    TtsAudio, TtsRequest, Usage,
+};
+use switchhook_runtime::panics::{Panicked, caught};
 use tokio::sync::{Semaphore, mpsc};
 use tokio::time::{Instant, timeout_at};
 use tokio_util::task::AbortOnDropHandle;
@@ -28,15 +37,6 @@ use super::phrase_cache::{PhraseCache, Voice};
 use super::strip_nul::{strip_nul, strip_nul_value};
 use super::stt::{SpeechToText, SttProvider};
 use super::tools::Toolbox;
-use crate::json_schema::Schema;
-use crate::panics::{Panicked, caught};
-use crate::providers::llm;
-use crate::providers::prices::Rates;
-use crate::providers::tts::cost;
-use crate::providers::{
-    Analysis, AnalysisRequest, Llm, LlmEvent, LlmRequest, ProviderError, Spent, Stt, SttEvent, SttOptions, Tts,
-    TtsAudio, TtsRequest, Usage,
-};
 
 /// How long a model with a fallback behind it may take to give its first sign.
 const LLM_TIMEOUT: Duration = Duration::from_secs(4);

@@ -3,16 +3,16 @@
 mod cascade;
 mod realtime;
 
+use switchhook_carriers::Media;
 use switchhook_core::Timestamp;
 use switchhook_core::conversation::{Conversation, End, Failure};
 use switchhook_core::histogram::Histogram;
+use switchhook_providers::{Spent, Usage};
 
 use super::latency::Latencies;
 use super::pipeline::Pipeline;
 use super::realtime::Model;
 use super::{Commands, Ended, Notes, Report, Settings};
-use crate::carrier::Media;
-use crate::providers::{Spent, Usage};
 
 /// What is known of a conversation that is being got ready.
 pub enum Preparation {

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use switchhook_core::agent::AgentConfig;
 use switchhook_core::conversation::Message;
 use switchhook_media::format::AudioFormat;
+use switchhook_providers::ProviderError;
+use switchhook_providers::prices::Rates;
+use switchhook_providers::realtime::{Realtime, RealtimeEvent, RealtimeOptions, RealtimeSession};
 use tokio::sync::mpsc;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::tools::Toolbox;
-use crate::providers::ProviderError;
-use crate::providers::prices::Rates;
-use crate::providers::realtime::{Realtime, RealtimeEvent, RealtimeOptions, RealtimeSession};
 
 /// What a model may say ahead: a long response comes at once.
 const WAITING: usize = 4_096;

@@ -18,14 +18,14 @@ use switchhook_core::agent::{AgentConfig, HttpMethod, Tool, ToolKind, fill_in};
 use switchhook_core::conversation::ToolCall;
 use switchhook_core::id::{CallId, ConnectionId};
 use switchhook_net::outbound::{Client, Page, Request, SendError};
+use switchhook_providers::ToolSpec;
+use switchhook_providers::json_schema::Schema;
 use tokio::sync::OnceCell;
 
 pub use self::mcp::{Lists, Shared};
 use self::secrets::Secrets;
 use super::CarrierRequest;
 use super::strip_nul::strip_nul_value;
-use crate::json_schema::Schema;
-use crate::providers::ToolSpec;
 
 /// How much of a response that is not JSON, or of an error, the model gets, in characters.
 const MAX_TEXT: usize = 2_000;
@@ -407,11 +407,11 @@ fn percent_encoded(text: &str) -> String {
 }
 
 #[cfg(test)]
-pub(crate) const FUZZED: crate::fuzz::Target = crate::fuzz::Target {
+pub(crate) const FUZZED: switchhook_fuzz::Target = switchhook_fuzz::Target {
     file: file!(),
-    seeds: || crate::fuzz::each_alone(&[r##"{"ok":true,"day":"Friday"}"##, r##"Booked."##, r##"[1,2,3]"##]),
+    seeds: || switchhook_fuzz::each_alone(&[r##"{"ok":true,"day":"Friday"}"##, r##"Booked."##, r##"[1,2,3]"##]),
     read: |messages| {
-        crate::fuzz::Read::each(messages, |body| {
+        switchhook_fuzz::Read::each(messages, |body| {
             let page = |status, retry_after: Option<&str>| Page {
                 status,
                 retry_after: retry_after.map(str::to_owned),

@@ -12,12 +12,12 @@ use axum::http::{HeaderMap, StatusCode};
 use serde::Serialize;
 use serde_json::Value;
 use switchhook_core::webhook::{DEFAULT_TOLERANCE, SigningSecret, verify};
+use switchhook_runtime::clock::Clock;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::{DELIVERY, EVENT, SIGNATURE};
-use crate::clock::Clock;
 use crate::listener::{self, Bounds};
 
 /// Accepts deliveries at any path, verifies and forwards them. Dropping it stops it.

@@ -11,12 +11,13 @@ use switchhook_core::Timestamp;
 use switchhook_core::id::TenantId;
 use switchhook_core::webhook::{SigningSecret, is_success, retry_after};
 use switchhook_net::outbound::{Answer, Client, ClientSettings, Exemptions, PerTenant, SendError};
+use switchhook_runtime::clock::{self, Clock};
+use switchhook_vault::Vault;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use super::{DELIVERY, EVENT, SIGNATURE};
-use crate::clock::{self, Clock};
 use crate::config::Config;
 use crate::store::batch::Batcher;
 use crate::store::deliveries::outcome::{self, Finished, Outcome, Record, Then};
@@ -24,7 +25,6 @@ use crate::store::deliveries::queue::{self, Batch, Claimed, Lease};
 use crate::store::lease_time::LeaseTime;
 use crate::store::webhooks::WebhookRow;
 use crate::store::{self, Store};
-use crate::vault::Vault;
 use crate::wakeups::Wakeups;
 
 /// Maximum time between two queries of the queue, which other nodes fill too.

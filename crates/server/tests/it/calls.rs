@@ -114,7 +114,7 @@ async fn a_held_line_is_ended_through_the_api_and_again_without_harm() {
 async fn a_call_cancelled_before_it_is_due_rings_nobody() {
     let (service, agent) = TestService::ready().await;
     let client = &service.client;
-    let in_a_day = switchhook::clock::Clock::system().now() + std::time::Duration::from_secs(86_400);
+    let in_a_day = switchhook_runtime::clock::Clock::system().now() + std::time::Duration::from_secs(86_400);
     let body = json!({ "agent_id": agent.id, "to": "+12025550100", "schedule_at": in_a_day });
     let call = text(&client.create("/v1/calls", body).await["id"]);
     client.post(&format!("/v1/calls/{call}/hangup"), json!({})).await;

@@ -49,7 +49,7 @@ pub(crate) struct Member {
 impl Cluster {
     /// With a tenant of these limits.
     pub(crate) async fn new(limits: &[&str]) -> Self {
-        switchhook::lifecycle::install_tls();
+        switchhook_net::install_tls();
         let server = tokio::task::block_in_place(Server::start);
         let database = server.database().await;
         let shared = tempfile::tempdir().expect("a temporary folder");

@@ -53,7 +53,7 @@ async fn tenants_and_keys_are_managed_while_the_service_runs_and_while_it_is_dow
         let request = reqwest::Client::new().get(format!("{}/v1/tenant", service.base)).bearer_auth(key);
         request.send().await.expect("an answer").status().as_u16()
     };
-    switchhook::lifecycle::install_tls();
+    switchhook_net::install_tls();
     assert_eq!(status(&key).await, 200);
     assert_eq!(run(node.command().args(["tenant", "deactivate", &id])).0, Some(0));
     assert_eq!(status(&key).await, 403);
@@ -88,8 +88,8 @@ async fn seeding_again_gives_a_new_key_for_the_same_tenant() {
 #[tokio::test]
 async fn the_reference_verifier_agrees_with_the_signer() {
     let node = Node::new().await;
-    let now = switchhook::clock::Clock::system().now();
-    let secret = SigningSecret::generate(switchhook::clock::random());
+    let now = switchhook_runtime::clock::Clock::system().now();
+    let secret = SigningSecret::generate(switchhook_runtime::clock::random());
     let body = br#"{"event":"call.completed"}"#;
     let verify = |at: Timestamp, body: &[u8]| {
         let header = SigningSecret::header(std::slice::from_ref(&secret), at, body);

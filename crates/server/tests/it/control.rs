@@ -134,7 +134,7 @@ async fn commands_are_refused_in_the_order_of_the_checks() {
         let (status, _) = client.post(&format!("/v1/calls/{ended}/{what}"), body).await;
         assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "422 comes before 409");
     }
-    let in_a_day = switchhook::clock::Clock::system().now() + Duration::from_secs(86_400);
+    let in_a_day = switchhook_runtime::clock::Clock::system().now() + Duration::from_secs(86_400);
     let scheduled = json!({ "agent_id": agent.id, "to": HOLDS, "schedule_at": in_a_day });
     let queued = text(&client.create("/v1/calls", scheduled).await["id"]);
     for (what, body) in [
@@ -156,7 +156,7 @@ async fn commands_are_refused_in_the_order_of_the_checks() {
 /// On SQLite it is the command line's service alone; on PostgreSQL a second node takes the requests down.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_request_may_land_on_a_node_that_does_not_run_the_call() {
-    switchhook::lifecycle::install_tls();
+    switchhook_net::install_tls();
     let node = Node::new().await;
     let tenant = json_of(node.command().args(["tenant", "create", "acme", "--rate-limit", "100000", "--json"]));
     let key = text(&tenant["api_key"]["key"]);

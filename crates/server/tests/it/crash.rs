@@ -12,15 +12,15 @@ use std::time::Duration;
 
 use reqwest::Method;
 use serde_json::json;
-use switchhook::clock::Clock;
 use switchhook_media::wav;
+use switchhook_runtime::clock::Clock;
 
 use crate::harness::process::{Node, json_of};
 use crate::harness::{Client, TestService, deliveries_of, text};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_whose_process_is_killed_ends_once_and_its_receiver_hears_of_it_once() {
-    switchhook::lifecycle::install_tls();
+    switchhook_net::install_tls();
     let node = Node::new().await;
     let tenant = json_of(node.command().args(["tenant", "create", "acme", "--rate-limit", "100000", "--json"]));
     let key = text(&tenant["api_key"]["key"]);

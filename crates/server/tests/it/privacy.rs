@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
-use switchhook::clock::Clock;
 use switchhook::retention::Recordings;
 use switchhook::webhooks::receiver::Receiver;
 use switchhook_core::event::{NO_SUMMARY, WORDS_DELETED};
 use switchhook_core::webhook::SigningSecret;
+use switchhook_runtime::clock::Clock;
 
 use crate::harness::{TestService, text};
 

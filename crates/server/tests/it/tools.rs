@@ -10,7 +10,7 @@ use crate::harness::{Client, text};
 
 /// A node with a tenant's key.
 async fn node_with_key() -> (Node, String) {
-    switchhook::lifecycle::install_tls();
+    switchhook_net::install_tls();
     let node = Node::new().await;
     let tenant = json_of(node.command().args(["tenant", "create", "acme", "--json"]));
     let key = text(&tenant["api_key"]["key"]);

@@ -8,11 +8,11 @@ use switchhook_core::Timestamp;
 use switchhook_core::dial_policy::DialPolicy;
 use switchhook_core::event::EventKind;
 use switchhook_core::id::TenantId;
+use switchhook_runtime::clock::Clock;
 
 use super::plan::Plan;
 use super::{Idempotency, PlaceError, Placed, PlacedResponse, Respond, replayed};
 use crate::calls::admission::Admission;
-use crate::clock::Clock;
 use crate::config::Config;
 use crate::store::batch::BatchJob;
 use crate::store::calls::{self, CallRow};

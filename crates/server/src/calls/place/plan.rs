@@ -5,19 +5,19 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::Value;
+use switchhook_carriers::{registry, web};
 use switchhook_core::Timestamp;
 use switchhook_core::agent::{AgentConfig, FieldError, check_map};
 use switchhook_core::call::{Call, Direction, Timing};
 use switchhook_core::dial_policy::NumberingPlan;
 use switchhook_core::id::{AgentId, CallId, ConnectionId, NumberId, TenantId};
 use switchhook_core::phone_number::PhoneNumber;
+use switchhook_runtime::clock;
 use uuid::Uuid;
 
 use super::{PlaceCall, PlaceError};
 use crate::calls::tariff::numbering_plan;
-use crate::carrier::{registry, web};
 use crate::catalogue::{CATALOGUE, Kind};
-use crate::clock;
 use crate::store::calls::{CallRequest, CallRow, NewCall, Overrides};
 use crate::store::numbers::NumberRow;
 use crate::store::{Conn, Store, agents, numbers};

@@ -5,10 +5,10 @@ use std::time::Duration;
 use serde_json::Value;
 use switchhook_core::conversation::{Message, Role};
 use switchhook_core::event::{NO_CONVERSATION, NO_SUMMARY};
+use switchhook_providers::Usage;
+use switchhook_providers::json_schema::Schema;
 
 use crate::calls::setup::CallPlan;
-use crate::json_schema::Schema;
-use crate::providers::Usage;
 use crate::store::calls::TranscriptEntry;
 use crate::talk::Report;
 

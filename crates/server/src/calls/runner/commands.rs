@@ -4,17 +4,17 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
+use switchhook_carriers::registry;
 use switchhook_core::Timestamp;
 use switchhook_core::call::{CallInput, EndedBy, TalkEnd};
 use switchhook_core::id::TenantId;
 use switchhook_core::phone_number::PhoneNumber;
+use switchhook_runtime::panics::caught;
 use uuid::Uuid;
 
 use super::effects::{CARRIER_ANSWER, answer_of};
 use super::{Runner, Stopped, TaskOutcome, talking};
 use crate::calls::tariff::numbering_plan;
-use crate::carrier::registry;
-use crate::panics::caught;
 use crate::store::calls::commands::{self, CallCommand, Waiting};
 use crate::store::{self, Store, dial_policy, tenants};
 use crate::talk::{self, CarrierRequest};

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use serde_json::json;
 use switchhook_core::call::Change;
+use switchhook_providers::Usage;
 use tokio::time::Instant;
 
 use super::{Runner, Stopped};
-use crate::providers::Usage;
 use crate::store;
 use crate::store::calls::{self, CallRow};
 

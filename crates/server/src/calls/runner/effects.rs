@@ -3,21 +3,21 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use switchhook_carriers::{AmdMode, Carrier, DialError, DialRequest, Dialed, FoundLeg, LegRef};
 use switchhook_core::Timestamp;
 use switchhook_core::agent::{AnsweringMachine, MachineDetection, OnMachine};
 use switchhook_core::call::{CallInput, Direction, ErrorCode, Phase};
 use switchhook_core::conversation::{Failure, FailureCode};
 use switchhook_core::id::ConnectionId;
 use switchhook_core::phone_number::PhoneNumber;
+use switchhook_runtime::clock;
+use switchhook_runtime::panics::caught;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::{Runner, Stopped, TaskOutcome, talking};
 use crate::calls::{HEARTBEAT, LEASE};
-use crate::carrier::{AmdMode, Carrier, DialError, DialRequest, Dialed, FoundLeg, LegRef};
-use crate::clock;
-use crate::panics::caught;
 use crate::store::{Store, calls};
 
 /// How long the carrier may take to answer a request.

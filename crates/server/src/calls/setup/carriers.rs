@@ -6,17 +6,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde_json::Map;
+use switchhook_carriers::address::Addresses;
+use switchhook_carriers::registry::Drivers;
+use switchhook_carriers::rest::Rest;
+use switchhook_carriers::{Carrier, Connection};
 use switchhook_core::id::{ConnectionId, TenantId};
 use switchhook_core::private::Private;
 use switchhook_net::outbound::{ClientSettings, Exemptions, PerTenant};
+use switchhook_vault::Vault;
 
-use crate::carrier::address::Addresses;
-use crate::carrier::registry::Drivers;
-use crate::carrier::rest::Rest;
-use crate::carrier::{Carrier, Connection};
 use crate::config::Config;
 use crate::store::connections::ConnectionRow;
-use crate::vault::Vault;
 
 /// How long a carrier is cached that no call uses.
 const UNUSED: Duration = Duration::from_secs(3_600);
@@ -43,8 +43,8 @@ impl Carriers {
         addresses: Addresses,
     ) -> anyhow::Result<Self> {
         let settings = ClientSettings::new(&config.network(), &config.outbound_allow)?;
-        let rest = PerTenant::new(exemptions, move |more| Rest::of(&settings.clone().with(more)))?;
-        Ok(Self { drivers: Drivers::new(config), rest, vault, addresses, cache: Cache::default() })
+        let rest = PerTenant::new(exemptions, move |more| Rest::new(&settings.clone().with(more)))?;
+        Ok(Self { drivers: Drivers::new(&config.carriers()), rest, vault, addresses, cache: Cache::default() })
     }
 
     /// The carrier behind a connection.

@@ -3,10 +3,10 @@
 use switchhook_core::agent::{AgentConfig, Fallback};
 use switchhook_core::id::{ConnectionId, TenantId};
 use switchhook_media::format::AudioFormat;
+use switchhook_providers::registry::Provider;
+use switchhook_providers::{SttOptions, TtsRequest};
 
 use super::{Setup, SetupError, with_fallbacks};
-use crate::providers::registry::Provider;
-use crate::providers::{SttOptions, TtsRequest};
 use crate::store::Conn;
 
 impl Setup {

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use switchhook_core::agent::AgentConfig;
+use switchhook_providers::json_schema::Schema;
 
 use super::SetupError;
-use crate::json_schema::Schema;
 
 /// What models have to follow when they write.
 pub(super) struct Schemas {

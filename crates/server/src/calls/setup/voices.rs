@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
+use switchhook_providers::registry::{Kind, Provider, ProviderEntry};
+use switchhook_providers::voices::VoiceList;
+use switchhook_providers::{ProviderError, TtsAudio, TtsRequest, without_secret};
 use tokio::sync::mpsc;
 
 use super::Setup;
-use crate::providers::registry::{Kind, Provider, ProviderEntry};
-use crate::providers::voices::VoiceList;
-use crate::providers::{ProviderError, TtsAudio, TtsRequest, without_secret};
 use crate::store::connections::ConnectionRow;
 
 /// Why there is no list or no sample. Sentences hold no secrets.

@@ -13,6 +13,7 @@ use anyhow::{Context as _, ensure};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use serde_json::{Value, json};
+use switchhook_runtime::clock::{self, Clock};
 use switchhook_speech::models::{ModelError, ModelStore};
 use tokio::time::Instant;
 
@@ -21,7 +22,6 @@ use super::api::Api;
 use super::screen::Screen;
 use super::{Common, Failure, models};
 use crate::app::Service;
-use crate::clock::{self, Clock};
 use crate::config::Config;
 use crate::operator;
 use crate::store::tenants::OwnLimits;

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
+use switchhook_carriers::callback::InboundRoute;
 use switchhook_core::id::ConnectionId;
 use switchhook_core::phone_number::PhoneNumber;
 use url::Url;
 
 use super::Finding;
 use crate::calls::setup::Setup;
-use crate::carrier::callback::InboundRoute;
 use crate::catalogue::CatalogueEntry;
 use crate::store::connections::ConnectionRow;
 use crate::store::numbers::NumberRow;

@@ -4,13 +4,13 @@ use std::fs::{self, OpenOptions};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
+use switchhook_runtime::clock;
 use switchhook_speech::models::ModelStore;
+use switchhook_vault::Vault;
 use tokio::process::Command;
 
 use super::Finding;
-use crate::clock;
 use crate::config::{Config, Role};
-use crate::vault::Vault;
 
 const DATA: &str = "data directory";
 const KEY: &str = "master key";
@@ -71,7 +71,7 @@ pub(super) fn master_key(config: &Config) -> (Finding, Option<Vault>) {
         let words = format!("There is none yet; the first start creates {}.", file.display());
         return (Finding::ok(KEY, words), None);
     }
-    match Vault::from_config(config) {
+    match config.open_vault() {
         Ok(vault) => {
             let from =
                 config.master_key.as_ref().map_or_else(|| file.display().to_string(), |_| "the settings".to_owned());

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use switchhook_runtime::clock::Clock;
 use url::Url;
 
 use super::Finding;
-use crate::clock::Clock;
 use crate::config::{Config, is_confidential};
 use crate::sign_in::provider::Provider;
 

@@ -5,26 +5,26 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use switchhook_carriers::address::Addresses;
 use switchhook_core::id::ConnectionId;
 use switchhook_net::outbound::Exemptions;
+use switchhook_providers::check::{Check, DEADLINE};
+use switchhook_providers::registry::Registry;
+use switchhook_runtime::clock::Clock;
 use switchhook_speech::models::ModelStore;
+use switchhook_vault::Vault;
 use tokio::time::Instant;
 use url::Url;
 
 use super::{Finding, carriers};
 use crate::calls::setup::Setup;
-use crate::carrier::address::Addresses;
 use crate::catalogue::{CatalogueEntry, Kind};
-use crate::clock::Clock;
 use crate::config::Config;
 use crate::exemptions;
-use crate::providers::check::{Check, DEADLINE};
-use crate::providers::registry::Registry;
 use crate::store::connections::ConnectionRow;
 use crate::store::inspect::{self, Disabled, Schema};
 use crate::store::page::PageRequest;
 use crate::store::{Store, connections, tenants, webhooks};
-use crate::vault::Vault;
 
 const DATABASE: &str = "database";
 const CLOCK: &str = "clock";

@@ -2,13 +2,13 @@
 
 use axum::Json;
 use serde::de::DeserializeOwned;
+use switchhook_carriers::registry;
 use switchhook_core::agent::FieldError;
 use switchhook_core::id::CallId;
 use switchhook_core::phone_number::PhoneNumber;
 
 use super::CallResource;
 use crate::calls::tariff::numbering_plan;
-use crate::carrier::registry;
 use crate::http::HttpState;
 use crate::http::auth::Tenant;
 use crate::http::error::ApiError;

@@ -127,11 +127,13 @@ fn one_range(range: &str, length: u64) -> Option<Wanted> {
 }
 
 #[cfg(test)]
-pub(crate) const FUZZED: crate::fuzz::Target = crate::fuzz::Target {
+pub(crate) const FUZZED: switchhook_fuzz::Target = switchhook_fuzz::Target {
     file: file!(),
-    seeds: || crate::fuzz::each_alone(&[r##"bytes=0-99"##, r##"bytes=100-"##, r##"bytes=-5"##, r##"bytes=0-0,5-9"##]),
+    seeds: || {
+        switchhook_fuzz::each_alone(&[r##"bytes=0-99"##, r##"bytes=100-"##, r##"bytes=-5"##, r##"bytes=0-0,5-9"##])
+    },
     read: |messages| {
-        crate::fuzz::Read::each(messages, |range| {
+        switchhook_fuzz::Read::each(messages, |range| {
             let range = HeaderValue::from_bytes(range).map_err(drop)?;
             match wanted(&HeaderMap::from_iter([(RANGE, range)]), "\"x\"", 100) {
                 Wanted::Part { first, last } => assert!(first <= last && last < 100, "{first}-{last}"),

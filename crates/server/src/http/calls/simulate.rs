@@ -6,16 +6,16 @@ use axum::Json;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
+use switchhook_carriers::Simulation;
 use switchhook_core::id::{AgentId, CallId, ConnectionId};
 use switchhook_core::phone_number::PhoneNumber;
+use switchhook_runtime::clock;
 use utoipa::ToSchema;
 
 use super::create::over_quota;
 use super::resource::CallResource;
 use crate::calls::incoming::{self, InboundCall, InboundRefusal};
 use crate::calls::setup::Setup;
-use crate::carrier::Simulation;
-use crate::clock;
 use crate::http::HttpState;
 use crate::http::auth::Tenant;
 use crate::http::error::{ApiError, ErrorBody};

@@ -6,12 +6,11 @@ use std::time::Duration;
 use axum::body::Bytes;
 use axum::extract::Path;
 use axum::response::{IntoResponse as _, Response};
-
+use switchhook_carriers::{Carrier, CarrierEvent, LegEvent, LegRef};
 use switchhook_core::call::EndReason;
 use switchhook_core::id::ConnectionId;
 
 use super::{CarrierPath, CarrierRequest, of_provider, webhooks_of};
-use crate::carrier::{Carrier, CarrierEvent, LegEvent, LegRef};
 use crate::http::error::ApiError;
 use crate::store::calls::commands::{self, CallCommand};
 use crate::store::calls::{self, CallRow};

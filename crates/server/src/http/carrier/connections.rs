@@ -4,11 +4,11 @@
 use axum::body::Bytes;
 use axum::extract::Path;
 use axum::response::{IntoResponse as _, Response};
+use switchhook_carriers::callback::{Decline, IncomingCall};
 
 use super::calls::forward;
 use super::{CarrierPath, CarrierRequest, nothing_here, of_provider, webhooks_of};
 use crate::calls::incoming::{self, AnnouncedCall, InboundDecision};
-use crate::carrier::callback::{Decline, IncomingCall};
 use crate::http::HttpState;
 use crate::http::error::ApiError;
 use crate::store::{calls, connections, numbers};

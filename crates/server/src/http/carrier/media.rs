@@ -9,13 +9,13 @@ use axum::extract::ws::WebSocketUpgrade;
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::http::StatusCode;
 use axum::response::Response;
+use switchhook_carriers::address::Addresses;
+use switchhook_carriers::stream::{self, StreamStart};
+use switchhook_carriers::{CarrierEvent, LegEvent, Media, MediaTransport};
 use switchhook_net::outbound::ws;
 
 use super::{CarrierRequest, nothing_here, of_provider};
 use crate::calls::{Context, incoming};
-use crate::carrier::address::Addresses;
-use crate::carrier::stream::{self, StreamStart};
-use crate::carrier::{CarrierEvent, LegEvent, Media, MediaTransport};
 use crate::http::Draining;
 use crate::http::error::ApiError;
 use crate::store::calls::{self, CallRow};

@@ -14,18 +14,17 @@ use super::HttpState;
 use super::error::ApiError;
 use crate::calls::Context;
 use crate::calls::setup::{Setup, SetupError};
-use crate::carrier::Carrier;
-use crate::carrier::callback::{CallbackError, CallbackRequest, Reply, Webhooks};
-use crate::clock::Clock;
 use crate::store::calls::CallRow;
 use crate::store::{Store, calls as calls_store};
 use axum::Router;
 use axum::extract::{FromRequestParts, Path};
-use axum::http::{HeaderMap, Method, StatusCode, header};
-use axum::response::{IntoResponse, Response};
+use axum::http::{HeaderMap, Method, StatusCode};
 use axum::routing::any;
 use serde::Deserialize;
+use switchhook_carriers::Carrier;
+use switchhook_carriers::callback::{CallbackError, CallbackRequest, Webhooks};
 use switchhook_core::id::ConnectionId;
+use switchhook_runtime::clock::Clock;
 use tokio::time::Instant;
 
 /// Outside `/v1`: carriers come here, customers do not.
@@ -133,16 +132,6 @@ impl From<CallbackError> for ApiError {
             }
             CallbackError::Malformed(detail) => Self::invalid(detail),
             CallbackError::NotFound => nothing_here(),
-        }
-    }
-}
-
-impl IntoResponse for Reply {
-    fn into_response(self) -> Response {
-        match self {
-            Self::Empty => StatusCode::NO_CONTENT.into_response(),
-            Self::Xml(text) => ([(header::CONTENT_TYPE, "text/xml; charset=utf-8")], text).into_response(),
-            Self::Json(text) => ([(header::CONTENT_TYPE, "application/json")], text).into_response(),
         }
     }
 }

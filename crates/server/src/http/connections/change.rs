@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
+use switchhook_carriers::registry;
 use switchhook_core::agent::FieldError;
 use switchhook_core::header::is_framing;
 use switchhook_core::id::TenantId;
@@ -11,7 +12,6 @@ use switchhook_net::outbound::ws::http_address;
 use url::Url;
 
 use super::CreateConnection;
-use crate::carrier::registry;
 use crate::catalogue::{CATALOGUE, CatalogueEntry};
 use crate::http::HttpState;
 use crate::http::error::ApiError;

@@ -8,6 +8,7 @@ use axum::Json;
 use axum::http::StatusCode;
 use serde::Serialize;
 use switchhook_core::id::{ConnectionId, TenantId};
+use switchhook_providers::check::{Check, DEADLINE};
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::Instant;
 use utoipa::ToSchema;
@@ -19,7 +20,6 @@ use crate::http::auth::Tenant;
 use crate::http::error::ApiError;
 use crate::http::extract::PathId;
 use crate::http::response::JsonResponse;
-use crate::providers::check::{Check, DEADLINE};
 use crate::store::{connections, refusals};
 
 /// Concurrent connection tests per node, over all tenants.

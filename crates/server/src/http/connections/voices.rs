@@ -8,6 +8,8 @@ use switchhook_core::agent::{FieldError, is_language_tag};
 use switchhook_core::id::ConnectionId;
 use switchhook_media::format::AudioFormat;
 use switchhook_media::wav;
+use switchhook_providers::TtsRequest;
+use switchhook_providers::voices::VoiceList;
 use utoipa::ToSchema;
 
 use super::connection_not_found;
@@ -17,8 +19,6 @@ use crate::http::auth::Tenant;
 use crate::http::error::{ApiError, InvalidRequest};
 use crate::http::extract::{Body, PathId, PathIds, UnreadBody};
 use crate::http::response::JsonResponse;
-use crate::providers::TtsRequest;
-use crate::providers::voices::VoiceList;
 use crate::store::connections::{self, ConnectionRow};
 
 /// Enough for two sentences; each character may be charged.

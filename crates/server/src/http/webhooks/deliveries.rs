@@ -7,12 +7,12 @@ use serde_json::value::RawValue;
 use switchhook_core::Timestamp;
 use switchhook_core::event::{DeliveryBody, EventData, EventKind, WEBHOOK_TEST};
 use switchhook_core::id::{CallId, DeliveryId, WebhookId};
+use switchhook_runtime::clock;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::Schema;
 use utoipa::{IntoParams, PartialSchema, ToSchema};
 use uuid::Uuid;
 
-use crate::clock;
 use crate::http::HttpState;
 use crate::http::auth::Tenant;
 use crate::http::error::{ApiError, Conflict};

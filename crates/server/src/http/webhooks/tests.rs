@@ -7,12 +7,12 @@ use axum::Router;
 use axum::body::{Body as HttpBody, to_bytes};
 use axum::http::header::{AUTHORIZATION, LOCATION};
 use axum::http::{HeaderMap, Method, Request};
+use switchhook_carriers::address::Addresses;
 use switchhook_core::id::TenantId;
+use switchhook_runtime::clock::Clock;
 use tower::ServiceExt as _;
 
 use super::*;
-use crate::carrier::address::Addresses;
-use crate::clock::Clock;
 use crate::config::Config;
 use crate::http::router;
 use crate::store::batch::Batcher;
@@ -22,7 +22,6 @@ use crate::store::lease_time::LeaseTime;
 use crate::store::tenants::OwnLimits;
 use crate::store::testing::{TestStore, now, stores, tenant};
 use crate::store::{Store, api_keys};
-use crate::vault::Vault;
 use crate::wakeups::Wakeups;
 
 struct Api {
@@ -33,7 +32,7 @@ struct Api {
 impl Api {
     async fn new(test: &TestStore, tenant: TenantId) -> Self {
         let config = Arc::new(Config::for_tests(test.folder.path()));
-        let vault = Vault::from_config(&config).expect("a key file");
+        let vault = config.open_vault().expect("a key file");
         let mut tx = test.store.begin().await.expect("a transaction");
         let issued = api_keys::issue(&mut tx, tenant, config.env, None, None, now()).await.expect("a key");
         tx.commit().await.expect("committed");

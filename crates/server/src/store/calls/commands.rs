@@ -6,10 +6,10 @@ use sqlx::{FromRow, QueryBuilder};
 use switchhook_core::Timestamp;
 use switchhook_core::call::CarrierEvent;
 use switchhook_core::id::{CallId, CommandId, TenantId};
+use switchhook_runtime::clock;
 use uuid::Uuid;
 
 use super::CallRow;
-use crate::clock;
 use crate::store::{Conn, Tx, execute, on, push_ids, run};
 
 /// Rows deleted per statement.

@@ -188,9 +188,9 @@ mod tests {
     use switchhook_core::call::{Call, CallEffect, CallInput, Timing};
 
     use super::*;
-    use crate::clock::Clock;
     use crate::store::calls;
     use crate::store::testing::{LEASE, TestStore, now, owned_call, stores};
+    use switchhook_runtime::clock::Clock;
 
     /// A call that `node` has dialled, and that the carrier knows as `CA1`.
     async fn dialled(test: &TestStore, node: NodeId) -> CallRow {

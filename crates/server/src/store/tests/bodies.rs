@@ -7,10 +7,10 @@ use switchhook_core::Timestamp;
 use switchhook_core::call::{Call, Direction, Timing};
 use switchhook_core::event::{EventKind, WORDS_DELETED};
 use switchhook_core::id::{AgentId, CallId, ConnectionId, DeliveryId, TenantId};
+use switchhook_runtime::clock;
 use uuid::Uuid;
 
 use super::past::{endpoint, numbered};
-use crate::clock;
 use crate::store::calls::{self, CallRequest, NewCall};
 use crate::store::deliveries::body;
 use crate::store::lease_time::LeaseTime;

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use switchhook_core::id::TenantId;
+use switchhook_runtime::clock;
 
-use crate::clock;
 use crate::store::tenants::{self, OwnLimits};
 use crate::store::testing::{TestStore, now, stores};
 use crate::store::{Store, is_duplicate};

@@ -17,12 +17,12 @@ use switchhook_core::histogram::Histogram;
 use switchhook_core::id::{CallId, ConnectionId, DeliveryId, NodeId, PersonId};
 use switchhook_core::idempotency::IdempotencyKey;
 use switchhook_core::sign_in::Role;
+use switchhook_runtime::clock::Clock;
 use tracing::field::{Field, Visit};
 use tracing_subscriber::layer::{Context, SubscriberExt as _};
 use uuid::Uuid;
 
 use super::past::{LIVE as LIVE_EVERY, Past, numbered, past};
-use crate::clock::Clock;
 use crate::housekeeping;
 use crate::store::batch::BatchJob as _;
 use crate::store::calls::commands::{self, CallCommand};

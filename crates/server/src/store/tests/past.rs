@@ -6,15 +6,14 @@ use switchhook_core::call::{Call, Direction, Timing};
 use switchhook_core::event::EventKind;
 use switchhook_core::id::{AgentId, CallId, ConnectionId, NumberId, TenantId, WebhookId};
 use switchhook_core::webhook::SigningSecret;
+use switchhook_runtime::clock;
 
-use crate::clock;
 use crate::config::Config;
 use crate::store::calls::{self, CallRequest, CallRow, NewCall, search};
 use crate::store::tenants::OwnLimits;
 use crate::store::testing::{TestStore, now, tenant};
 use crate::store::webhooks::{self, WebhookRow};
 use crate::store::{Dialect, Tx, on};
-use crate::vault::Vault;
 
 /// Every so many calls, one lives on.
 pub(in crate::store) const LIVE: usize = 500;
@@ -109,7 +108,7 @@ async fn end(tx: &mut Tx, number: usize, row: &CallRow) {
 }
 
 pub(in crate::store) async fn endpoint(test: &TestStore, tenant: TenantId) -> WebhookId {
-    let vault = Vault::from_config(&Config::for_tests(test.folder.path())).expect("a key file");
+    let vault = Config::for_tests(test.folder.path()).open_vault().expect("a key file");
     let id = WebhookId::new(now(), clock::random());
     let secret = SigningSecret::generate([1; 32]);
     let row = WebhookRow::new(id, tenant, "https://example.com/".to_owned(), &vault, &secret, now());

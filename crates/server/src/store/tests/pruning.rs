@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use switchhook_runtime::clock::Clock;
+
 use super::past::{Past, count, past};
-use crate::clock::Clock;
 use crate::config::Config;
 use crate::housekeeping::{self, Housekeeping};
 use crate::store::calls::{self, Filter, search};

@@ -1,12 +1,12 @@
 //! Audio in both directions, 20 ms at a time.
 
+use switchhook_carriers::FromCarrier;
 use switchhook_core::conversation::Input;
 use switchhook_media::frame::CallerAudio;
 use switchhook_media::vad::VadEvent;
 use tokio::time::Instant;
 
 use super::{Driver, Inputs};
-use crate::carrier::FromCarrier;
 use crate::talk::media_session::Arrived;
 use crate::talk::playback::{Playback, Played};
 use crate::talk::{Ended, panicked};

@@ -2,15 +2,15 @@
 
 use std::collections::HashMap;
 
+use switchhook_carriers::CallInfo;
 use switchhook_core::call::ErrorCode;
 use switchhook_core::conversation::cascade::{Effect, Input as CascadeInput};
 use switchhook_core::conversation::{Failure, FailureCode, Input};
+use switchhook_providers::{LlmEvent, Spent, SttEvent, Usage};
 use tokio::sync::mpsc;
 
 use super::presynthesis::Greeting;
 use super::{Driver, Inputs, Models, Signals, failure};
-use crate::carrier::CallInfo;
-use crate::providers::{LlmEvent, Spent, SttEvent, Usage};
 use crate::talk::pipeline::{Request, Signal};
 use crate::talk::strip_nul::strip_nul;
 use crate::talk::stt::{STT, SpeechToText};

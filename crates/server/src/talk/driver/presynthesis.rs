@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use switchhook_core::conversation::Failure;
+use switchhook_providers::{ProviderError, Spent, TtsAudio, Usage};
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio_util::task::AbortOnDropHandle;
 
 use super::failure;
-use crate::providers::{ProviderError, Spent, TtsAudio, Usage};
 use crate::talk::pipeline::{Pipeline, Request, Signal};
 
 /// Pieces of a greeting that may be there before the phone is answered; the rest waits at the provider.

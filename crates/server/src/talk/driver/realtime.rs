@@ -8,14 +8,14 @@ use switchhook_core::agent::AgentConfig;
 use switchhook_core::conversation::Input;
 use switchhook_core::conversation::realtime::{Effect, Input as RealtimeInput};
 use switchhook_media::frame::{CallerAudio, Frame};
+use switchhook_providers::prices::Rates;
+use switchhook_providers::realtime::{RealtimeEvent, RealtimeSession};
+use switchhook_providers::{ProviderError, Spent, Usage};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::{Driver, Inputs, Models, failure};
-use crate::providers::prices::Rates;
-use crate::providers::realtime::{RealtimeEvent, RealtimeSession};
-use crate::providers::{ProviderError, Spent, Usage};
 use crate::talk::realtime::{Choice, Connecting, Events, Model, Opened, Ready, open};
 use crate::talk::strip_nul::strip_nul;
 

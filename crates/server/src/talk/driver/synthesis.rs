@@ -7,11 +7,11 @@ use std::time::Duration;
 use switchhook_core::conversation::{Failure, FailureCode, Input, SpeechSource};
 use switchhook_media::format::AudioFormat;
 use switchhook_media::tone::sine;
+use switchhook_providers::TtsAudio;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
 use super::{Driver, Inputs, Models, failure};
-use crate::providers::TtsAudio;
 use crate::talk::pipeline::{Request, Signal};
 use crate::talk::playback::Playback;
 

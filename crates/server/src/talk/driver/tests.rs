@@ -7,6 +7,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use switchhook_carriers::FromCarrier;
+use switchhook_carriers::media_queue::media_queue;
 use switchhook_core::agent::AgentConfig;
 use switchhook_core::conversation::End;
 use switchhook_core::id::{AgentId, CallId};
@@ -14,16 +16,14 @@ use switchhook_media::format::AudioFormat;
 use switchhook_media::frame::{CallerAudio, Frame};
 use switchhook_media::wav;
 use switchhook_net::outbound::Client;
+use switchhook_providers::scripted::{ScriptedLlm, ScriptedTts};
+use switchhook_providers::{Stt, SttEvent, SttOptions, SttSession};
 use tokio::time::sleep;
 use uuid::Uuid;
 
 use super::cascade::SttEvents;
 use super::*;
-use crate::carrier::FromCarrier;
-use crate::carrier::media_queue::media_queue;
 use crate::config::Config;
-use crate::providers::scripted::{ScriptedLlm, ScriptedTts};
-use crate::providers::{Stt, SttEvent, SttOptions, SttSession};
 use crate::talk::pipeline::{KnownRates, LlmSettings, ProviderHealth, TtsSettings};
 use crate::talk::prepared::Prepared;
 use crate::talk::tools::{Shared, Toolbox};

@@ -2,12 +2,12 @@
 
 use std::collections::HashSet;
 
+use switchhook_carriers::media_queue::media_queue;
 use switchhook_media::format::AudioFormat;
 use switchhook_media::wav;
 use tokio::sync::mpsc::Receiver;
 
 use super::*;
-use crate::carrier::media_queue::media_queue;
 
 const UTTERANCE: u32 = 1;
 

@@ -6,9 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use switchhook_core::id::ConnectionId;
+use switchhook_providers::ProviderError;
 use tokio::time::Instant;
-
-use crate::providers::ProviderError;
 
 /// A provider that has failed the caller comes after the others for so long.
 const COOLING: Duration = Duration::from_secs(60);

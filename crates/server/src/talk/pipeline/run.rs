@@ -5,6 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::select_all;
+use switchhook_providers::prices::Rates;
+use switchhook_providers::{ProviderError, Usage};
+use switchhook_runtime::panics::caught;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, sleep_until};
 
@@ -13,9 +16,6 @@ use super::hedging::{Hedging, Step};
 use super::response_times::ResponseTimes;
 use super::usage_ledger::UsageLedger;
 use super::{Signal, TTS_TIMEOUT, WAITING, llm_timeout, none_configured, stopped, timed_out};
-use crate::panics::caught;
-use crate::providers::prices::Rates;
-use crate::providers::{ProviderError, Usage};
 
 /// A provider that has no room for longer is not waited for: the conversation gives up after ten seconds.
 const LONGEST_WAIT: Duration = Duration::from_secs(7);

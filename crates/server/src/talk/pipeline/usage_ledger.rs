@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::providers::prices::Rates;
-use crate::providers::{Usage, llm};
+use switchhook_providers::prices::Rates;
+use switchhook_providers::{Usage, llm};
 
 /// Filled while requests run, and read when the response is no longer waited for.
 #[derive(Clone, Debug, Default)]

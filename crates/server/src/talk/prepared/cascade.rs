@@ -1,12 +1,12 @@
 //! What is got ready while the phone rings.
 
+use switchhook_carriers::Media;
 use switchhook_core::conversation::{Conversation, Failure};
+use switchhook_providers::{ProviderError, Spent, Usage};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use super::Preparation;
-use crate::carrier::Media;
-use crate::providers::{ProviderError, Spent, Usage};
 use crate::talk::connecting::Connecting;
 use crate::talk::driver::cascade::{Cascade, SttEvents};
 use crate::talk::driver::presynthesis::Greeting;

@@ -1,13 +1,13 @@
 //! What is got ready while the phone rings: the session, and in it the greeting.
 
 use futures_util::FutureExt as _;
+use switchhook_carriers::Media;
 use switchhook_core::Timestamp;
 use switchhook_core::conversation::{Conversation, realtime};
+use switchhook_providers::Spent;
+use switchhook_providers::realtime::Command;
 
 use super::{Preparation, failed_report};
-use crate::carrier::Media;
-use crate::providers::Spent;
-use crate::providers::realtime::Command;
 use crate::talk::connecting::Connecting;
 use crate::talk::driver::realtime::Realtime;
 use crate::talk::driver::{Driver, Models, failure};

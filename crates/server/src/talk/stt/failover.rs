@@ -6,10 +6,9 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use switchhook_core::call::ErrorCode;
+use switchhook_providers::replay_buffer::{ReplayBuffer, SttInput};
+use switchhook_providers::{ProviderError, SttEvent};
 use tokio::time::Instant;
-
-use crate::providers::replay_buffer::{ReplayBuffer, SttInput};
-use crate::providers::{ProviderError, SttEvent};
 
 /// Speech that has waited for its words for so long is given to the next STT.
 pub(super) const LATE: Duration = Duration::from_secs(2);

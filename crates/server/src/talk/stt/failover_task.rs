@@ -3,15 +3,15 @@
 use std::time::Duration;
 
 use switchhook_core::call::ErrorCode;
+use switchhook_providers::replay_buffer::SttInput;
+use switchhook_providers::{ProviderError, SttEvent};
+use switchhook_runtime::panics::caught_now;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::task::AbortOnDropHandle;
 
 use super::failover::{Step, SttFailover};
 use super::{STT, SttConnection, SttProvider};
-use crate::panics::caught_now;
-use crate::providers::replay_buffer::SttInput;
-use crate::providers::{ProviderError, SttEvent};
 
 /// Frames and marks that may wait: some 20 s.
 const WAITING: usize = 1024;

@@ -21,14 +21,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use switchhook_media::frame::{CallerAudio, FRAME_DURATION};
+use switchhook_providers::prices::Rates;
+use switchhook_providers::replay_buffer::SttInput;
+use switchhook_providers::{ProviderError, Spent, Stt, SttEvent, SttOptions, SttSession, Usage};
 use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 
 use self::failover_task::FailoverTask;
 use self::single::SingleStt;
-use crate::providers::prices::Rates;
-use crate::providers::replay_buffer::SttInput;
-use crate::providers::{ProviderError, Spent, Stt, SttEvent, SttOptions, SttSession, Usage};
 
 /// The name in errors.
 pub(super) const STT: &str = "speech to text";

@@ -1,12 +1,12 @@
 //! An STT behind which there is no other: it gets its input directly, and reports for itself.
 
 use futures_util::FutureExt as _;
+use switchhook_providers::SttEvent;
+use switchhook_providers::replay_buffer::SttInput;
 use tokio::sync::{mpsc, watch};
 use tokio_util::task::AbortOnDropHandle;
 
 use super::{SttConnection, SttProvider};
-use crate::providers::SttEvent;
-use crate::providers::replay_buffer::SttInput;
 
 /// The only STT of a call.
 pub(super) enum SingleStt {

@@ -39,7 +39,7 @@ async fn stage(test: TestStore, clock: Clock) -> Stage {
         webhook_allow: "127.0.0.0/8,http".parse().expect("a policy"),
         ..Config::for_tests(test.folder.path())
     };
-    let vault = Vault::from_config(&config).expect("a key file");
+    let vault = config.open_vault().expect("a key file");
     let (store, wakeups, stop) = (test.store.clone(), Wakeups::default(), CancellationToken::new());
     let tenant = tenant(&store, OwnLimits::default()).await;
     let webhook = WebhookId::new(clock.now(), clock::random());

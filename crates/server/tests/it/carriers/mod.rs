@@ -6,10 +6,9 @@ mod twilio;
 
 use reqwest::StatusCode;
 use serde_json::{Value, json};
-use switchhook::carrier::address::Addresses;
-use switchhook::clock::Clock;
 use switchhook::config::Config;
-use switchhook::vault::Vault;
+use switchhook_carriers::address::Addresses;
+use switchhook_runtime::clock::Clock;
 
 use crate::doubles::twilio::flavour::Flavour;
 use crate::doubles::twilio::{OWN, TwilioDouble};
@@ -93,8 +92,7 @@ impl Stage {
     }
 
     fn addresses(&self) -> Addresses {
-        let vault =
-            Vault::from_config(&Config::for_tests(self.service.data_dir())).expect("the service has made a key");
+        let vault = Config::for_tests(self.service.data_dir()).open_vault().expect("the service has made a key");
         Addresses::new(self.client().base.clone(), &vault)
     }
 

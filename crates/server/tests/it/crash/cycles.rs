@@ -7,7 +7,7 @@ use std::io::Write as _;
 use std::time::Duration;
 
 use serde_json::json;
-use switchhook::clock;
+use switchhook_runtime::clock;
 
 use super::load::{Load, Nodes};
 use super::look;
@@ -24,7 +24,7 @@ const TIMEOUT: Duration = Duration::from_secs(150);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn whenever_the_service_is_killed_nothing_is_lost_and_nothing_happens_twice() {
-    switchhook::lifecycle::install_tls();
+    switchhook_net::install_tls();
     let cycles = from_environment("SWITCHHOOK_CRASH_CYCLES").unwrap_or(CYCLES);
     let seed = from_environment("SWITCHHOOK_CRASH_SEED").unwrap_or_else(|| u64::from_ne_bytes(clock::random()));
     say(format_args!("{cycles} cycles with SWITCHHOOK_CRASH_SEED={seed}"));

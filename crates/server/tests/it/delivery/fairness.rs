@@ -1,15 +1,14 @@
 //! Dead receivers wait for themselves.
 
-use switchhook::clock;
 use switchhook::config::Config;
 use switchhook::store::Store;
 use switchhook::store::deliveries::{self, NewBody, NewDelivery};
 use switchhook::store::webhooks::{self, WebhookRow};
-use switchhook::vault::Vault;
 use switchhook::webhooks::receiver::Receiver;
 use switchhook_core::event::{DeliveryBody, EventData, WEBHOOK_TEST};
 use switchhook_core::id::{DeliveryId, TenantId, WebhookId};
 use switchhook_core::webhook::SigningSecret;
+use switchhook_runtime::clock;
 use tokio::time::Instant;
 
 use super::peer::Peer;
@@ -27,7 +26,7 @@ const ROUNDS: usize = 5;
 
 /// Registers more endpoints than the API lets one tenant have.
 async fn register(service: &TestService, tenant: TenantId, url: &str, now: Timestamp) -> Vec<WebhookId> {
-    let vault = Vault::from_config(&Config::for_tests(service.data_dir())).expect("the service's key");
+    let vault = Config::for_tests(service.data_dir()).open_vault().expect("the service's key");
     let mut tx = service.store().begin().await.expect("a transaction");
     let mut ids = Vec::new();
     for _ in 0..DEAD {

@@ -12,8 +12,8 @@ use std::time::Duration;
 
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
-use switchhook::clock::Clock;
 use switchhook_core::Timestamp;
+use switchhook_runtime::clock::Clock;
 
 use crate::harness::{Client, TestService, text};
 

@@ -56,7 +56,7 @@ impl Identity {
 
 #[tokio::test]
 async fn a_receiver_must_have_a_certificate_of_an_authority_that_is_trusted_for_its_own_name_and_time() {
-    switchhook::lifecycle::install_tls();
+    switchhook_net::install_tls();
     let (ours, theirs) = (authority(), authority());
     let mut file = tempfile::NamedTempFile::new().expect("a file");
     std::io::Write::write_all(&mut file, ours.pem().as_bytes()).expect("written");

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use axum::http::{HeaderMap, Uri};
 use serde_json::{Value, json};
-use switchhook::providers::adapter_config::AdapterConfig;
-use switchhook::providers::{Llm, anthropic};
+use switchhook_providers::adapter_config::AdapterConfig;
+use switchhook_providers::{Llm, anthropic};
 
 use super::model::{KEY, Piece, Protocol, header};
 

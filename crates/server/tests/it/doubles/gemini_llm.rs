@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use axum::http::{HeaderMap, StatusCode, Uri};
 use serde_json::{Value, json};
-use switchhook::providers::adapter_config::AdapterConfig;
-use switchhook::providers::{Llm, gemini};
+use switchhook_providers::adapter_config::AdapterConfig;
+use switchhook_providers::{Llm, gemini};
 
 use super::model::{KEY, Piece, Protocol, data, header};
 

@@ -10,12 +10,12 @@ use std::time::Duration;
 
 use futures_util::{SinkExt as _, StreamExt as _};
 use serde_json::Value;
-use switchhook::providers::scripted::ScriptedStt;
-use switchhook::providers::{Stt as _, SttEvent, SttOptions, SttSession};
 use switchhook_media::format::AudioFormat;
 use switchhook_media::frame::{CallerAudio, Frame};
 use switchhook_media::g711::Law;
 use switchhook_media::vad::{Vad, VadEvent, VadSettings};
+use switchhook_providers::scripted::ScriptedStt;
+use switchhook_providers::{Stt as _, SttEvent, SttOptions, SttSession};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep_until};

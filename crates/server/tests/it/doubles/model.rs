@@ -14,12 +14,12 @@ use axum::response::{IntoResponse as _, Response};
 use futures_util::StreamExt as _;
 use futures_util::stream;
 use serde_json::{Value, json};
-use switchhook::providers::Llm;
-use switchhook::providers::adapter_config::AdapterConfig;
 use switchhook_core::private::Private;
 use switchhook_core::webhook::AddressPolicy;
 use switchhook_net::outbound::NetworkSettings;
 use switchhook_net::outbound::ws::WebSockets;
+use switchhook_providers::Llm;
+use switchhook_providers::adapter_config::AdapterConfig;
 use tokio::sync::{Notify, mpsc};
 
 use super::without_delay;
@@ -145,7 +145,7 @@ impl<P: Protocol> Double<P> {
         settings.entry("timeouts_ms").or_insert(json!({ "first_byte": 1_000, "first_word": 1_000, "gap": 500 }));
         settings.entry("base_url").or_insert_with(|| json!(self.base_url()));
         let addresses: AddressPolicy = "127.0.0.0/8,http".parse().expect("a policy");
-        switchhook::lifecycle::install_tls();
+        switchhook_net::install_tls();
         let connect = AdapterConfig {
             http: &reqwest::Client::builder().no_proxy().build().expect("a client"),
             websockets: &WebSockets::new(&NetworkSettings::default(), &addresses).expect("a client"),
@@ -293,9 +293,8 @@ pub(crate) fn header<'h>(headers: &'h HeaderMap, name: &str) -> &'h str {
 /// Collects what a model gives.
 pub(crate) async fn ask(
     llm: &dyn Llm,
-    request: switchhook::providers::LlmRequest,
-) -> (Vec<switchhook::providers::LlmEvent>, Result<switchhook::providers::Usage, switchhook::providers::ProviderError>)
-{
+    request: switchhook_providers::LlmRequest,
+) -> (Vec<switchhook_providers::LlmEvent>, Result<switchhook_providers::Usage, switchhook_providers::ProviderError>) {
     let (events, mut given) = mpsc::channel(64);
     let gathering = async {
         let mut all = Vec::new();

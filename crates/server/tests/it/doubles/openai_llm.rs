@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use axum::http::{HeaderMap, Uri};
 use serde_json::{Value, json};
-use switchhook::providers::Llm;
-use switchhook::providers::adapter_config::AdapterConfig;
-use switchhook::providers::openai::chat;
+use switchhook_providers::Llm;
+use switchhook_providers::adapter_config::AdapterConfig;
+use switchhook_providers::openai::chat;
 
 use super::model::{KEY, Piece, Protocol, data, header};
 

@@ -2,7 +2,7 @@
 
 use sqlx::postgres::PgConnection;
 use sqlx::{Connection as _, Executor as _};
-use switchhook::clock;
+use switchhook_runtime::clock;
 
 /// The PostgreSQL server to test on; without it tests run on SQLite.
 const SERVER: &str = "SWITCHHOOK_TEST_POSTGRES";

@@ -13,7 +13,6 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use switchhook::app::Service;
 use switchhook::calls::RunnerSignal;
-use switchhook::clock::Clock;
 use switchhook::config::Config;
 use switchhook::operator;
 use switchhook::store::Store;
@@ -21,6 +20,7 @@ use switchhook::store::tenants::OwnLimits;
 use switchhook::webhooks::receiver::{Received, Receiver};
 use switchhook_core::private::Private;
 use switchhook_core::webhook::SigningSecret;
+use switchhook_runtime::clock::Clock;
 use switchhook_speech::models::ModelStore;
 use tempfile::TempDir;
 
@@ -54,7 +54,7 @@ impl TestService {
 
     /// The same, with another configuration.
     pub(crate) async fn start_as(clock: Clock, change: impl FnOnce(&mut Config)) -> Self {
-        switchhook::lifecycle::install_tls();
+        switchhook_net::install_tls();
         let folder = private_folder();
         let database = database::create().await;
         let mut config = test_config(folder.path(), database);

@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use reqwest::Method;
-use switchhook::clock;
 use switchhook_core::api_key::{ApiKey, Environment};
+use switchhook_runtime::clock;
 
 use crate::harness::TestService;
 

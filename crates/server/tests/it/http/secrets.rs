@@ -9,10 +9,10 @@ use std::process::{Child, Stdio};
 use serde_json::{Value, json};
 use sqlx::postgres::PgConnection;
 use sqlx::{AssertSqlSafe, Connection as _};
-use switchhook::clock;
 use switchhook::webhooks::receiver::Receiver;
 use switchhook_core::api_key::{ApiKey, Environment};
 use switchhook_core::webhook::SigningSecret;
+use switchhook_runtime::clock;
 
 use crate::harness::process::{Node, json_of};
 use crate::harness::{Client, deliveries_of, text};
@@ -52,7 +52,7 @@ impl Chatty {
 
 #[tokio::test]
 async fn no_secret_number_or_word_is_logged_and_no_secret_is_stored_in_the_clear() {
-    switchhook::lifecycle::install_tls();
+    switchhook_net::install_tls();
     let (node, folder) = (Node::new().await, tempfile::tempdir().expect("a folder"));
     let tenant = json_of(node.command().args(["tenant", "create", "acme", "--rate-limit", "100000", "--json"]));
     let key = text(&tenant["api_key"]["key"]);

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use reqwest::StatusCode;
 use serde_json::{Value, json};
-use switchhook::clock::Clock;
 use switchhook::store::calls;
 use switchhook::store::tenants;
 use switchhook_core::id::{CallId, TenantId};
+use switchhook_runtime::clock::Clock;
 
 use crate::harness::{Agent, TestService, text};
 

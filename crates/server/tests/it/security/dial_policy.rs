@@ -5,10 +5,10 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use reqwest::StatusCode;
 use serde_json::{Value, json};
-use switchhook::clock::Clock;
 use switchhook::store::dial_policy;
 use switchhook::store::tenants::{self, OwnRules};
 use switchhook_core::id::TenantId;
+use switchhook_runtime::clock::Clock;
 
 use crate::agent_tools;
 use crate::doubles::model::says;

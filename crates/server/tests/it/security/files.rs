@@ -8,9 +8,9 @@ use std::time::Duration;
 use serde_json::json;
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions as _, SqliteConnection};
-use switchhook::clock::Clock;
 use switchhook::retention::Recordings;
 use switchhook::store::Dialect;
+use switchhook_runtime::clock::Clock;
 
 use crate::harness::process::Node;
 use crate::harness::{TIMEOUT, TestService, text};

@@ -6,17 +6,17 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use switchhook::clock::Clock;
 use switchhook::config::Config;
 use switchhook::rotation::{self, Rotated};
 use switchhook::store::Store;
 use switchhook::store::page::PageRequest;
 use switchhook::store::sealed::{self, COLUMNS, CREDENTIALS, SECRET};
 use switchhook::store::webhooks::{self, WebhookRow};
-use switchhook::vault::Vault;
 use switchhook::webhooks::receiver::Receiver;
 use switchhook_core::id::{TenantId, WebhookId};
 use switchhook_core::webhook::SigningSecret;
+use switchhook_runtime::clock::Clock;
+use switchhook_vault::Vault;
 use uuid::Uuid;
 
 use crate::harness::process::{Node, json_of};
@@ -128,7 +128,7 @@ async fn with_secrets(node: &Node, count: u8) -> (Store, TenantId) {
     let tenant: TenantId = text(&tenant["tenant"]["id"]).parse().expect("an id");
     let config = Config::for_tests(node.data_dir());
     let store = Store::open(&node.database_url()).await.expect("a database");
-    let vault = Vault::from_config(&config).expect("a key file");
+    let vault = config.open_vault().expect("a key file");
     let now = Clock::system().now();
     let mut tx = store.begin().await.expect("a transaction");
     for high in 0..count {
@@ -144,7 +144,7 @@ async fn with_secrets(node: &Node, count: u8) -> (Store, TenantId) {
 }
 
 async fn all_open(node: &Node, store: &Store, tenant: TenantId) -> usize {
-    let vault = Vault::from_config(&Config::for_tests(node.data_dir())).expect("keys");
+    let vault = Config::for_tests(node.data_dir()).open_vault().expect("keys");
     let page = webhooks::list(&mut store.read().await.expect("a connection"), tenant, PageRequest::first(10_000)).await;
     let rows = page.expect("rows").rows;
     assert!(rows.iter().all(|row| row.secrets(&vault, Clock::system().now()).is_ok()));
@@ -192,7 +192,7 @@ fn run(command: &mut Command, keys: &str) -> (bool, String) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_key_in_the_settings_is_changed_there_first_and_the_command_says_how() {
-    switchhook::lifecycle::install_tls();
+    switchhook_net::install_tls();
     let node = Node::new().await;
     let tenant = json_of(node.command().env("SWITCHHOOK_MASTER_KEY", OLD).args(["tenant", "create", "acme", "--json"]));
     let key = text(&tenant["api_key"]["key"]);

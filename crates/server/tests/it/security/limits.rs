@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use reqwest::StatusCode;
 use serde_json::{Map, Value, json};
-use switchhook::clock::Clock;
+use switchhook_runtime::clock::Clock;
 
 use crate::harness::{Client, TestService, text};
 

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use reqwest::Method;
 use serde_json::json;
-use switchhook::clock::Clock;
 use switchhook::config::Config;
 use switchhook::listener::{Bounds, Timeouts};
 use switchhook::webhooks::receiver::Receiver;
+use switchhook_runtime::clock::Clock;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout};

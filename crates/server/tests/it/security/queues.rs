@@ -8,15 +8,15 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use futures_util::{SinkExt as _, StreamExt as _};
 use serde_json::{Value, json};
-use switchhook::providers::adapter_config::AdapterConfig;
-use switchhook::providers::realtime::{RealtimeEvent, RealtimeOptions};
-use switchhook::providers::tts::TtsTimeouts;
-use switchhook::providers::{ProviderError, TtsRequest, cartesia, openai};
 use switchhook_core::private::Private;
 use switchhook_core::webhook::AddressPolicy;
 use switchhook_media::format::AudioFormat;
 use switchhook_net::outbound::NetworkSettings;
 use switchhook_net::outbound::ws::WebSockets;
+use switchhook_providers::adapter_config::AdapterConfig;
+use switchhook_providers::realtime::{RealtimeEvent, RealtimeOptions};
+use switchhook_providers::tts::TtsTimeouts;
+use switchhook_providers::{ProviderError, TtsRequest, cartesia, openai};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, oneshot};
 use tokio_tungstenite::WebSocketStream;
@@ -59,7 +59,7 @@ async fn send_without_end(socket: &mut Socket, message: Value) -> usize {
 }
 
 fn connecting<T>(address: SocketAddr, make: impl FnOnce(&AdapterConfig<'_>) -> Result<T, String>) -> T {
-    switchhook::lifecycle::install_tls();
+    switchhook_net::install_tls();
     let addresses: AddressPolicy = "127.0.0.0/8,http".parse().expect("a policy");
     let websockets = WebSockets::new(&NetworkSettings::default(), &addresses).expect("a client");
     let settings = json!({ "base_url": format!("http://{address}") });

@@ -3,10 +3,10 @@
 use reqwest::header::{HOST, ORIGIN};
 use reqwest::{Method, StatusCode};
 use serde_json::json;
-use switchhook::clock::Clock;
 use switchhook::config::Config;
 use switchhook::operator;
 use switchhook_core::api_key::Environment;
+use switchhook_runtime::clock::Clock;
 
 use super::browser::{answer, location};
 use super::{browser, tenant_names};

@@ -9,10 +9,10 @@ mod people;
 mod refusals;
 mod sessions;
 
-use switchhook::clock::Clock;
 use switchhook::config::Config;
 use switchhook::store::tenants;
 use switchhook_core::Timestamp;
+use switchhook_runtime::clock::Clock;
 
 use self::browser::Browser;
 use crate::doubles::oidc::Oidc;

@@ -2,7 +2,7 @@
 
 use reqwest::{Method, StatusCode};
 use serde_json::json;
-use switchhook::clock::Clock;
+use switchhook_runtime::clock::Clock;
 
 use super::Browser;
 use crate::doubles::oidc::{CLIENT_ID, CLIENT_SECRET, Oidc, Signed};
@@ -21,7 +21,7 @@ fn at(node: &Process) -> Browser {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_session_works_and_ends_on_every_node() {
-    switchhook::lifecycle::install_tls();
+    switchhook_net::install_tls();
     let oidc = Oidc::start(&Clock::system()).await;
     let node = Node::new()
         .await

@@ -3,9 +3,9 @@
 use reqwest::header::{ACCEPT, CONTENT_TYPE};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
-use switchhook::clock::Clock;
 use switchhook::config::OidcSettings;
 use switchhook_core::sign_in::AllowList;
+use switchhook_runtime::clock::Clock;
 use url::Url;
 
 use super::browser::{SESSION, answer};

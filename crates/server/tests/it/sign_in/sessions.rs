@@ -5,9 +5,9 @@ use std::time::Duration;
 use reqwest::header::{ACCEPT, AUTHORIZATION, ORIGIN};
 use reqwest::{Method, StatusCode};
 use serde_json::json;
-use switchhook::clock::Clock;
 use switchhook::store::tenants;
 use switchhook_core::id::TenantId;
+use switchhook_runtime::clock::Clock;
 
 use super::browser::{SESSION, answer};
 use super::{browser, morning, with_provider};

@@ -87,7 +87,7 @@ async fn the_command_is_right() {
         ("4 minutes ahead", 240, true),
         ("6 minutes ahead", 360, false),
     ] {
-        let now = switchhook::clock::Clock::system().now().as_seconds();
+        let now = switchhook_runtime::clock::Clock::system().now().as_seconds();
         let case = Case::signed(name, now + offset, genuine);
         assert_eq!(run::command(&node, &case, None), genuine, "{name}");
     }

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use futures_util::{SinkExt as _, StreamExt as _};
 use serde_json::{Value, json};
-use switchhook::carrier::simulator::recordings;
 use switchhook_media::format::AudioFormat;
 use switchhook_media::level::{VOICED_DBFS, rms_dbfs};
 use tokio::net::TcpStream;
@@ -166,7 +165,7 @@ impl Browser {
 
     /// Speaks a recorded line.
     pub(crate) async fn say(&mut self, line: &str) {
-        let line = recordings::recording(line).expect("a shipped recording");
+        let line = switchhook_recordings::recording(line).expect("a shipped recording");
         for samples in line.samples(FORMAT).chunks_exact(FORMAT.frame_samples()) {
             self.step(samples).await;
         }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use reqwest::StatusCode;
 use serde_json::json;
-use switchhook::clock::Clock;
+use switchhook_runtime::clock::Clock;
 
 use super::{Browser, ended, place};
 use crate::harness::{TestService, text};

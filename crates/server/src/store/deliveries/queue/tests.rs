@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use switchhook_core::id::{CallId, DeliveryId, TenantId, WebhookId};
 use switchhook_core::webhook::SigningSecret;
+use switchhook_runtime::clock;
 
 use super::*;
-use crate::clock;
 use crate::config::Config;
 use crate::store::batch::{BatchJob as _, Batcher};
 use crate::store::deliveries::outcome::{
@@ -17,12 +17,11 @@ use crate::store::deliveries::{self, NewBody, NewDelivery};
 use crate::store::tenants::OwnLimits;
 use crate::store::testing::{TestStore, now, stores, tenant};
 use crate::store::webhooks;
-use crate::vault::Vault;
 
 const MINUTE: Duration = Duration::from_secs(60);
 
 async fn endpoint(test: &TestStore, tenant: TenantId) -> WebhookId {
-    let vault = Vault::from_config(&Config::for_tests(test.folder.path())).expect("a key file");
+    let vault = Config::for_tests(test.folder.path()).open_vault().expect("a key file");
     let id = WebhookId::new(now(), clock::random());
     let secret = SigningSecret::generate([1; 32]);
     let row = WebhookRow::new(id, tenant, "https://example.com/".to_owned(), &vault, &secret, now());

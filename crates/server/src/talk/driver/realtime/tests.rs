@@ -4,21 +4,21 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
+use switchhook_carriers::media_queue::media_queue;
+use switchhook_carriers::{FromCarrier, Media, ToCarrier};
 use switchhook_core::agent::AgentConfig;
 use switchhook_core::conversation::{End, FailureCode};
 use switchhook_core::id::{AgentId, CallId};
 use switchhook_media::format::AudioFormat;
 use switchhook_media::frame::FRAME_DURATION;
 use switchhook_net::outbound::Client;
+use switchhook_providers::realtime::{Command as SessionCommand, Realtime as Provider, RealtimeOptions};
+use switchhook_providers::scripted::ScriptedTts;
+use switchhook_providers::{Tts, TtsAudio, TtsRequest};
 use uuid::Uuid;
 
 use super::*;
-use crate::carrier::media_queue::media_queue;
-use crate::carrier::{FromCarrier, Media, ToCarrier};
 use crate::config::Config;
-use crate::providers::realtime::{Command as SessionCommand, Realtime as Provider, RealtimeOptions};
-use crate::providers::scripted::ScriptedTts;
-use crate::providers::{Tts, TtsAudio, TtsRequest};
 use crate::talk::pipeline::{KnownRates, Pipeline, ProviderHealth, TtsSettings};
 use crate::talk::prepared::Prepared;
 use crate::talk::tools::{Shared, Toolbox};

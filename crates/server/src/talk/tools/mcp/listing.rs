@@ -6,9 +6,8 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 use switchhook_core::id::{AgentId, ConnectionId};
+use switchhook_providers::json_schema::Schema;
 use tokio::time::Instant;
-
-use crate::json_schema::Schema;
 
 /// How long a list is good for.
 pub(super) const FRESH: Duration = Duration::from_secs(5 * 60);
@@ -131,15 +130,15 @@ fn fitting(name: &str) -> String {
 }
 
 #[cfg(test)]
-pub(crate) const FUZZED: crate::fuzz::Target = crate::fuzz::Target {
+pub(crate) const FUZZED: switchhook_fuzz::Target = switchhook_fuzz::Target {
     file: file!(),
     seeds: || {
-        crate::fuzz::each_alone(&[
+        switchhook_fuzz::each_alone(&[
             r##"{"name":"book table!","description":"Books.","inputSchema":{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","properties":{"people":{"type":"integer","minimum":1},"day":{"type":"string","pattern":"^[A-Z]"}},"required":["people"]}}"##,
         ])
     },
     read: |messages| {
-        crate::fuzz::Read::each(messages, |message| {
+        switchhook_fuzz::Read::each(messages, |message| {
             let tool: rmcp::model::Tool = serde_json::from_slice(message).map_err(|error| error.to_string())?;
             let words = tool.description.as_deref().unwrap_or_default();
             let runtime = tokio::runtime::Builder::new_current_thread()

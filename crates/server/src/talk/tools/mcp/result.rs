@@ -46,16 +46,16 @@ pub(super) fn truncate(text: &str) -> String {
 }
 
 #[cfg(test)]
-pub(crate) const FUZZED: crate::fuzz::Target = crate::fuzz::Target {
+pub(crate) const FUZZED: switchhook_fuzz::Target = switchhook_fuzz::Target {
     file: file!(),
     seeds: || {
-        crate::fuzz::each_alone(&[
+        switchhook_fuzz::each_alone(&[
             r##"{"content":[{"type":"text","text":"{\"people\":4}"}],"isError":false}"##,
             r##"{"content":[{"type":"text","text":"Booked."},{"type":"image","data":"AAAA","mimeType":"image/png"},{"type":"resource","resource":{"uri":"x:y","text":"z","mimeType":"text/plain"}}],"structuredContent":{"people":4},"isError":true,"_meta":{}}"##,
         ])
     },
     read: |messages| {
-        crate::fuzz::Read::each(messages, |message| {
+        switchhook_fuzz::Read::each(messages, |message| {
             let read: CallToolResult = serde_json::from_slice(message)?;
             Ok::<_, serde_json::Error>(to_json(&read).to_string().len())
         })

@@ -161,10 +161,10 @@ fn events(response: Response) -> BoxStream<'static, Result<Sse, SseError>> {
 }
 
 #[cfg(test)]
-pub(crate) const FUZZED: crate::fuzz::Target = crate::fuzz::Target {
+pub(crate) const FUZZED: switchhook_fuzz::Target = switchhook_fuzz::Target {
     file: file!(),
     seeds: || {
-        crate::fuzz::each_alone(&[
+        switchhook_fuzz::each_alone(&[
             r##"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"x","version":"1"}}}"##,
             r##"{"jsonrpc":"2.0","id":2,"result":{"tools":[{"name":"book","description":"Books.","inputSchema":{"type":"object"}}],"nextCursor":"x"}}"##,
             r##"{"jsonrpc":"2.0","id":3,"result":{"content":[{"type":"text","text":"Booked."}],"isError":false}}"##,
@@ -173,7 +173,7 @@ pub(crate) const FUZZED: crate::fuzz::Target = crate::fuzz::Target {
         ])
     },
     read: |messages| {
-        crate::fuzz::Read::each(messages, |body| {
+        switchhook_fuzz::Read::each(messages, |body| {
             let message: ServerJsonRpcMessage = serde_json::from_slice(body)?;
             serde_json::to_vec(&message).map(|written| written.len())
         })

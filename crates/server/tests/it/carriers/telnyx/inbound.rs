@@ -1,15 +1,15 @@
 //! Calls that arrive, and what Telnyx knows when it is asked.
 
 use serde_json::{Value, json};
-use switchhook::carrier::address::Addresses;
-use switchhook::carrier::callback::{InboundRoute, Webhooks};
-use switchhook::carrier::registry::Drivers;
-use switchhook::carrier::rest::Rest;
-use switchhook::carrier::{Carrier, Connection, FoundLeg, LegRef};
 use switchhook::config::Config;
-use switchhook::vault::Vault;
+use switchhook_carriers::address::Addresses;
+use switchhook_carriers::callback::{InboundRoute, Webhooks};
+use switchhook_carriers::registry::Drivers;
+use switchhook_carriers::rest::Rest;
+use switchhook_carriers::{Carrier, Connection, FoundLeg, LegRef};
 use switchhook_core::phone_number::PhoneNumber;
 use switchhook_core::private::Private;
+use switchhook_net::outbound::ClientSettings;
 
 use super::{OURS, Rig, THEM, connection};
 use crate::doubles::telnyx::{APPLICATION, Delivery, FarEnd, Script};
@@ -19,17 +19,18 @@ use crate::harness::{TestService, text};
 fn adapter(rig: &Rig) -> (Carrier, Addresses) {
     let mut config = Config::for_tests(rig.service.data_dir());
     config.outbound_allow = "127.0.0.0/8,http".parse().expect("valid");
-    let vault = Vault::from_config(&config).expect("the service has made its key file");
+    let vault = config.open_vault().expect("the service has made its key file");
     let addresses = Addresses::new(rig.client().base.clone(), &vault);
     let described = connection(&rig.telnyx, json!({}));
     let credentials = serde_json::from_value(described["credentials"].clone()).expect("credentials");
     let connection = Connection {
-        rest: &Rest::new(&config).expect("a client"),
+        rest: &Rest::new(&ClientSettings::new(&config.network(), &config.outbound_allow).expect("settings"))
+            .expect("a client"),
         settings: described["settings"].as_object().expect("settings"),
         credentials: &Private::new(credentials),
         addresses: &addresses,
     };
-    (Drivers::new(&config).connect("telnyx", &connection).expect("it is complete"), addresses)
+    (Drivers::new(&config.carriers()).connect("telnyx", &connection).expect("it is complete"), addresses)
 }
 
 fn webhooks(adapter: &Carrier) -> &dyn Webhooks {

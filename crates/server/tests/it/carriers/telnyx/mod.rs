@@ -6,8 +6,8 @@ mod outbound;
 mod outcomes;
 
 use serde_json::{Value, json};
-use switchhook::clock::Clock;
 use switchhook::config::Config;
+use switchhook_runtime::clock::Clock;
 
 use crate::doubles::telnyx::{API_KEY, APPLICATION, Telnyx};
 use crate::harness::{Agent, Client, TestService, text};

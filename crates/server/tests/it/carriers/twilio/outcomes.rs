@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use reqwest::StatusCode;
 use serde_json::json;
-use switchhook::clock::Clock;
 use switchhook_core::Timestamp;
+use switchhook_runtime::clock::Clock;
 use tokio::net::TcpListener;
 
 use crate::carriers::{Stage, told};

@@ -20,7 +20,7 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use ring::signature::{Ed25519KeyPair, KeyPair as _};
 use serde_json::{Value, json};
-use switchhook::clock;
+use switchhook_runtime::clock;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use uuid::Uuid;
@@ -158,7 +158,7 @@ enum Order {
 impl Telnyx {
     /// On a free port of the loopback interface.
     pub(crate) async fn start() -> Self {
-        switchhook::lifecycle::install_tls();
+        switchhook_net::install_tls();
         let signer = Ed25519KeyPair::from_seed_unchecked(&clock::random::<32>()).expect("32 bytes are a seed");
         let application = json!({
             "id": APPLICATION, "record_type": "call_control_application", "application_name": "double", "active": true,

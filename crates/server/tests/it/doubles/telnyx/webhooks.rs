@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use ring::signature::Ed25519KeyPair;
 use serde_json::{Value, json};
-use switchhook::clock::{self, Clock};
+use switchhook_runtime::clock::{self, Clock};
 
 use super::{APPLICATION, Double, Leg};
 

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use switchhook::clock;
+use switchhook_runtime::clock;
 
 /// Which carrier the double is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -60,7 +60,7 @@ pub(crate) struct Answered {
 
 impl TwilioDouble {
     pub(crate) async fn start(flavour: Flavour) -> Self {
-        switchhook::lifecycle::install_tls();
+        switchhook_net::install_tls();
         let complaints = Complaints::default();
         let network = Network::new(flavour, complaints.clone());
         let own = Number {

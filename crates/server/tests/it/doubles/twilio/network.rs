@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use switchhook::clock::Clock;
 use switchhook_core::Timestamp;
+use switchhook_runtime::clock::Clock;
 use time::OffsetDateTime;
 use tokio::sync::{mpsc, watch};
 

@@ -6,7 +6,6 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use futures_util::{SinkExt as _, StreamExt as _};
 use serde_json::{Value, json};
-use switchhook::carrier::simulator::recordings;
 use tokio::net::TcpStream;
 use tokio::time::MissedTickBehavior;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
@@ -203,7 +202,7 @@ impl Talk {
             });
             self.send(json!({ "event": "start", "sequenceNumber": "1", "start": start, "streamSid": stream })).await;
         }
-        let line = recordings::recording("name").expect("a shipped recording");
+        let line = switchhook_recordings::recording("name").expect("a shipped recording");
         let Some(frame) = usize::try_from(position).ok().and_then(|position| line.frame(position)) else { return };
         let media = json!({ "track": "inbound", "payload": STANDARD.encode(frame) });
         self.send(json!({ "event": "media", "media": media, "streamSid": stream })).await;

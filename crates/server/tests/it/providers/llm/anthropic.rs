@@ -1,8 +1,8 @@
 //! What only Anthropic does.
 
 use serde_json::json;
-use switchhook::providers::ProviderError;
 use switchhook_core::conversation::{Message, Role};
+use switchhook_providers::ProviderError;
 
 use super::{request, text};
 use crate::doubles::anthropic_llm::{Anthropic, event};

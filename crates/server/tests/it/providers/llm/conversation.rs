@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 
+use crate::providers::rehearsal::{Cast, Rehearsal};
 use axum::routing::post;
 use axum::{Json, Router};
 use serde_json::{Value, json};
@@ -13,7 +14,6 @@ use crate::doubles::anthropic_llm::Anthropic;
 use crate::doubles::gemini_llm::Gemini;
 use crate::doubles::model::{Double, Piece, Protocol, Reply, says};
 use crate::doubles::openai_llm::OpenAi;
-use crate::providers::rehearsal::{Cast, Rehearsal};
 
 macro_rules! every_adapter {
     ($($story:ident),* $(,)?) => { $(

@@ -1,8 +1,8 @@
 //! What only Gemini does.
 
 use serde_json::json;
-use switchhook::providers::{LlmEvent, ProviderError};
 use switchhook_core::conversation::{Message, Role, ToolCall};
+use switchhook_providers::{LlmEvent, ProviderError};
 
 use super::{request, text};
 use crate::doubles::gemini_llm::{Gemini, chunk};
@@ -39,7 +39,7 @@ async fn what_gemini_has_signed_goes_back_and_what_another_model_called_is_excus
         again.messages.push(Message { tool_calls: calls, ..Message::new(Role::Assistant, "") });
     }
     ask(&*llm, again.clone()).await.1.expect("answered");
-    ask(&*llm, switchhook::providers::LlmRequest { model: Some("gemini-2.5-flash".to_owned()), ..again }).await.1.ok();
+    ask(&*llm, switchhook_providers::LlmRequest { model: Some("gemini-2.5-flash".to_owned()), ..again }).await.1.ok();
     let signed = |body: &serde_json::Value| {
         let contents = body["contents"].as_array().cloned().unwrap_or_default();
         let parts = contents.iter().flat_map(|content| content["parts"].as_array().cloned().unwrap_or_default());

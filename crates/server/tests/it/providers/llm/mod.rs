@@ -10,9 +10,9 @@ mod service;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use switchhook::json_schema::Schema;
-use switchhook::providers::{AnalysisRequest, LlmEvent, LlmRequest, ProviderError, Spent, ToolSpec};
 use switchhook_core::conversation::{Message, Role, ToolCall};
+use switchhook_providers::json_schema::Schema;
+use switchhook_providers::{AnalysisRequest, LlmEvent, LlmRequest, ProviderError, Spent, ToolSpec};
 use tokio::sync::mpsc;
 
 use crate::doubles::anthropic_llm::Anthropic;

@@ -1,8 +1,8 @@
 //! What only servers of OpenAI's interface do: each of them a little differently.
 
 use serde_json::{Value, json};
-use switchhook::providers::{LlmEvent, ProviderError};
 use switchhook_core::conversation::{Message, Role, ToolCall};
+use switchhook_providers::{LlmEvent, ProviderError};
 
 use super::{request, text};
 use crate::doubles::model::{Double, KEY, Protocol as _, Reply, ask, data, says};
@@ -246,7 +246,7 @@ async fn calls_are_shown_by_ids_that_every_server_takes() {
 #[tokio::test]
 async fn models_that_would_reason_first_are_told_not_to() {
     let double = Double::start(OpenAi, vec![says("Yes."), says("Yes."), says("Yes.")]).await;
-    let with = |model: &str| switchhook::providers::LlmRequest { model: Some(model.to_owned()), ..request() };
+    let with = |model: &str| switchhook_providers::LlmRequest { model: Some(model.to_owned()), ..request() };
     ask(&*double.llm(), with("openai/gpt-6-luna")).await.1.expect("answered");
     ask(&*double.llm(), with("llama3.1:8b")).await.1.expect("answered");
     let thorough = double.llm_with(json!({ "request": { "reasoning_effort": "low" } }));
@@ -271,7 +271,7 @@ async fn settings_change_what_is_asked() {
     let settings =
         json!({ "model": "m1", "request": { "temperature": null, "reasoning_effort": "low", "stream_options": null } });
     let llm = double.llm_with(settings);
-    let (_, result) = ask(&*llm, switchhook::providers::LlmRequest { model: None, ..request() }).await;
+    let (_, result) = ask(&*llm, switchhook_providers::LlmRequest { model: None, ..request() }).await;
     result.expect("answered");
     let asked = double.asked().remove(0);
     assert_eq!(

@@ -1,7 +1,6 @@
 //! Who speaks when, and what of it is heard.
 
 use serde_json::json;
-use switchhook::carrier::simulator::recordings;
 
 use super::{GREETING, SILENT, agent, goodbye, ready, said, wait_for_words, who};
 use crate::doubles::openai_realtime::{Double, Reply};
@@ -20,7 +19,7 @@ async fn a_whole_conversation_is_held_written_down_recorded_and_charged() {
     let mut expected = vec![("agent".to_owned(), GREETING.to_owned())];
     let answers = questions.into_iter().chain(["Thank you. Goodbye."]);
     for (line, answer) in ["name", "day", "time", "people", "yes"].into_iter().zip(answers) {
-        let words = recordings::recording(line).expect("shipped").text;
+        let words = switchhook_recordings::recording(line).expect("shipped").text;
         expected.extend([("caller".to_owned(), words.to_owned()), ("agent".to_owned(), answer.to_owned())]);
     }
     assert_eq!(said(&service.client, &call).await, expected, "in the order in which it was said");

@@ -1,8 +1,7 @@
 //! Conversations in virtual time with a model that hears and speaks.
 
+use crate::providers::rehearsal::{Cast, Rehearsal, always, words};
 use serde_json::json;
-use switchhook::providers::adapter_config::AdapterConfig;
-use switchhook::providers::openai::speech_to_speech;
 use switchhook::talk::realtime::Model;
 use switchhook_core::agent::AgentConfig;
 use switchhook_core::conversation::FailureCode;
@@ -10,16 +9,17 @@ use switchhook_core::private::Private;
 use switchhook_core::webhook::AddressPolicy;
 use switchhook_net::outbound::NetworkSettings;
 use switchhook_net::outbound::ws::WebSockets;
+use switchhook_providers::adapter_config::AdapterConfig;
+use switchhook_providers::openai::speech_to_speech;
 
 use super::goodbye;
 use crate::doubles::openai_realtime::{Double, Hears, KEY, Opening, Reply};
-use crate::providers::rehearsal::{Cast, Rehearsal, always, words};
 
 const LONG: &str =
     "There is one at seven, and there is another one at nine by the window, and one at ten outside. Which is it?";
 
 fn model(double: &Double) -> Model {
-    switchhook::lifecycle::install_tls();
+    switchhook_net::install_tls();
     let addresses: AddressPolicy = "127.0.0.0/8,http".parse().expect("a policy");
     let settings = json!({ "base_url": double.base_url() });
     let provider = speech_to_speech::connect(&AdapterConfig {

@@ -7,11 +7,6 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use serde_json::json;
-use switchhook::providers::scripted::{ScriptedStt, ScriptedTts};
-use switchhook::providers::{
-    Analysis, AnalysisRequest, Llm, LlmEvent, LlmRequest, ProviderError, Stt, SttEvent, SttOptions, SttSession, Tts,
-    TtsAudio, TtsRequest, Usage,
-};
 use switchhook::talk::pipeline::{KnownRates, LlmSettings, Pipeline, ProviderHealth, TtsSettings};
 use switchhook::talk::tools::{Shared, Toolbox};
 use switchhook_core::agent::AgentConfig;
@@ -20,6 +15,11 @@ use switchhook_core::id::{AgentId, CallId};
 use switchhook_core::webhook::AddressPolicy;
 use switchhook_media::format::AudioFormat;
 use switchhook_net::outbound::{Client, NetworkSettings};
+use switchhook_providers::scripted::{ScriptedStt, ScriptedTts};
+use switchhook_providers::{
+    Analysis, AnalysisRequest, Llm, LlmEvent, LlmRequest, ProviderError, Stt, SttEvent, SttOptions, SttSession, Tts,
+    TtsAudio, TtsRequest, Usage,
+};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, sleep_until};
 use uuid::Uuid;

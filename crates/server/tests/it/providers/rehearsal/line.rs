@@ -1,8 +1,7 @@
 //! The phone line of a rehearsal: what is sent is heard at once.
 
-use switchhook::carrier::media_queue::{MediaSender, media_queue};
-use switchhook::carrier::simulator::recordings;
-use switchhook::carrier::{FromCarrier, Media, ToCarrier};
+use switchhook_carriers::media_queue::{MediaSender, media_queue};
+use switchhook_carriers::{FromCarrier, Media, ToCarrier};
 use switchhook_media::frame::{CallerAudio, Frame};
 use switchhook_media::g711::Law;
 use switchhook_media::level::rms_dbfs;
@@ -57,12 +56,12 @@ impl Line {
 
 /// The frames of a recorded line, and whether there is voice in them.
 pub(super) fn recorded(line: &str) -> Vec<(Frame, bool)> {
-    let line = recordings::recording(line).expect("a shipped recording");
+    let line = switchhook_recordings::recording(line).expect("a shipped recording");
     let frames = line.bytes().chunks_exact(160).map(|bytes| Law::Mu.decode_frame(bytes).expect("a whole frame"));
     frames.map(|frame| (frame, rms_dbfs(frame.samples()) >= VOICE_DBFS)).collect()
 }
 
 /// What is said in a recorded line.
 pub(crate) fn words(line: &str) -> &'static str {
-    recordings::recording(line).expect("a shipped recording").text
+    switchhook_recordings::recording(line).expect("a shipped recording").text
 }

@@ -5,9 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
-use switchhook::carrier::simulator::recordings;
-use switchhook::providers::adapter_config::AdapterConfig;
-use switchhook::providers::{ProviderError, Stt, SttEvent, SttOptions, SttSession};
 use switchhook_core::call::ErrorCode;
 use switchhook_core::private::Private;
 use switchhook_core::webhook::AddressPolicy;
@@ -17,6 +14,8 @@ use switchhook_media::g711::Law;
 use switchhook_media::vad::{Vad, VadEvent, VadSettings};
 use switchhook_net::outbound::NetworkSettings;
 use switchhook_net::outbound::ws::WebSockets;
+use switchhook_providers::adapter_config::AdapterConfig;
+use switchhook_providers::{ProviderError, Stt, SttEvent, SttOptions, SttSession};
 use tokio::sync::mpsc;
 
 /// Longer than anything here takes when it works.
@@ -31,7 +30,7 @@ pub(super) type Make = fn(&AdapterConfig<'_>) -> Result<Arc<dyn Stt>, String>;
 
 /// An STT of a connection with these settings.
 pub(super) fn connect_stt(make: Make, settings: &Value, key: &str) -> Result<Arc<dyn Stt>, String> {
-    switchhook::lifecycle::install_tls();
+    switchhook_net::install_tls();
     let addresses: AddressPolicy = "127.0.0.0/8,http".parse().expect("a policy");
     let websockets = WebSockets::new(&NetworkSettings::default(), &addresses).expect("a client");
     let http = reqwest::Client::builder().no_proxy().build().expect("a client");
@@ -80,7 +79,7 @@ impl Caller {
 
     /// Speaks a recorded line, with silence before and after it.
     pub(super) async fn say(&mut self, line: &str) {
-        let line = recordings::recording(line).expect("a shipped recording");
+        let line = switchhook_recordings::recording(line).expect("a shipped recording");
         self.said.push(line.text);
         self.silence(PAUSE).await;
         for bytes in line.bytes().chunks_exact(160) {
@@ -91,7 +90,7 @@ impl Caller {
 
     /// Speaks the first `frames` of a line, and is still speaking.
     pub(super) async fn begin(&mut self, line: &str, frames: usize) {
-        let line = recordings::recording(line).expect("a shipped recording");
+        let line = switchhook_recordings::recording(line).expect("a shipped recording");
         self.silence(PAUSE).await;
         for bytes in line.bytes().chunks_exact(160).take(frames) {
             self.frame(Law::Mu.decode_frame(bytes).expect("a whole frame")).await;
@@ -179,5 +178,5 @@ impl Caller {
 
 /// What is said in a line.
 pub(super) fn text(line: &str) -> &'static str {
-    recordings::recording(line).expect("a shipped recording").text
+    switchhook_recordings::recording(line).expect("a shipped recording").text
 }

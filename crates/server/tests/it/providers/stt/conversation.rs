@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
+use crate::providers::rehearsal::{Cast, Rehearsal, always, and_goodbye};
 use serde_json::{Value, json};
-use switchhook::providers::{self, Stt};
 use switchhook_core::agent::AgentConfig;
 use switchhook_core::conversation::FailureCode;
+use switchhook_providers::{self, Stt};
 
 use super::caller::{Make, connect_stt, text};
 use crate::doubles::listening::{Behaviour, Listening};
 use crate::doubles::openai_transcriptions::{Answers, Whisper};
 use crate::doubles::{assemblyai_stt, cartesia_stt, deepgram_stt, elevenlabs_stt, openai_stt};
-use crate::providers::rehearsal::{Cast, Rehearsal, always, and_goodbye};
 
 macro_rules! every_stt {
     ($($module:ident $kind:ident)*) => { $(
@@ -98,14 +98,20 @@ impl Kind {
 
     fn stt(self, server: &Server) -> Arc<dyn Stt> {
         let (make, settings, key): (Make, Value, _) = match self {
-            Self::Nova => (providers::deepgram::stt::connect, json!({}), "dg-key"),
-            Self::Flux => (providers::deepgram::stt::connect, json!({ "stt_model": "flux-general-en" }), "dg-key"),
-            Self::AssemblyAi => (providers::assemblyai::stt::connect, json!({}), "aai-key"),
-            Self::Realtime => (providers::openai::stt::connect, json!({ "stt_api": "realtime" }), "sk-key"),
-            Self::Transcriptions => (providers::openai::stt::connect, json!({ "stt_sample_rate": 8_000 }), "sk-key"),
-            Self::ElevenLabs => (providers::elevenlabs::stt::connect, json!({}), "xi-key"),
-            Self::Cartesia => (providers::cartesia::stt::connect, json!({}), "ca-key"),
-            Self::CartesiaTurns => (providers::cartesia::stt::connect, json!({ "stt_finalize": false }), "ca-key"),
+            Self::Nova => (switchhook_providers::deepgram::stt::connect, json!({}), "dg-key"),
+            Self::Flux => {
+                (switchhook_providers::deepgram::stt::connect, json!({ "stt_model": "flux-general-en" }), "dg-key")
+            }
+            Self::AssemblyAi => (switchhook_providers::assemblyai::stt::connect, json!({}), "aai-key"),
+            Self::Realtime => (switchhook_providers::openai::stt::connect, json!({ "stt_api": "realtime" }), "sk-key"),
+            Self::Transcriptions => {
+                (switchhook_providers::openai::stt::connect, json!({ "stt_sample_rate": 8_000 }), "sk-key")
+            }
+            Self::ElevenLabs => (switchhook_providers::elevenlabs::stt::connect, json!({}), "xi-key"),
+            Self::Cartesia => (switchhook_providers::cartesia::stt::connect, json!({}), "ca-key"),
+            Self::CartesiaTurns => {
+                (switchhook_providers::cartesia::stt::connect, json!({ "stt_finalize": false }), "ca-key")
+            }
         };
         let mut settings = settings;
         settings["base_url"] = match server {

@@ -3,15 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::providers::rehearsal::{Cast, Rehearsal, always};
 use async_trait::async_trait;
-use switchhook::providers::scripted::ScriptedStt;
-use switchhook::providers::{ProviderError, Stt, SttEvent, SttOptions, SttSession};
 use switchhook_core::agent::AgentConfig;
 use switchhook_core::conversation::FailureCode;
+use switchhook_providers::scripted::ScriptedStt;
+use switchhook_providers::{ProviderError, Stt, SttEvent, SttOptions, SttSession};
 use tokio::sync::mpsc;
 
 use super::caller::text;
-use crate::providers::rehearsal::{Cast, Rehearsal, always};
 
 /// An STT that takes its time to open; the phone has rung for 2 s by then.
 struct Slow {

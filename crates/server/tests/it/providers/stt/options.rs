@@ -1,7 +1,7 @@
 //! What an agent says of its callers, a language and words to expect: where it goes, and who is told that it goes nowhere.
 
 use serde_json::{Value, json};
-use switchhook::providers::{SttOptions, assemblyai, cartesia, deepgram, elevenlabs};
+use switchhook_providers::{SttOptions, assemblyai, cartesia, deepgram, elevenlabs};
 use tokio::sync::mpsc;
 
 use super::caller::{Make, connect_stt};

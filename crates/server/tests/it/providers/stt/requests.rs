@@ -1,8 +1,8 @@
 //! A request for each segment: OpenAI's transcriptions and the local servers that copy them.
 
 use serde_json::json;
-use switchhook::providers::{ProviderError, openai};
 use switchhook_core::call::ErrorCode;
+use switchhook_providers::{ProviderError, openai};
 
 use super::caller::{Caller, TIMEOUT, connect_stt, text};
 use crate::doubles::openai_transcriptions::{Answers, Whisper};

@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
+use crate::providers::rehearsal::{Cast, Rehearsal, always};
 use serde_json::{Value, json};
-use switchhook::providers::{assemblyai, deepgram};
 use switchhook_core::agent::AgentConfig;
+use switchhook_providers::{assemblyai, deepgram};
 
 use super::caller::{Make, connect_stt, text};
 use crate::doubles::assemblyai_stt::AssemblyAi;
 use crate::doubles::deepgram_stt::Nova;
 use crate::doubles::listening::{Behaviour, Listening};
-use crate::providers::rehearsal::{Cast, Rehearsal, always};
 
 const LATE: Duration = Duration::from_secs(2);
 

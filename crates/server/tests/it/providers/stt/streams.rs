@@ -1,7 +1,7 @@
 //! STT over a websocket, when all is well.
 
 use serde_json::{Value, json};
-use switchhook::providers::{assemblyai, cartesia, deepgram, elevenlabs, openai};
+use switchhook_providers::{assemblyai, cartesia, deepgram, elevenlabs, openai};
 
 use super::caller::{Caller, Make, TIMEOUT, connect_stt, text};
 use crate::doubles::listening::{Behaviour, Listening};
@@ -26,7 +26,7 @@ impl Case {
         self.try_call(self.key).await.unwrap_or_else(|error| panic!("{}: {error}", self.name))
     }
 
-    pub(super) async fn try_call(&self, key: &str) -> Result<Caller, switchhook::providers::ProviderError> {
+    pub(super) async fn try_call(&self, key: &str) -> Result<Caller, switchhook_providers::ProviderError> {
         self.call_with(key, json!({})).await
     }
 
@@ -48,7 +48,7 @@ impl Case {
         &self,
         key: &str,
         more: Value,
-    ) -> Result<Caller, switchhook::providers::ProviderError> {
+    ) -> Result<Caller, switchhook_providers::ProviderError> {
         let mut settings = self.settings.clone();
         for (name, value) in more.as_object().expect("settings") {
             settings[name] = value.clone();
@@ -58,7 +58,7 @@ impl Case {
         Caller::call(&*stt).await
     }
 
-    pub(super) async fn try_call_well(&self) -> Result<Caller, switchhook::providers::ProviderError> {
+    pub(super) async fn try_call_well(&self) -> Result<Caller, switchhook_providers::ProviderError> {
         self.try_call(self.key).await
     }
 }

@@ -4,13 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use crate::providers::rehearsal::{Cast, Rehearsal, and_goodbye};
 use async_trait::async_trait;
-use switchhook::providers::{ProviderError, Tts, TtsAudio, TtsRequest, Usage};
 use switchhook_core::agent::AgentConfig;
+use switchhook_providers::{ProviderError, Tts, TtsAudio, TtsRequest, Usage};
 use tokio::sync::mpsc;
 use tokio::time::sleep;
-
-use crate::providers::rehearsal::{Cast, Rehearsal, and_goodbye};
 
 /// Five sentences of about three seconds.
 const ANSWER: &str = "The first of our tables stands by the window above all of the old harbor. \

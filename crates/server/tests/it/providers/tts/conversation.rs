@@ -3,17 +3,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::providers::rehearsal::{self, Rehearsal, always, and_goodbye};
 use async_trait::async_trait;
 use serde_json::json;
-use switchhook::providers::scripted::ScriptedTts;
-use switchhook::providers::{ProviderError, Tts, TtsAudio, TtsRequest, Usage};
 use switchhook_core::agent::AgentConfig;
 use switchhook_core::conversation::FailureCode;
+use switchhook_providers::scripted::ScriptedTts;
+use switchhook_providers::{ProviderError, Tts, TtsAudio, TtsRequest, Usage};
 use tokio::sync::mpsc;
 
 use super::{Cast, Kind};
 use crate::doubles::voice::{Manner, No};
-use crate::providers::rehearsal::{self, Rehearsal, always, and_goodbye};
 
 macro_rules! every_voice {
     ($($module:ident $kind:ident)*) => { $(

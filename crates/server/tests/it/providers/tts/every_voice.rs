@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use switchhook::providers::ProviderError;
-use switchhook::providers::tts::TtsTimeouts;
+use switchhook_providers::ProviderError;
+use switchhook_providers::tts::TtsTimeouts;
 
 use super::{Cast, Kind, short};
 use crate::doubles::voice::{KEY, Manner, No};

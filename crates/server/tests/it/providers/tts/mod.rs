@@ -11,9 +11,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use switchhook::providers::adapter_config::AdapterConfig;
-use switchhook::providers::tts::TtsTimeouts;
-use switchhook::providers::{ProviderError, Tts, TtsAudio, TtsRequest, Usage, cartesia, deepgram, elevenlabs, openai};
 use switchhook_core::private::Private;
 use switchhook_core::webhook::AddressPolicy;
 use switchhook_media::format::AudioFormat;
@@ -21,6 +18,9 @@ use switchhook_media::g711::ulaw_decode;
 use switchhook_media::level::rms_dbfs;
 use switchhook_net::outbound::NetworkSettings;
 use switchhook_net::outbound::ws::WebSockets;
+use switchhook_providers::adapter_config::AdapterConfig;
+use switchhook_providers::tts::TtsTimeouts;
+use switchhook_providers::{ProviderError, Tts, TtsAudio, TtsRequest, Usage, cartesia, deepgram, elevenlabs, openai};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
@@ -155,7 +155,7 @@ fn voice(kind: Kind, base_url: &str, settings: Value, deadlines: TtsTimeouts) ->
 }
 
 fn connect(kind: Kind, base_url: &str, mut settings: Value, deadlines: TtsTimeouts) -> Result<Arc<dyn Tts>, String> {
-    switchhook::lifecycle::install_tls();
+    switchhook_net::install_tls();
     settings["base_url"] = json!(base_url);
     let addresses: AddressPolicy = "127.0.0.0/8,http".parse().expect("a policy");
     let websockets = WebSockets::new(&NetworkSettings::default(), &addresses).expect("a client");

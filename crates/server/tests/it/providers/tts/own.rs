@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use switchhook::providers::tts::TtsTimeouts;
-use switchhook::providers::{ProviderError, TtsRequest};
+use switchhook_providers::tts::TtsTimeouts;
+use switchhook_providers::{ProviderError, TtsRequest};
 use tokio::sync::mpsc;
 
 use super::{Cast, Kind, request, short};

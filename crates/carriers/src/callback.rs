@@ -1,0 +1,190 @@
+//! Carriers' webhooks: requests, what they mean and how they are answered, in terms that all carriers share.
+
+use std::borrow::Cow;
+
+use async_trait::async_trait;
+use axum::http::{HeaderMap, Method, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use switchhook_core::phone_number::PhoneNumber;
+use url::form_urlencoded;
+
+use super::address::{CallAddress, ConnectionAddress};
+use super::{CarrierError, CarrierEvent};
+
+/// Reads and answers a carrier's webhooks, and has it send them.
+#[async_trait]
+pub trait Webhooks: Send + Sync {
+    /// Reads a request to one of our addresses, after checking its signature.
+    ///
+    /// # Errors
+    /// When the signature is wrong, or the request is not one that this carrier sends.
+    fn read(&self, request: &CallbackRequest<'_>) -> Result<Callback, CallbackError>;
+
+    /// The reply that accepts an announced call, or says what to do with one that we placed. Where that does not answer the call,
+    /// [`super::CallControl::answer`] does. Given again when the carrier asks again.
+    fn accept(&self, call: &CallAddress) -> Reply;
+
+    /// Declines a call that was announced by [`IncomingCall`].
+    async fn decline(&self, carrier_call_id: &str, why: Decline) -> Reply;
+
+    /// Where the carrier sends the calls of one of its numbers.
+    ///
+    /// # Errors
+    /// When the carrier could not be asked.
+    async fn inbound_route(&self, number: &PhoneNumber) -> Result<InboundRoute, CarrierError>;
+
+    /// Has the carrier send the calls of one of its numbers to us.
+    ///
+    /// # Errors
+    /// When the number is not on the account, or the carrier refuses or could not be reached.
+    async fn set_inbound_route(&self, number: &PhoneNumber, to: &ConnectionAddress) -> Result<(), CarrierError>;
+}
+
+/// Where a carrier sends the calls of a number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum InboundRoute {
+    /// The number is not on the account.
+    NotOnAccount,
+    /// Nowhere.
+    Unset,
+    /// To this address.
+    To(String),
+}
+
+/// A request to one of our addresses, as the carrier that made it is to check and read it.
+pub struct CallbackRequest<'a> {
+    /// Its method.
+    pub method: &'a Method,
+    /// The public URL as given to the carrier: the configured public address with the path and query as they were sent,
+    /// byte for byte. Of a websocket's handshake too, so it begins with `http`.
+    pub url: &'a str,
+    /// Its headers.
+    pub headers: &'a HeaderMap,
+    /// Its body, byte for byte.
+    pub body: &'a [u8],
+    /// The last segment of its path, such as `status`.
+    pub topic: &'a str,
+    /// Now, in seconds since 1970: for signatures that hold a time.
+    pub now: i64,
+}
+
+impl CallbackRequest<'_> {
+    /// Whether a handshake brings the call's token, as carriers do that sign none and were given it to bring. The path holds the token
+    /// in any case, and was checked already, so that a carrier that brings nothing is let in.
+    ///
+    /// # Errors
+    /// When it brings another one.
+    pub fn check_bearer(&self) -> Result<(), CallbackError> {
+        if !self.headers.contains_key(header::AUTHORIZATION) {
+            return Ok(());
+        }
+        let brought = self.header(header::AUTHORIZATION.as_str()).map(|value| {
+            let (scheme, rest) = value.split_once(' ').unwrap_or_default();
+            if scheme.eq_ignore_ascii_case("bearer") { rest.trim() } else { value.trim() }
+        });
+        if brought.is_some() && brought == self.token() {
+            return Ok(());
+        }
+        Err(CallbackError::Signature("The media stream brings the token of another call.".to_owned()))
+    }
+
+    /// The token in its path.
+    #[must_use]
+    pub fn token(&self) -> Option<&str> {
+        self.url.split('?').next().unwrap_or_default().rsplit('/').nth(1)
+    }
+
+    /// The first value of a field of its query.
+    #[must_use]
+    pub fn query(&self, name: &str) -> Option<Cow<'_, str>> {
+        let (_, query) = self.url.split_once('?')?;
+        form_urlencoded::parse(query.as_bytes()).find(|(known, _)| known == name).map(|(_, value)| value)
+    }
+
+    /// Whether its body is of this media type, whatever the parameters.
+    #[must_use]
+    pub fn is_of_type(&self, media_type: &str) -> bool {
+        let kind = self.header(header::CONTENT_TYPE.as_str()).and_then(|kind| kind.split(';').next());
+        kind.is_some_and(|kind| kind.trim().eq_ignore_ascii_case(media_type))
+    }
+
+    /// A header's value, when it is text.
+    #[must_use]
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).and_then(|value| value.to_str().ok())
+    }
+}
+
+/// A webhook, read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Callback {
+    /// The carrier's id of the call it is about.
+    pub carrier_call_id: String,
+    /// The events it reports, in order.
+    pub events: Vec<CarrierEvent>,
+    /// Somebody calls one of our numbers and waits for an answer.
+    pub incoming: Option<IncomingCall>,
+    /// Whether the carrier asks what to do with a call that we placed and somebody answered: see [`Webhooks::accept`].
+    pub wants_instructions: bool,
+    /// What is answered otherwise, unless somebody calls.
+    pub reply: Reply,
+}
+
+/// A call that arrives. `Debug` would print numbers, and so does not.
+#[derive(Clone, PartialEq, Eq)]
+pub struct IncomingCall {
+    /// Who calls: mostly E.164, but anything a carrier says, such as `anonymous`.
+    pub from: String,
+    /// Which number is called.
+    pub to: String,
+}
+
+impl std::fmt::Debug for IncomingCall {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("IncomingCall")
+    }
+}
+
+/// The body of our answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reply {
+    /// 204.
+    Empty,
+    /// 200 with `<?xml …>`, as `text/xml`.
+    Xml(String),
+    /// 200 with JSON.
+    Json(String),
+}
+
+impl IntoResponse for Reply {
+    fn into_response(self) -> Response {
+        match self {
+            Self::Empty => StatusCode::NO_CONTENT.into_response(),
+            Self::Xml(text) => ([(header::CONTENT_TYPE, "text/xml; charset=utf-8")], text).into_response(),
+            Self::Json(text) => ([(header::CONTENT_TYPE, "application/json")], text).into_response(),
+        }
+    }
+}
+
+/// Why a call is not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decline {
+    /// As many calls are live as may be.
+    Busy,
+    /// Nobody is there to take it.
+    NotServed,
+}
+
+/// Why a request is not listened to. The words are for the operator; they do not quote the request.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CallbackError {
+    /// Its signature is missing or wrong: 403.
+    #[error("{0}")]
+    Signature(String),
+    /// It cannot be read: 422.
+    #[error("{0}")]
+    Malformed(String),
+    /// Carriers of this kind make no such requests: 404.
+    #[error("There is nothing here.")]
+    NotFound,
+}

@@ -1,0 +1,187 @@
+//! Every carrier this version knows: one line each. The catalogue of providers, the validation of connections, the dial policy,
+//! `doctor` and the documentation follow from it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+use switchhook_core::agent::FieldError;
+
+use super::{Carrier, CarrierSettings, Connection, Driver, simulator, telnyx, twilio, web};
+
+/// The carriers, in the order of the catalogue.
+pub const CARRIERS: &[CarrierKind] = &[
+    simulator::KIND,
+    twilio::TWILIO,
+    twilio::SIGNALWIRE,
+    telnyx::KIND,
+    CarrierKind::planned("plivo"),
+    CarrierKind::planned("vonage"),
+    CarrierKind::planned("sip"),
+    web::KIND,
+];
+
+type MakeDriver = fn(&CarrierSettings) -> Arc<dyn Driver>;
+
+/// What the service knows of a carrier before any connection to it exists.
+pub struct CarrierKind {
+    /// Its name in the API and in addresses.
+    pub name: &'static str,
+    /// The credentials without which a connection is refused.
+    pub required_credentials: &'static [&'static str],
+    /// The last segment of the address to which it announces calls to a number; `None` where numbers need no configuration.
+    pub inbound_topic: Option<&'static str>,
+    /// Whether tenants connect to it; `false` where every tenant has it as it is.
+    pub has_connections: bool,
+    /// Whether its calls ring real telephones, so that the dial policy counts them.
+    pub rings_phones: bool,
+    /// Checks a connection's settings before they are stored.
+    pub check_settings: fn(&Map<String, Value>) -> Result<(), FieldError>,
+    /// Makes the node's driver; `None` where connections can be stored, but this version cannot call with them.
+    pub driver: Option<MakeDriver>,
+}
+
+impl CarrierKind {
+    /// A carrier without special needs, for struct update syntax: its connections can be stored, and calls with them fail as
+    /// `config_error`.
+    pub const fn planned(name: &'static str) -> Self {
+        Self {
+            name,
+            required_credentials: &[],
+            inbound_topic: None,
+            has_connections: true,
+            rings_phones: true,
+            check_settings: |_| Ok(()),
+            driver: None,
+        }
+    }
+}
+
+/// The carrier with this name.
+#[must_use]
+pub fn kind(name: &str) -> Option<&'static CarrierKind> {
+    CARRIERS.iter().find(|kind| kind.name == name)
+}
+
+/// Whether calls over this provider's connections ring real telephones.
+#[must_use]
+pub fn rings_phones(provider: &str) -> bool {
+    kind(provider).is_none_or(|kind| kind.rings_phones)
+}
+
+/// Whether calls over this provider go over a connection of the tenant.
+#[must_use]
+pub fn has_connections(provider: &str) -> bool {
+    kind(provider).is_none_or(|kind| kind.has_connections)
+}
+
+/// The drivers of one node.
+pub struct Drivers(BTreeMap<&'static str, Arc<dyn Driver>>);
+
+impl Drivers {
+    /// One driver for each carrier, none of them started.
+    #[must_use]
+    pub fn new(settings: &CarrierSettings) -> Self {
+        let drivers = CARRIERS.iter().filter_map(|kind| Some((kind.name, kind.driver?(settings))));
+        Self(drivers.collect())
+    }
+
+    /// Makes the adapter of a connection.
+    ///
+    /// # Errors
+    /// One sentence: what is missing or wrong.
+    pub fn connect(&self, provider: &str, connection: &Connection<'_>) -> Result<Carrier, String> {
+        let driver = self.0.get(provider).ok_or_else(|| format!("carrier {provider} is not available yet."))?;
+        driver.connect(connection)
+    }
+
+    /// Starts every driver, before the node's first call.
+    ///
+    /// # Errors
+    /// When one cannot start. Those that did are stopped again.
+    pub async fn start(&self) -> anyhow::Result<()> {
+        for driver in self.0.values() {
+            if let Err(error) = driver.start().await {
+                self.stop().await;
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    /// Stops every driver, after the node's last call. Stopping one that never started is fine.
+    pub async fn stop(&self) {
+        for driver in self.0.values() {
+            driver.stop().await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use async_trait::async_trait;
+
+    use super::*;
+
+    const CARRIERS_PAGE: &str = include_str!("../../../docs/carriers.md");
+    const SIMULATOR_PAGE: &str = include_str!("../../../docs/simulator.md");
+
+    #[test]
+    fn every_carrier_that_can_call_is_documented_with_its_credentials() {
+        for kind in CARRIERS.iter().filter(|kind| kind.driver.is_some() && kind.has_connections) {
+            let (page, mention) = if kind.rings_phones {
+                (CARRIERS_PAGE, format!("\"provider\": \"{}\"", kind.name))
+            } else {
+                (SIMULATOR_PAGE, format!("provider `{}`", kind.name))
+            };
+            for word in kind.required_credentials.iter().copied().chain([mention.as_str()]) {
+                assert!(page.contains(word), "{}: {word} is not in the documentation", kind.name);
+            }
+        }
+    }
+
+    /// A driver that records what is done with it, and may fail to start.
+    struct Recorder {
+        name: &'static str,
+        starts: bool,
+        log: Arc<Mutex<Vec<String>>>,
+    }
+
+    #[async_trait]
+    impl Driver for Recorder {
+        fn connect(&self, _connection: &Connection<'_>) -> Result<Carrier, String> {
+            Err("It only starts and stops.".to_owned())
+        }
+
+        async fn start(&self) -> anyhow::Result<()> {
+            self.log.lock().expect("whole").push(format!("start {}", self.name));
+            anyhow::ensure!(self.starts, "its port is taken");
+            Ok(())
+        }
+
+        async fn stop(&self) {
+            self.log.lock().expect("whole").push(format!("stop {}", self.name));
+        }
+    }
+
+    #[tokio::test]
+    async fn when_one_driver_does_not_start_the_node_does_not_and_nothing_is_left_listening() {
+        for (second_starts, expected) in
+            [(true, "start a, start b, stop a, stop b"), (false, "start a, start b, stop a, stop b")]
+        {
+            let log = Arc::<Mutex<Vec<String>>>::default();
+            let driver = |name, starts| -> (&'static str, Arc<dyn Driver>) {
+                (name, Arc::new(Recorder { name, starts, log: log.clone() }))
+            };
+            let drivers = Drivers([driver("a", true), driver("b", second_starts)].into_iter().collect());
+            let started = drivers.start().await;
+            assert_eq!(started.is_ok(), second_starts);
+            if second_starts {
+                drivers.stop().await;
+            }
+            assert_eq!(log.lock().expect("whole").join(", "), expected);
+        }
+    }
+}

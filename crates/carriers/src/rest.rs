@@ -1,0 +1,146 @@
+//! Requests to carriers. What matters about one that failed is whether it may have been carried out.
+
+use std::time::Duration;
+
+use reqwest::RequestBuilder;
+use reqwest::header::RETRY_AFTER;
+use serde::de::DeserializeOwned;
+use switchhook_core::webhook::{AddressPolicy, judge_url};
+use switchhook_net::outbound::{self, ClientSettings, Clients};
+use switchhook_net::queues::Queue;
+use url::Url;
+
+/// One request, from the look-up of the name to the end of the answer. Shorter than callers wait.
+const DEADLINE: Duration = Duration::from_secs(10);
+/// Until a connection is made.
+const CONNECT: Duration = Duration::from_secs(4);
+/// The longest answer that is read, in bytes.
+const READ_LIMIT: usize = 1 << 20;
+
+/// Sends requests to carriers under the operator's address policy. Clones share connections.
+#[derive(Clone)]
+pub struct Rest {
+    http: Clients,
+    policy: AddressPolicy,
+}
+
+/// What came back.
+pub struct RestResponse {
+    /// The HTTP status.
+    pub status: u16,
+    /// `Retry-After`, where it is a number of seconds.
+    pub retry_after: Option<Duration>,
+    /// The body.
+    pub body: Vec<u8>,
+}
+
+impl RestResponse {
+    /// Whether it is a success.
+    #[must_use]
+    pub fn is_success(&self) -> bool {
+        (200..300).contains(&self.status)
+    }
+
+    /// The body as JSON; nothing when it is something else, such as the page of a proxy.
+    #[must_use]
+    pub fn json<T: DeserializeOwned>(&self) -> Option<T> {
+        serde_json::from_slice(&self.body).ok()
+    }
+}
+
+/// Why there is no response.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RestError {
+    /// The carrier never got the request: nothing came of it.
+    #[error("the carrier cannot be reached: {0}")]
+    NotSent(String),
+    /// The carrier may have got it, and done what it asks.
+    #[error("the carrier's answer was lost: {0}")]
+    Lost(String),
+}
+
+impl Rest {
+    /// Creates a client under the policy of these settings.
+    ///
+    /// # Errors
+    /// When the client cannot be made.
+    pub fn new(settings: &ClientSettings) -> anyhow::Result<Self> {
+        let http = Clients::new(settings, |settings| settings.builder().connect_timeout(CONNECT))?;
+        Ok(Self { http, policy: settings.policy().clone() })
+    }
+
+    /// Whether requests may go below this address, and the address without a slash at its end.
+    ///
+    /// # Errors
+    /// One sentence for the owner of the connection.
+    pub fn base_url(&self, url: &str) -> Result<String, String> {
+        judge_url(url, &self.policy).map_err(|error| format!("settings.base_url {error}."))?;
+        Ok(url.trim_end_matches('/').to_owned())
+    }
+
+    /// Begins a request to `url`, which is below an address that [`Rest::base_url`] approved.
+    pub fn request(&self, method: reqwest::Method, url: &str) -> RequestBuilder {
+        self.http.usual().request(method, url)
+    }
+
+    /// Sends it and reads the whole answer, whatever its status.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub async fn send(&self, request: RequestBuilder) -> Result<RestResponse, RestError> {
+        let request = request.timeout(DEADLINE).build().map_err(|error| RestError::NotSent(words(&error)))?;
+        judge_url(request.url().as_str(), &self.policy).map_err(|error| RestError::NotSent(error.to_string()))?;
+        let mut response = self.http.of(request.url()).execute(request).await.map_err(|error| {
+            let never_left = error.is_connect() || error.is_builder();
+            if never_left { RestError::NotSent(words(&error)) } else { RestError::Lost(words(&error)) }
+        })?;
+        let status = response.status().as_u16();
+        let retry_after =
+            response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.trim().parse().ok());
+        let mut body = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(|error| RestError::Lost(words(&error)))? {
+            if body.len() + chunk.len() > READ_LIMIT {
+                Queue::CarrierBody.full();
+                return Err(RestError::Lost(format!("the answer is longer than {READ_LIMIT} bytes")));
+            }
+            body.extend_from_slice(&chunk);
+        }
+        Ok(RestResponse { status, retry_after: retry_after.map(Duration::from_secs), body })
+    }
+}
+
+/// Without the URL, which holds account and call.
+fn words(error: &reqwest::Error) -> String {
+    if error.is_timeout() {
+        return format!("no response within {} s", DEADLINE.as_secs());
+    }
+    outbound::innermost(error)
+}
+
+/// A URL with `segments` added to its path, each percent-encoded: ids of carriers may hold anything.
+#[must_use]
+pub fn below(base: &str, segments: &[&str]) -> String {
+    match Url::parse(base) {
+        Ok(mut url) => {
+            if let Ok(mut path) = url.path_segments_mut() {
+                path.pop_if_empty().extend(segments);
+            }
+            url.into()
+        }
+        Err(_) => format!("{base}/{}", segments.join("/")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_of_carriers_are_escaped_in_paths() {
+        assert_eq!(
+            below("https://api.example.com/v2", &["calls", "v3:a/b?c=="]),
+            "https://api.example.com/v2/calls/v3:a%2Fb%3Fc=="
+        );
+        assert_eq!(below("https://api.example.com/", &["x"]), "https://api.example.com/x");
+    }
+}

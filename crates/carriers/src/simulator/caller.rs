@@ -1,0 +1,239 @@
+//! The simulated caller: what they say, decided from how loud the agent is and nothing else.
+//!
+//! They wait until the agent has spoken and has been quiet for a while, then say their next line; they ask "Hello?" when
+//! nobody speaks, start over when the agent keeps asking after the last line, and hang up when nothing more comes.
+
+use std::collections::VecDeque;
+
+use switchhook_media::format::AudioFormat;
+use switchhook_recordings::{self as recordings, Recording};
+
+/// A frame at least this loud is the agent speaking.
+const VOICED_DBFS: f32 = -45.0;
+/// The agent must have spoken this long to have said something.
+const MIN_SPEECH_MS: u32 = 200;
+/// The caller answers this long after the agent has stopped.
+const REACTION_MS: u32 = 700;
+/// Nobody spoke for this long: the caller asks whether anybody is there.
+const HELLO_MS: u32 = 6_000;
+/// How often they ask before they hang up.
+const HELLOS: u32 = 2;
+/// After the last line of the last round the caller waits this long for the goodbye.
+const GOODBYE_MS: u32 = 8_000;
+/// How often the caller goes through their lines when the agent keeps asking.
+const ROUNDS: u32 = 3;
+/// Between two keys.
+const KEY_MS: u32 = 240;
+/// One frame.
+const FRAME_MS: u32 = 20;
+
+/// What the caller does in the next 20 ms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Action {
+    /// Says this much of a line.
+    Speak(&'static [i16]),
+    /// Presses a key.
+    Press(char),
+    /// Listens.
+    Listen,
+    /// Hangs up.
+    HangUp,
+}
+
+/// One simulated caller. Time is counted in frames.
+#[derive(Debug)]
+pub(super) struct Caller {
+    format: AudioFormat,
+    lines: &'static [&'static str],
+    /// Pressed in place of saying lines.
+    presses: VecDeque<String>,
+    /// Still to press now, and how long until the next.
+    pressing: (VecDeque<char>, u32),
+    next: usize,
+    round: u32,
+    hellos: u32,
+    speaking: Option<(Recording, usize)>,
+    agent_spoke_ms: u32,
+    quiet_ms: u32,
+}
+
+impl Caller {
+    /// Somebody who asked for a table and is called back.
+    pub(super) fn diner(format: AudioFormat) -> Self {
+        Self {
+            format,
+            lines: &["name", "day", "time", "people", "yes"],
+            presses: VecDeque::new(),
+            pressing: (VecDeque::new(), 0),
+            next: 0,
+            round: 1,
+            hellos: 0,
+            speaking: None,
+            agent_spoke_ms: 0,
+            quiet_ms: 0,
+        }
+    }
+
+    /// A caller who only sends DTMF, one entry each time the agent has spoken.
+    pub(super) fn dtmf_only(format: AudioFormat, presses: &[String]) -> Self {
+        Self { lines: &[], presses: presses.to_vec().into(), ..Self::diner(format) }
+    }
+
+    /// The next 20 ms. `agent_dbfs` is how loud the agent was in the last.
+    pub(super) fn tick(&mut self, agent_dbfs: Option<f32>) -> Action {
+        self.track_agent(agent_dbfs.is_some_and(|level| level >= VOICED_DBFS));
+        if let Some(action) = self.press() {
+            return action;
+        }
+        if self.speaking.is_none() {
+            match self.decide() {
+                Some(id) => self.speaking = recordings::recording(id).map(|line| (line, 0)),
+                None if self.has_had_enough() => return Action::HangUp,
+                None => {}
+            }
+        }
+        self.speak()
+    }
+
+    /// Goes on with the keys, or begins with the next when the agent has spoken.
+    fn press(&mut self) -> Option<Action> {
+        let (keys, wait) = &mut self.pressing;
+        if keys.is_empty() {
+            if self.agent_spoke_ms < MIN_SPEECH_MS || self.quiet_ms < REACTION_MS {
+                return None;
+            }
+            *keys = self.presses.pop_front()?.chars().collect();
+            self.agent_spoke_ms = 0;
+        }
+        self.quiet_ms = 0;
+        *wait = wait.saturating_sub(FRAME_MS);
+        if *wait > 0 {
+            return Some(Action::Listen);
+        }
+        *wait = KEY_MS;
+        keys.pop_front().map(Action::Press)
+    }
+
+    fn track_agent(&mut self, agent_speaks: bool) {
+        if agent_speaks {
+            self.agent_spoke_ms += FRAME_MS;
+            self.quiet_ms = 0;
+        } else {
+            self.quiet_ms += FRAME_MS;
+        }
+    }
+
+    fn decide(&mut self) -> Option<&'static str> {
+        if self.agent_spoke_ms >= MIN_SPEECH_MS && self.quiet_ms >= REACTION_MS {
+            self.agent_spoke_ms = 0;
+            return self.next_line();
+        }
+        if self.quiet_ms >= HELLO_MS && self.hellos < HELLOS && self.next < self.lines.len() {
+            self.hellos += 1;
+            self.quiet_ms = 0;
+            return Some("hello");
+        }
+        None
+    }
+
+    /// After the last line the agent says goodbye, or asks again for something it has missed.
+    fn next_line(&mut self) -> Option<&'static str> {
+        if self.next >= self.lines.len() {
+            // The first thing the agent says after the last line may be the goodbye: wait for it to end the call.
+            self.next += 1;
+            if self.next <= self.lines.len() + 1 || self.round >= ROUNDS {
+                return None;
+            }
+            self.next = 0;
+            self.round += 1;
+        }
+        let line = self.lines.get(self.next).copied();
+        self.next += 1;
+        line
+    }
+
+    fn has_had_enough(&self) -> bool {
+        let done = self.next >= self.lines.len();
+        self.quiet_ms >= if done { GOODBYE_MS } else { HELLO_MS + REACTION_MS }
+    }
+
+    fn speak(&mut self) -> Action {
+        let Some((line, position)) = &mut self.speaking else { return Action::Listen };
+        let Some(frame) = line.frame_in(self.format, *position) else {
+            self.speaking = None;
+            self.quiet_ms = 0;
+            return Action::Listen;
+        };
+        *position += 1;
+        // What the agent says while the caller speaks is not waited for.
+        self.quiet_ms = 0;
+        Action::Speak(frame)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LOUD: Option<f32> = Some(-20.0);
+
+    /// Lets the agent speak for a second, then listens until the caller has said something and stopped.
+    fn exchange(caller: &mut Caller) -> usize {
+        for _ in 0..50 {
+            assert_eq!(caller.tick(LOUD), Action::Listen, "the caller does not interrupt");
+        }
+        let mut spoken = 0;
+        for _ in 0..500 {
+            match caller.tick(None) {
+                Action::Speak(frame) => spoken += frame.len(),
+                Action::Listen if spoken > 0 => return spoken,
+                Action::Listen => {}
+                Action::HangUp | Action::Press(_) => return spoken,
+            }
+        }
+        spoken
+    }
+
+    #[test]
+    fn the_caller_says_each_line_after_the_agent_and_waits_for_the_goodbye() {
+        let mut caller = Caller::diner(AudioFormat::Narrowband);
+        for id in ["name", "day", "time", "people", "yes"] {
+            let line = recordings::recording(id).expect("shipped");
+            assert_eq!(exchange(&mut caller), line.bytes().len(), "{id}");
+        }
+        assert_eq!(exchange(&mut caller), 0, "after the goodbye the caller says nothing and hangs up");
+    }
+
+    #[test]
+    fn a_dtmf_only_caller_presses_one_entry_each_time_the_agent_has_spoken() {
+        let mut caller = Caller::dtmf_only(AudioFormat::Narrowband, &["12#".to_owned(), "3".to_owned()]);
+        let mut pressed = String::new();
+        for expected in ["12#", "12#3", "12#3"] {
+            for _ in 0..50 {
+                assert_eq!(caller.tick(LOUD), Action::Listen);
+            }
+            for _ in 0..150 {
+                match caller.tick(None) {
+                    Action::Press(key) => pressed.push(key),
+                    other => assert_eq!(other, Action::Listen),
+                }
+            }
+            assert_eq!(pressed, expected);
+        }
+    }
+
+    #[test]
+    fn when_nobody_speaks_the_caller_asks_twice_and_hangs_up() {
+        let mut caller = Caller::diner(AudioFormat::Narrowband);
+        let mut hellos = 0;
+        let mut last = Action::Listen;
+        let ended = (0..3_000).find(|_| {
+            let action = caller.tick(None);
+            hellos += u32::from(matches!(action, Action::Speak(_)) && last == Action::Listen);
+            last = action;
+            action == Action::HangUp
+        });
+        assert!(ended.is_some());
+        assert_eq!(hellos, HELLOS);
+    }
+}

@@ -1,0 +1,248 @@
+//! The simulator: a phone network inside the process, for development, demonstrations and tests.
+//!
+//! The number dialled picks what happens ([`scenario`]). One task per leg ([`leg`]) plays the far end on absolute 20 ms
+//! deadlines; what the simulated caller says is decided by [`caller`], which only ever hears how loud the agent is. When the
+//! process dies, its phone network dies with it: a new one knows no legs.
+
+mod audio;
+mod caller;
+mod fault_rng;
+mod faults;
+mod leg;
+pub mod scenario;
+mod settings;
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use anyhow::Context as _;
+use async_trait::async_trait;
+use serde_json::Value;
+use switchhook_core::call::ErrorCode;
+use switchhook_core::id::CallId;
+use switchhook_core::phone_number::PhoneNumber;
+use switchhook_runtime::panics::caught;
+use tokio_util::sync::CancellationToken;
+
+use self::scenario::Scenario;
+use self::settings::SimulatorSettings;
+use super::registry::CarrierKind;
+use super::{
+    CallControl, Carrier, CarrierError, Connection, DialError, DialRequest, Dialed, Driver, FoundLeg, LegEvents,
+    LegRef, MediaTransport, ProviderFault, Simulation,
+};
+
+/// The simulator in the registry.
+pub const KIND: CarrierKind = CarrierKind {
+    rings_phones: false,
+    check_settings: |settings| SimulatorSettings::parse(&Value::Object(settings.clone())).map(drop),
+    driver: Some(|settings| {
+        Arc::new(PhoneNetwork { dial_log_path: settings.simulator_dial_log.clone(), ..PhoneNetwork::default() })
+    }),
+    ..CarrierKind::planned("simulator")
+};
+
+/// The phone network of a node.
+#[derive(Default)]
+struct PhoneNetwork {
+    legs: Legs,
+    dial_log_path: Option<PathBuf>,
+    dial_log: DialLog,
+}
+
+/// A file that gets a line of text for each dial: the id of the call. It outlives the process, so it is a witness of who was rung.
+/// Empty where none is configured, and before the network is started.
+type DialLog = Arc<OnceLock<File>>;
+
+#[async_trait]
+impl Driver for PhoneNetwork {
+    fn connect(&self, connection: &Connection<'_>) -> Result<Carrier, String> {
+        let settings = SimulatorSettings::parse(&Value::Object(connection.settings.clone()))
+            .map_err(|error| format!("{}: {}.", error.path, error.message))?;
+        let format = settings.sample_rate;
+        let simulator = Simulator { legs: self.legs.clone(), settings, dial_log: self.dial_log.clone() };
+        let simulator = Arc::new(simulator);
+        let media = MediaTransport::Own;
+        Ok(Carrier { control: simulator.clone(), webhooks: None, media, format, simulation: Some(simulator) })
+    }
+
+    async fn start(&self) -> anyhow::Result<()> {
+        let Some(path) = &self.dial_log_path else { return Ok(()) };
+        let file = File::options().create(true).append(true).open(path);
+        let file = file.with_context(|| format!("the dial log {} cannot be opened", path.display()))?;
+        self.dial_log.get_or_init(|| file);
+        Ok(())
+    }
+
+    async fn stop(&self) {
+        for (_, leg) in self.legs.with(std::mem::take) {
+            leg.end.cancel();
+        }
+    }
+}
+
+/// The phone network, as one connection's settings have it behave.
+struct Simulator {
+    legs: Legs,
+    settings: SimulatorSettings,
+    dial_log: DialLog,
+}
+
+/// The legs that live.
+#[derive(Clone, Default)]
+struct Legs(Arc<Mutex<HashMap<CallId, Leg>>>);
+
+/// A leg, and how to end it.
+#[derive(Clone, Default)]
+struct Leg {
+    end: CancellationToken,
+    /// Whether it was transferred: it then ends without an event.
+    transferred: Arc<AtomicBool>,
+    /// Somebody calls us, and this is what they will do; nothing once we have answered.
+    waiting: Option<Scenario>,
+}
+
+impl Legs {
+    fn with<T>(&self, use_it: impl FnOnce(&mut HashMap<CallId, Leg>) -> T) -> T {
+        // The map is whole at every step, so a panic elsewhere while it was locked has not harmed it.
+        use_it(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Simulator {
+    fn log_dial(&self, call: CallId) -> std::io::Result<()> {
+        // One write for the whole line: it is there or it is not, whenever the process dies.
+        self.dial_log.get().map_or(Ok(()), |mut file| file.write_all(format!("{call}\n").as_bytes()))
+    }
+
+    /// Ends a leg, whatever it is doing.
+    fn end(&self, call: CallId) {
+        let ended = self.legs.with(|legs| match legs.get(&call) {
+            // A caller who waits has no task that would clean up after them.
+            Some(Leg { waiting: Some(_), .. }) => legs.remove(&call),
+            found => found.cloned(),
+        });
+        if let Some(Leg { end, .. }) = ended {
+            end.cancel();
+        }
+    }
+
+    /// The far end of a leg, as this connection's network behaves.
+    fn far_end(&self, call: CallId, events: LegEvents, scenario: Scenario, leg: &Leg) -> leg::FarEnd {
+        leg::FarEnd {
+            call,
+            events,
+            scenario,
+            settings: self.settings.clone(),
+            end: leg.end.clone(),
+            transferred: leg.transferred.clone(),
+            dtmf_received: Arc::default(),
+        }
+    }
+
+    /// Lives through a leg in a task of its own, and forgets the leg after it.
+    fn live(&self, call: CallId, leg: impl Future<Output = ()> + Send + 'static) {
+        let legs = self.legs.clone();
+        tokio::spawn(async move {
+            // A far end that panics is gone like one that hangs up.
+            let _ = caught(leg).await;
+            legs.with(|legs| legs.remove(&call));
+        });
+    }
+}
+
+impl Simulation for Simulator {
+    /// The caller's number picks what they do once they are answered.
+    fn ring(&self, call: CallId, from: &PhoneNumber) -> String {
+        let leg = Leg { waiting: Some(Scenario::of(from.reveal())), ..Leg::default() };
+        self.legs.with(|legs| legs.insert(call, leg));
+        carrier_call_id(call)
+    }
+
+    fn cancel(&self, call: CallId) {
+        self.end(call);
+    }
+
+    fn provider_fault(&self, far_end: &str) -> Option<ProviderFault> {
+        (Scenario::of(far_end) == Scenario::ModelNeverAnswers).then_some(ProviderFault::ModelNeverResponds)
+    }
+}
+
+fn carrier_call_id(call: CallId) -> String {
+    format!("SIM-{call}")
+}
+
+#[async_trait]
+impl CallControl for Simulator {
+    async fn dial(&self, request: DialRequest) -> Result<Dialed, DialError> {
+        let scenario = Scenario::of(request.to.reveal());
+        let refused = |code, words: &str| Err(DialError::Refused { code, words: words.to_owned() });
+        match scenario {
+            Scenario::RefusesCredentials => {
+                refused(ErrorCode::CarrierUnauthorized, "The simulated carrier refused the credentials.")
+            }
+            Scenario::CarrierErrs => {
+                refused(ErrorCode::CarrierError, "The simulated carrier could not place the call.")
+            }
+            _ => {
+                if let Err(error) = self.log_dial(request.call) {
+                    tracing::error!(%error, "a dial could not be written to the dial log");
+                    return refused(ErrorCode::CarrierError, "The simulated carrier could not note the call.");
+                }
+                let carrier_call_id = carrier_call_id(request.call);
+                let leg = Leg::default();
+                self.legs.with(|legs| legs.insert(request.call, leg.clone()));
+                let far_end = self.far_end(request.call, request.events, scenario, &leg);
+                let ring = Duration::from_secs(request.ring_timeout_seconds.into());
+                self.live(request.call, async move { far_end.rung(ring).await });
+                Ok(Dialed::now(carrier_call_id))
+            }
+        }
+    }
+
+    async fn answer(&self, leg: &LegRef, events: LegEvents) -> Result<(), CarrierError> {
+        let found = self.legs.with(|legs| {
+            let leg = legs.get_mut(&leg.call)?;
+            Some((leg.waiting.take()?, leg.clone()))
+        });
+        let Some((scenario, found)) = found else {
+            let words = "The caller has hung up, or was answered already.".to_owned();
+            return Err(CarrierError { code: ErrorCode::CarrierError, words });
+        };
+        let far_end = self.far_end(leg.call, events, scenario, &found);
+        self.live(leg.call, async move { far_end.answered_by_us().await });
+        Ok(())
+    }
+
+    async fn hang_up(&self, leg: &LegRef) -> Result<(), CarrierError> {
+        self.end(leg.call);
+        Ok(())
+    }
+
+    async fn transfer(&self, leg: &LegRef, _to: &PhoneNumber) -> Result<(), CarrierError> {
+        let refused = |words: &str| CarrierError { code: ErrorCode::CarrierError, words: words.to_owned() };
+        if self.settings.refuse_transfers {
+            return Err(refused("The simulated carrier refused the transfer."));
+        }
+        let found = self.legs.with(|legs| legs.get(&leg.call).cloned());
+        let found = found.ok_or_else(|| refused("The simulated carrier knows no such call."))?;
+        found.transferred.store(true, Ordering::Relaxed);
+        found.end.cancel();
+        Ok(())
+    }
+
+    async fn look_up(&self, leg: &LegRef) -> Result<Vec<FoundLeg>, CarrierError> {
+        let lives = self.legs.with(|legs| legs.contains_key(&leg.call));
+        let carrier_call_id = carrier_call_id(leg.call);
+        Ok(lives.then_some(FoundLeg { carrier_call_id, ended: None, certain: true }).into_iter().collect())
+    }
+
+    async fn verify(&self) -> Result<String, CarrierError> {
+        Ok("It accepts the credentials.".to_owned())
+    }
+}

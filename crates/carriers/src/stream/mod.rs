@@ -1,0 +1,377 @@
+//! Audio over websockets, as several carriers carry it: JSON messages with base64 audio in both directions.
+//!
+//! A carrier's messages are a [`StreamProtocol`], which is pure. Shared by all: waiting for the start, encoding ([`codec`]), order and
+//! gaps ([`reorder`]), and detecting a dead peer.
+
+pub mod codec;
+pub mod json;
+pub mod reorder;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::ws::{Message, Utf8Bytes, WebSocket};
+use bytes::{Bytes, BytesMut};
+use futures_util::stream::{SplitSink, SplitStream};
+use futures_util::{SinkExt as _, StreamExt as _};
+use switchhook_media::format::AudioFormat;
+use switchhook_media::frame::{CallerAudio, Frame};
+use switchhook_runtime::panics::caught;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, timeout, timeout_at};
+
+use self::codec::{StreamDecoder, StreamEncoder, StreamFormat, UnsupportedSampleRate};
+use self::reorder::{Chunk, ReorderBuffer};
+use super::media_queue::{MediaSender, media_queue};
+use super::{FromCarrier, Media, ToCarrier};
+
+/// From the handshake to the start message.
+const START_TIMEOUT: Duration = Duration::from_secs(10);
+/// Carriers send silence too. After this long without a message the peer is pinged; after as long again it is gone.
+const IDLE: Duration = Duration::from_secs(10);
+/// Frames of the agent that may wait: four seconds.
+const WAITING: usize = 200;
+/// The longest message that is read, in bytes: many seconds of audio.
+pub const MESSAGE_LIMIT: usize = 1 << 20;
+
+/// Chunks of callers' audio that never arrived.
+const CHUNKS_LOST: &str = "switchhook_media_chunks_lost_total";
+
+/// Messages on media websockets that could not be read.
+const UNREADABLE: &str = "switchhook_media_messages_unreadable_total";
+
+/// The messages of one carrier's media websocket. Pure: messages in, events out, and the other way round.
+pub trait StreamProtocol: Send {
+    /// Reads a text message. Audio is decoded from base64 into `payload`, whatever was there before.
+    fn read<'p>(&mut self, text: &str, payload: &'p mut Vec<u8>) -> StreamEvent<'p>;
+
+    /// Reads a binary message, its audio into `payload`.
+    fn read_binary<'p>(&mut self, _message: &[u8], _payload: &'p mut Vec<u8>) -> StreamEvent<'p> {
+        StreamEvent::Ignored
+    }
+
+    /// Appends a message that plays `payload`, which is in the format of [`StreamStart::outbound`], to `out`.
+    fn play(&mut self, payload: &[u8], out: &mut BytesMut);
+
+    /// Whether [`StreamProtocol::play`] writes binary messages.
+    fn plays_binary(&self) -> bool {
+        false
+    }
+
+    /// Writes a message that comes back once everything before it has been played or cleared.
+    fn mark(&mut self, mark: u64) -> String;
+
+    /// Writes a message that throws away what has not been played.
+    fn clear(&mut self) -> String;
+}
+
+/// A message, read. `Debug` would print audio, so there is none.
+#[derive(Clone, PartialEq, Eq)]
+pub enum StreamEvent<'p> {
+    /// Nothing of interest.
+    Ignored,
+    /// Which call this is, and the audio formats.
+    Start(StreamStart),
+    /// The caller's audio.
+    Audio {
+        /// Its sequence number, where the carrier numbers chunks.
+        chunk: Option<u64>,
+        /// In the format of [`StreamStart::inbound`].
+        payload: &'p [u8],
+    },
+    /// A DTMF digit.
+    Dtmf(char),
+    /// Everything before this mark was played or cleared.
+    Mark(u64),
+    /// The carrier ends the stream.
+    Stop,
+    /// The carrier rejected something we sent; its message.
+    Error(String),
+    /// It cannot be read; why.
+    Malformed(String),
+}
+
+/// The beginning of a stream.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StreamStart {
+    /// The carrier's id of the call.
+    pub carrier_call_id: String,
+    /// The token that the stream's parameters repeat, where there are such.
+    pub token: Option<String>,
+    /// The caller's audio.
+    pub inbound: StreamFormat,
+    /// The agent's audio.
+    pub outbound: StreamFormat,
+}
+
+/// Carries a call's audio, which has this `format` inside, until either side ends it. Nothing is carried before `attach` has accepted the stream for a call.
+pub async fn serve<F>(
+    mut socket: WebSocket,
+    mut protocol: Box<dyn StreamProtocol>,
+    format: AudioFormat,
+    attach: impl FnOnce(StreamStart, Media) -> F,
+) where
+    F: Future<Output = bool>,
+{
+    let Some(started) = await_start(&mut socket, &mut *protocol).await else {
+        return close(socket).await;
+    };
+    let Ok((decoder, encoder)) =
+        coders(&started, format).inspect_err(|error| tracing::warn!(%error, "a stream is refused"))
+    else {
+        return close(socket).await;
+    };
+    let (to_us, incoming) = media_queue();
+    let (outgoing, from_us) = mpsc::channel(WAITING);
+    if !attach(started, Media { incoming, outgoing, buffered: true, shows_conversation: false }).await {
+        return close(socket).await;
+    }
+    let (sink, stream) = socket.split();
+    let protocol = Arc::new(std::sync::Mutex::new(protocol));
+    let (pings, ping_requests) = mpsc::channel(1);
+    let mut writer =
+        StreamWriter { protocol: protocol.clone(), encoder, payload: Vec::new(), message: BytesMut::new(), sink };
+    let received = ReceivedAudio { format, decoder, samples: Vec::new(), to_us: to_us.clone() };
+    let reader = StreamReader {
+        protocol,
+        payload: Vec::new(),
+        reorder: ReorderBuffer::default(),
+        received,
+        said_unreadable: false,
+        pings,
+    };
+    let carried = caught(async {
+        tokio::select! {
+            () = reader.run(stream) => {}
+            () = writer.run(from_us, ping_requests) => {}
+        }
+    });
+    if carried.await.is_err() {
+        let _ = to_us.send(FromCarrier::Broken);
+    }
+    drop(to_us);
+    // Whether the other end still listens makes no difference.
+    let _ = timeout(IDLE, writer.sink.close()).await;
+}
+
+fn coders(started: &StreamStart, format: AudioFormat) -> Result<(StreamDecoder, StreamEncoder), UnsupportedSampleRate> {
+    Ok((StreamDecoder::new(started.inbound, format)?, StreamEncoder::new(started.outbound, format)?))
+}
+
+async fn close(mut socket: WebSocket) {
+    // As above.
+    let _ = timeout(IDLE, socket.send(Message::Close(None))).await;
+}
+
+async fn await_start(socket: &mut WebSocket, protocol: &mut dyn StreamProtocol) -> Option<StreamStart> {
+    let (by, mut payload) = (Instant::now() + START_TIMEOUT, Vec::new());
+    loop {
+        match timeout_at(by, socket.recv()).await {
+            Ok(Some(Ok(Message::Text(text)))) => match protocol.read(&text, &mut payload) {
+                StreamEvent::Start(started) => return Some(started),
+                StreamEvent::Stop => return None,
+                StreamEvent::Malformed(why) => tracing::warn!(why, "a carrier's message could not be read"),
+                _ => {}
+            },
+            Ok(Some(Ok(Message::Close(_)) | Err(_)) | None) => return None,
+            Ok(Some(Ok(_))) => {}
+            Err(_) => {
+                tracing::warn!("a media websocket never sent its start message");
+                return None;
+            }
+        }
+    }
+}
+
+/// A protocol is used from both directions, for a moment each.
+type SharedProtocol = Arc<std::sync::Mutex<Box<dyn StreamProtocol>>>;
+
+fn with<T>(protocol: &SharedProtocol, use_it: impl FnOnce(&mut dyn StreamProtocol) -> T) -> T {
+    // It is whole at every step.
+    use_it(&mut **protocol.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
+}
+
+/// From the carrier to us.
+struct StreamReader {
+    protocol: SharedProtocol,
+    /// Reused for each message.
+    payload: Vec<u8>,
+    reorder: ReorderBuffer,
+    received: ReceivedAudio,
+    said_unreadable: bool,
+    pings: mpsc::Sender<()>,
+}
+
+impl StreamReader {
+    /// Until the stream ends.
+    async fn run(mut self, mut stream: SplitStream<WebSocket>) {
+        let mut pinged = false;
+        loop {
+            let goes_on = match timeout(IDLE, stream.next()).await {
+                Ok(Some(Ok(Message::Text(text)))) => self.read(|protocol, payload| protocol.read(&text, payload)),
+                Ok(Some(Ok(Message::Binary(bytes)))) => {
+                    self.read(|protocol, payload| protocol.read_binary(&bytes, payload))
+                }
+                Ok(Some(Ok(Message::Close(_)) | Err(_)) | None) => return,
+                Ok(Some(Ok(_))) => true,
+                Err(_) if pinged => {
+                    tracing::warn!("a media websocket went silent");
+                    return;
+                }
+                Err(_) => {
+                    pinged = true;
+                    // One that waits is as good as two.
+                    let _ = self.pings.try_send(());
+                    continue;
+                }
+            };
+            if !goes_on {
+                if self.received.to_us.is_closed() {
+                    // What the agent said last is being sent. An end that does not take it is not waited for.
+                    tokio::time::sleep(IDLE).await;
+                }
+                return;
+            }
+            pinged = false;
+        }
+    }
+
+    /// Reads and handles a message. Returns whether the stream goes on.
+    fn read(&mut self, read: impl for<'p> FnOnce(&mut dyn StreamProtocol, &'p mut Vec<u8>) -> StreamEvent<'p>) -> bool {
+        let mut payload = std::mem::take(&mut self.payload);
+        let event = with(&self.protocol, |protocol| read(protocol, &mut payload));
+        let goes_on = self.handle(event);
+        self.payload = payload;
+        goes_on
+    }
+
+    fn handle(&mut self, event: StreamEvent<'_>) -> bool {
+        match event {
+            StreamEvent::Audio { chunk, payload } => {
+                let mut goes_on = true;
+                self.reorder.push(chunk, payload, |chunk| goes_on = goes_on && self.received.push(&chunk));
+                return goes_on;
+            }
+            StreamEvent::Dtmf(key) => return self.received.to_us.send(FromCarrier::Dtmf(key)),
+            StreamEvent::Mark(mark) => return self.received.to_us.send(FromCarrier::MarkPlayed(mark)),
+            StreamEvent::Stop => return false,
+            StreamEvent::Error(words) => tracing::warn!(words, "the carrier rejected a message"),
+            StreamEvent::Malformed(why) => self.unreadable(&why),
+            StreamEvent::Ignored | StreamEvent::Start(_) => {}
+        }
+        true
+    }
+
+    /// One stream says it once: there may be 50 of them in a second.
+    fn unreadable(&mut self, why: &str) {
+        metrics::counter!(UNREADABLE).increment(1);
+        if !std::mem::replace(&mut self.said_unreadable, true) {
+            tracing::warn!(why, "a carrier's message could not be read");
+        }
+    }
+}
+
+/// The caller's audio in order, on its way to the conversation.
+struct ReceivedAudio {
+    format: AudioFormat,
+    decoder: StreamDecoder,
+    /// Less than a frame between two chunks.
+    samples: Vec<i16>,
+    to_us: MediaSender,
+}
+
+impl ReceivedAudio {
+    /// Returns whether the stream goes on: not once the conversation has ended.
+    fn push(&mut self, chunk: &Chunk<'_>) -> bool {
+        let payload = match chunk {
+            Chunk::Audio(payload) => payload,
+            Chunk::Lost(chunks) => {
+                metrics::counter!(CHUNKS_LOST).increment(*chunks);
+                return true;
+            }
+        };
+        self.decoder.decode(payload, &mut self.samples);
+        let size = self.format.frame_samples();
+        let whole = self.samples.len() / size * size;
+        let mut frames = self.samples[..whole].chunks_exact(size).map(|chunk| Frame::from_slice(self.format, chunk));
+        let goes_on = frames.all(|frame| self.to_us.send(FromCarrier::Audio(CallerAudio(frame))));
+        self.samples.drain(..whole);
+        goes_on
+    }
+}
+
+/// From us to the carrier.
+struct StreamWriter {
+    protocol: SharedProtocol,
+    encoder: StreamEncoder,
+    /// Audio that waits to be sent in one message.
+    payload: Vec<u8>,
+    /// Messages are written into it, one after the other: its memory comes back when a message has been sent.
+    message: BytesMut,
+    sink: SplitSink<WebSocket, Message>,
+}
+
+impl StreamWriter {
+    /// Until our side ends the stream, or the other end is gone.
+    async fn run(&mut self, mut from_us: mpsc::Receiver<ToCarrier>, mut ping_requests: mpsc::Receiver<()>) {
+        loop {
+            let sent = tokio::select! {
+                message = from_us.recv() => match message {
+                    Some(message) => self.send(message, &mut from_us).await,
+                    None => return,
+                },
+                Some(()) = ping_requests.recv() => self.sink.send(Message::Ping(Bytes::new())).await,
+            };
+            if sent.is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Sends `first` and whatever waits behind it; audio that waits together goes in one message.
+    async fn send(&mut self, first: ToCarrier, from_us: &mut mpsc::Receiver<ToCarrier>) -> Result<(), axum::Error> {
+        let mut next = Some(first);
+        while let Some(message) = next {
+            match message {
+                ToCarrier::Audio(audio) => self.encoder.encode(&audio.0, &mut self.payload),
+                ToCarrier::Mark(mark) => {
+                    self.play().await?;
+                    self.feed(|protocol| protocol.mark(mark)).await?;
+                }
+                ToCarrier::Clear => {
+                    self.play().await?;
+                    self.feed(|protocol| protocol.clear()).await?;
+                }
+                // Carriers show nothing.
+                ToCarrier::Info(_) => {}
+            }
+            next = from_us.try_recv().ok();
+        }
+        self.play().await?;
+        self.sink.flush().await
+    }
+
+    /// Writes the audio that waits as one message.
+    async fn play(&mut self) -> Result<(), axum::Error> {
+        if self.payload.is_empty() {
+            return Ok(());
+        }
+        let binary = with(&self.protocol, |protocol| {
+            protocol.play(&self.payload, &mut self.message);
+            protocol.plays_binary()
+        });
+        self.payload.clear();
+        let message = self.message.split().freeze();
+        let message = if binary {
+            Message::Binary(message)
+        } else {
+            Message::Text(Utf8Bytes::try_from(message).expect("protocols of text write text"))
+        };
+        self.sink.feed(message).await
+    }
+
+    async fn feed(&mut self, message: impl FnOnce(&mut dyn StreamProtocol) -> String) -> Result<(), axum::Error> {
+        let text = with(&self.protocol, message);
+        self.sink.feed(Message::Text(text.into())).await
+    }
+}

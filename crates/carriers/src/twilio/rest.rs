@@ -1,0 +1,246 @@
+//! Requests to the carrier's REST API, and what it says when it refuses one.
+
+use std::fmt;
+
+use reqwest::Method;
+use reqwest::header::CONTENT_TYPE;
+use serde::Deserialize;
+use serde::de::{DeserializeOwned, Deserializer};
+use serde_json::Value;
+use switchhook_core::call::ErrorCode;
+use switchhook_core::phone_number::PhoneNumber;
+use url::form_urlencoded::Serializer;
+
+use super::records::{ApplicationRecord, Applications, CallRecord, Calls, NumberRecord, Numbers};
+use super::{Flavour, Secret, causes};
+use crate::CarrierError;
+use crate::rest::{Rest, RestError, RestResponse, below};
+
+/// Calls between two numbers that are looked through, the newest first.
+const LOOKED_THROUGH: &str = "50";
+/// Characters of the carrier's error message that are quoted.
+const WORDS: usize = 500;
+
+/// The API of one account.
+pub(super) struct TwilioApi {
+    flavour: Flavour,
+    rest: Rest,
+    /// Without a slash at its end.
+    account_url: String,
+    user: Secret,
+    password: Secret,
+}
+
+impl TwilioApi {
+    pub(super) fn new(flavour: Flavour, rest: Rest, account_url: String, user: Secret, password: Secret) -> Self {
+        Self { flavour, rest, account_url, user, password }
+    }
+
+    /// Creates a call. Whether it rang somebody is for the caller to judge.
+    pub(super) async fn create_call(&self, fields: &[(&str, String)]) -> Result<RestResponse, RestError> {
+        self.post(&["Calls.json"], fields).await
+    }
+
+    /// Changes a call that lives.
+    pub(super) async fn update_call<V: AsRef<str>>(
+        &self,
+        id: &str,
+        fields: &[(&str, V)],
+    ) -> Result<RestResponse, CarrierError> {
+        self.post(&["Calls", &document(id)], fields).await.map_err(|error| self.error(error))
+    }
+
+    /// A call, if there is one with this id.
+    pub(super) async fn call(&self, id: &str) -> Result<Option<CallRecord>, CarrierError> {
+        let answer = self.get(&below(&self.account_url, &["Calls", &document(id)])).await?;
+        if answer.status == 404 { Ok(None) } else { self.read(&answer).map(Some) }
+    }
+
+    /// The newest calls from one number to another.
+    ///
+    /// Nothing is asked about when they started: calls that wait in the carrier's queue have not.
+    pub(super) async fn calls_between(
+        &self,
+        from: &PhoneNumber,
+        to: &PhoneNumber,
+    ) -> Result<Vec<CallRecord>, CarrierError> {
+        let query = [("To", to.reveal()), ("From", from.reveal()), ("PageSize", LOOKED_THROUGH)];
+        let answer = self.get(&self.list("Calls.json", &query)).await?;
+        self.read::<Calls>(&answer).map(|found| found.calls)
+    }
+
+    /// The account itself.
+    pub(super) async fn account<T: DeserializeOwned>(&self) -> Result<T, CarrierError> {
+        let answer = self.get(&format!("{}.json", self.account_url)).await?;
+        self.read(&answer)
+    }
+
+    /// One of the account's numbers.
+    pub(super) async fn number(&self, number: &PhoneNumber) -> Result<Option<NumberRecord>, CarrierError> {
+        let answer = self.get(&self.list("IncomingPhoneNumbers.json", &[("PhoneNumber", number.reveal())])).await?;
+        let found = self.read::<Numbers>(&answer)?.incoming_phone_numbers;
+        // The carrier also finds numbers that merely contain this one.
+        Ok(found.into_iter().find(|found| found.phone_number.as_deref() == Some(number.reveal())))
+    }
+
+    /// Changes one of the account's numbers.
+    pub(super) async fn update_number(
+        &self,
+        number: &NumberRecord,
+        fields: &[(&str, String)],
+    ) -> Result<(), CarrierError> {
+        let answer = self.post(&["IncomingPhoneNumbers", &document(&number.sid)], fields).await;
+        let answer = answer.map_err(|error| self.error(error))?;
+        if answer.is_success() { Ok(()) } else { Err(causes::carrier_error(self.flavour, &answer)) }
+    }
+
+    /// One of the account's applications, if there is one with this id.
+    pub(super) async fn application(&self, id: &str) -> Result<Option<ApplicationRecord>, CarrierError> {
+        let answer = self.get(&below(&self.account_url, &["Applications", &document(id)])).await?;
+        if answer.status == 404 { Ok(None) } else { self.read(&answer).map(Some) }
+    }
+
+    /// The account's applications with this name.
+    pub(super) async fn applications(&self, name: &str) -> Result<Vec<ApplicationRecord>, CarrierError> {
+        let answer = self.get(&self.list("Applications.json", &[("FriendlyName", name)])).await?;
+        self.read::<Applications>(&answer).map(|found| found.applications)
+    }
+
+    /// Makes an application.
+    pub(super) async fn create_application(
+        &self,
+        fields: &[(&str, String)],
+    ) -> Result<ApplicationRecord, CarrierError> {
+        let answer = self.post(&["Applications.json"], fields).await.map_err(|error| self.error(error))?;
+        self.read(&answer)
+    }
+
+    fn list(&self, name: &str, query: &[(&str, &str)]) -> String {
+        let query = Serializer::new(String::new()).extend_pairs(query).finish();
+        format!("{}?{query}", below(&self.account_url, &[name]))
+    }
+
+    async fn get(&self, url: &str) -> Result<RestResponse, CarrierError> {
+        let request = self.rest.request(Method::GET, url).basic_auth(self.user.reveal(), Some(self.password.reveal()));
+        self.rest.send(request).await.map_err(|error| self.error(error))
+    }
+
+    async fn post<V: AsRef<str>>(&self, path: &[&str], fields: &[(&str, V)]) -> Result<RestResponse, RestError> {
+        let form = Serializer::new(String::new()).extend_pairs(fields).finish();
+        let request = self
+            .rest
+            .request(Method::POST, &below(&self.account_url, path))
+            .basic_auth(self.user.reveal(), Some(self.password.reveal()))
+            .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
+            .body(form);
+        self.rest.send(request).await
+    }
+
+    fn read<T: DeserializeOwned>(&self, answer: &RestResponse) -> Result<T, CarrierError> {
+        if !answer.is_success() {
+            return Err(causes::carrier_error(self.flavour, answer));
+        }
+        answer.json().ok_or_else(|| self.error("its response cannot be read"))
+    }
+
+    fn error(&self, words: impl fmt::Display) -> CarrierError {
+        CarrierError { code: ErrorCode::CarrierError, words: self.flavour.says(words) }
+    }
+}
+
+fn document(id: &str) -> String {
+    format!("{id}.json")
+}
+
+/// What the carrier says about a request that it refuses: in the shape of its old API, in that of RFC 9457, or as SignalWire's
+/// list of errors. Empty where it is none of these.
+#[derive(Default)]
+pub(super) struct Problem {
+    /// The carrier's code.
+    pub(super) code: Option<String>,
+    /// One sentence, perhaps.
+    pub(super) message: String,
+    /// The field that is wrong.
+    field: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct ProblemBody {
+    #[serde(deserialize_with = "text")]
+    code: Option<String>,
+    #[serde(deserialize_with = "text")]
+    message: Option<String>,
+    #[serde(deserialize_with = "text")]
+    title: Option<String>,
+    #[serde(deserialize_with = "text")]
+    detail: Option<String>,
+    #[serde(deserialize_with = "text")]
+    attribute: Option<String>,
+    errors: Vec<ProblemBody>,
+}
+
+impl Problem {
+    pub(super) fn of(answer: &RestResponse) -> Self {
+        let mut body: ProblemBody = answer.json().unwrap_or_default();
+        let first = if body.errors.is_empty() { ProblemBody::default() } else { body.errors.swap_remove(0) };
+        let message = body.message.or(body.detail).or(body.title).or(first.message).or(first.detail);
+        Self {
+            code: body.code.or(first.code),
+            message: message.unwrap_or_default().chars().filter(|char| !char.is_control()).take(WORDS).collect(),
+            field: body.attribute.or(first.attribute),
+        }
+    }
+
+    /// Whether a field, in lower case, is what is wrong. Where the carrier names none, a sentence that begins with it does.
+    pub(super) fn is_about(&self, field: &str) -> bool {
+        let named = self.field.as_deref().or_else(|| self.message.split(|char: char| !char.is_alphanumeric()).next());
+        named.is_some_and(|named| named.eq_ignore_ascii_case(field))
+    }
+
+    /// One sentence. It may quote numbers.
+    pub(super) fn words(&self, flavour: Flavour, status: u16) -> String {
+        let (name, message) = (flavour.name(), self.message.trim_end_matches('.'));
+        match (&self.code, message) {
+            (None, "") => format!("{name} returned HTTP status {status}."),
+            (None, message) => format!("{name} returned HTTP status {status}: {message}."),
+            (Some(code), "") => format!("{name} returned code {code}."),
+            (Some(code), message) => format!("{name} {code}: {message}."),
+        }
+    }
+}
+
+/// Text that some send as a number, and some leave out.
+pub(super) fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    Ok(match Value::deserialize(deserializer)? {
+        Value::String(text) if !text.is_empty() => Some(text),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problem(body: &str) -> (Option<String>, String) {
+        let problem = Problem::of(&RestResponse { status: 400, retry_after: None, body: body.as_bytes().to_vec() });
+        (problem.code.clone(), problem.words(Flavour::Twilio, 400))
+    }
+
+    #[test]
+    fn problems_are_read_in_all_their_shapes() {
+        let table = [
+            (r#"{"code":21211,"message":"No.","more_info":"x","status":400}"#, Some("21211"), "Twilio 21211: No."),
+            (r#"{"message":"No."}"#, None, "Twilio returned HTTP status 400: No."),
+            (r#"{"type":"x","title":"T","status":400,"code":20001,"detail":"D"}"#, Some("20001"), "Twilio 20001: D."),
+            (r#"{"errors":[{"type":"x","code":"10000","message":"is bad"}]}"#, Some("10000"), "Twilio 10000: is bad."),
+            (r#"{"code":"word"}"#, Some("word"), "Twilio returned code word."),
+            ("<html>", None, "Twilio returned HTTP status 400."),
+            ("", None, "Twilio returned HTTP status 400."),
+        ];
+        for (body, code, words) in table {
+            assert_eq!(problem(body), (code.map(str::to_owned), words.to_owned()), "{body}");
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! The browsers that are connected to a node, by call.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use axum::extract::ws::WebSocket;
+use switchhook_core::id::CallId;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::leg::Leg;
+use crate::media_queue::media_queue;
+use crate::{CarrierEvent, LegEvent, LegEvents, Media};
+
+/// Frames of the agent that may wait: four seconds. They are sent at most 100 ms ahead of their time.
+const WAITING: usize = 200;
+
+/// The browsers of one node.
+#[derive(Default)]
+pub struct Browsers(Mutex<HashMap<CallId, Arc<SharedLeg>>>);
+
+/// What a leg's task shares with whoever controls the leg.
+pub(super) struct SharedLeg {
+    /// For the conversation, which takes it once.
+    media: Mutex<Option<Media>>,
+    /// Where the leg reports to, once it was dialled.
+    pub(super) events: OnceLock<LegEvents>,
+    /// Cancelled when our side hangs up.
+    pub(super) end: CancellationToken,
+    /// Sockets that go on where a lost one ended.
+    sockets: mpsc::Sender<WebSocket>,
+    /// What such a socket has to know; empty while one is connected.
+    resume: Mutex<String>,
+}
+
+/// Whether a call has room for a browser on this node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// None is connected.
+    Free,
+    /// One was, and may go on.
+    Lost,
+    /// One is.
+    Taken,
+}
+
+impl SharedLeg {
+    /// Lets the socket go on that knows this token; none, if it is empty.
+    pub(super) fn resumable_by(&self, token: &str) {
+        token.clone_into(&mut lock(&self.resume));
+    }
+}
+
+impl Browsers {
+    /// Whether a socket of this call can be taken.
+    #[must_use]
+    pub fn place(&self, call: CallId) -> Place {
+        match lock(&self.0).get(&call) {
+            None => Place::Free,
+            Some(leg) if lock(&leg.resume).is_empty() => Place::Taken,
+            Some(_) => Place::Lost,
+        }
+    }
+
+    /// Takes a call's first socket; nothing while the call has one.
+    #[must_use]
+    pub fn join(self: &Arc<Self>, call: CallId) -> Option<Leg> {
+        let mut legs = lock(&self.0);
+        if legs.contains_key(&call) {
+            return None;
+        }
+        let (to_us, incoming) = media_queue();
+        let (outgoing, from_us) = mpsc::channel(WAITING);
+        let (sockets, resumed) = mpsc::channel(1);
+        let media = Media { incoming, outgoing, buffered: true, shows_conversation: true };
+        let shared = Arc::new(SharedLeg {
+            media: Mutex::new(Some(media)),
+            events: OnceLock::new(),
+            end: CancellationToken::new(),
+            sockets,
+            resume: Mutex::default(),
+        });
+        legs.insert(call, shared.clone());
+        drop(legs);
+        Some(Leg::new(self.clone(), call, shared, (to_us, from_us), resumed))
+    }
+
+    /// Hands over a socket that goes on where a lost one ended. Gives it back when this token does not allow that.
+    #[must_use]
+    pub fn resume(&self, call: CallId, token: &str, socket: WebSocket) -> Option<WebSocket> {
+        let Some(leg) = lock(&self.0).get(&call).cloned() else { return Some(socket) };
+        let mut expected = lock(&leg.resume);
+        // Random and good for one try each: comparing them in constant time would hide nothing.
+        if expected.is_empty() || *expected != token {
+            return Some(socket);
+        }
+        expected.clear();
+        leg.sockets.try_send(socket).err().map(mpsc::error::TrySendError::into_inner)
+    }
+
+    /// Begins the conversation with a call's browser. Whether one is connected.
+    pub(super) fn talk(&self, call: CallId, events: &LegEvents) -> bool {
+        let Some(leg) = lock(&self.0).get(&call).cloned() else { return false };
+        let Some(media) = lock(&leg.media).take() else { return leg.events.get().is_some() };
+        leg.events.get_or_init(|| events.clone());
+        events.send(LegEvent::Carrier(CarrierEvent::Id(call.to_string())));
+        events.send(LegEvent::Carrier(CarrierEvent::Answered));
+        events.send(LegEvent::Media(media));
+        true
+    }
+
+    /// Whether a conversation with a call's browser was begun here and goes on.
+    pub(super) fn is_talking(&self, call: CallId) -> bool {
+        lock(&self.0).get(&call).is_some_and(|leg| leg.events.get().is_some())
+    }
+
+    /// Hangs up on a call's browser.
+    pub(super) fn end(&self, call: CallId) {
+        if let Some(leg) = lock(&self.0).get(&call) {
+            leg.end.cancel();
+        }
+    }
+
+    /// Hangs up on every browser.
+    pub(super) fn end_all(&self) {
+        lock(&self.0).values().for_each(|leg| leg.end.cancel());
+    }
+
+    pub(super) fn left(&self, call: CallId) {
+        lock(&self.0).remove(&call);
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Whole at every step.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

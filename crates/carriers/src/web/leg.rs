@@ -1,0 +1,352 @@
+//! One browser's side of a call: the task that reads and writes its socket, and waits for it when it is lost.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::ws::{CloseFrame, Message, WebSocket, close_code};
+use bytes::{Bytes, BytesMut};
+use switchhook_core::call::{CarrierCause, EndedBy, Hangup};
+use switchhook_core::id::CallId;
+use switchhook_media::frame::{CallerAudio, FRAME_DURATION, Frame};
+use switchhook_runtime::clock;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, MissedTickBehavior, interval, timeout, timeout_at};
+
+use super::FORMAT;
+use super::browsers::{Browsers, SharedLeg};
+use super::flood::FloodGate;
+use super::wire::{AgentState, BrowserMessage, ServiceMessage};
+use crate::media_queue::MediaSender;
+use crate::stream::codec::{StreamDecoder, StreamEncoder, StreamFormat};
+use crate::{CallInfo, CarrierEvent, FromCarrier, LegEvent, ToCarrier};
+
+/// The longest message that is read, in bytes: a second of audio is 32,000.
+pub const MESSAGE_LIMIT: usize = 64 << 10;
+/// How long a lost socket is waited for.
+const RESUME_WITHIN: Duration = Duration::from_secs(5);
+/// Browsers send audio all the time, silence too. One that has sent nothing for so long is pinged, and then it is lost.
+const PING_AFTER: Duration = Duration::from_secs(1);
+const LOST_AFTER: Duration = Duration::from_secs(3);
+/// Until a message must have been taken.
+const SEND: Duration = Duration::from_secs(3);
+/// How long after the conversation the order to hang up may come.
+const HANG_UP: Duration = Duration::from_secs(3);
+/// How often the time is looked at.
+const TICK: Duration = Duration::from_millis(100);
+
+/// How a call ended, in the words of the API.
+#[derive(Clone, Debug, Default)]
+pub struct Ended {
+    /// `end_reason` of a completed call.
+    pub reason: Option<String>,
+    /// `error_code` of a failed one.
+    pub error_code: Option<String>,
+}
+
+/// One browser of a call.
+pub struct Leg {
+    shared: Arc<SharedLeg>,
+    to_us: MediaSender,
+    from_us: mpsc::Receiver<ToCarrier>,
+    resumed: mpsc::Receiver<WebSocket>,
+    /// By which the next socket goes on, when this one is lost.
+    resume: String,
+    decoder: StreamDecoder,
+    encoder: StreamEncoder,
+    /// Less than a frame between two messages.
+    samples: Vec<i16>,
+    /// A frame for the browser; its memory comes back when it has been sent.
+    payload: Vec<u8>,
+    message: BytesMut,
+    gate: FloodGate,
+    state: AgentState,
+    /// When the browser will have played what it was sent.
+    plays_until: Instant,
+    _seat: Seat,
+}
+
+/// The leg's place among the browsers of its node.
+struct Seat {
+    browsers: Arc<Browsers>,
+    call: CallId,
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.browsers.left(self.call);
+    }
+}
+
+/// Why a socket is used no more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Parted {
+    /// It is gone, and another one may follow.
+    Lost,
+    /// The person has hung up.
+    HungUp,
+    /// The browser does not keep to the protocol.
+    Violation,
+    /// Our side has ended.
+    Over,
+}
+
+impl Leg {
+    pub(super) fn new(
+        browsers: Arc<Browsers>,
+        call: CallId,
+        shared: Arc<SharedLeg>,
+        (to_us, from_us): (MediaSender, mpsc::Receiver<ToCarrier>),
+        resumed: mpsc::Receiver<WebSocket>,
+    ) -> Self {
+        const SAME_RATE: &str = "nothing is resampled";
+        let now = Instant::now();
+        Self {
+            shared,
+            to_us,
+            from_us,
+            resumed,
+            resume: String::new(),
+            decoder: StreamDecoder::new(StreamFormat::L16, FORMAT).expect(SAME_RATE),
+            encoder: StreamEncoder::new(StreamFormat::L16, FORMAT).expect(SAME_RATE),
+            samples: Vec::new(),
+            payload: Vec::new(),
+            message: BytesMut::new(),
+            gate: FloodGate::new(now),
+            state: AgentState::Listening,
+            plays_until: now,
+            _seat: Seat { browsers, call },
+        }
+    }
+
+    /// Carries the call's media until it ends. `is_live` says whether the call still has a runner, and `ended` how it ended.
+    pub async fn run<F>(mut self, mut socket: WebSocket, is_live: impl Fn() -> bool, ended: impl FnOnce() -> F)
+    where
+        F: Future<Output = Ended>,
+    {
+        let parted = loop {
+            let parted = match self.begin(&mut socket).await {
+                Ok(()) => self.exchange(&mut socket, &is_live).await,
+                Err(parted) => parted,
+            };
+            if parted != Parted::Lost {
+                break parted;
+            }
+            match self.await_resumption().await {
+                Ok(next) => socket = next,
+                Err(parted) => break parted,
+            }
+        };
+        let Self { shared, to_us, from_us, _seat, .. } = self;
+        let dialed = shared.events.get();
+        if parted == Parted::Over && dialed.is_some() {
+            // Without an order the call has ended some other way.
+            let _ = timeout(HANG_UP, shared.end.cancelled()).await;
+        }
+        if let Some(events) = dialed {
+            let hung_up_by = (parted != Parted::Over).then_some(EndedBy::Caller);
+            let hangup = Hangup { hung_up_by, ..Hangup::new(CarrierCause::Normal) };
+            events.send(LegEvent::Carrier(CarrierEvent::Hangup(hangup)));
+        }
+        // With its media the conversation ends.
+        drop((to_us, from_us));
+        if parted != Parted::Lost {
+            say_goodbye(socket, parted, &ended().await).await;
+        }
+    }
+
+    /// Opens the protocol on a new socket.
+    async fn begin(&mut self, socket: &mut WebSocket) -> Result<(), Parted> {
+        self.resume = clock::random::<16>().iter().map(|byte| format!("{byte:02x}")).collect();
+        send(socket, &ServiceMessage::Start { sample_rate: FORMAT.sample_rate() }).await?;
+        send(socket, &ServiceMessage::State { state: self.state, resume: Some(&self.resume) }).await
+    }
+
+    /// Until the socket is used no more.
+    async fn exchange(&mut self, socket: &mut WebSocket, is_live: &impl Fn() -> bool) -> Parted {
+        let mut ticks = interval(TICK);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let (mut heard_at, mut pinged) = (Instant::now(), false);
+        loop {
+            let done = tokio::select! {
+                message = socket.recv() => {
+                    (heard_at, pinged) = (Instant::now(), false);
+                    match message {
+                        Some(Ok(message)) => self.received(&message),
+                        Some(Err(_)) | None => Err(Parted::Lost),
+                    }
+                }
+                message = self.from_us.recv() => match message {
+                    Some(message) => self.say(socket, message).await,
+                    None => Err(Parted::Over),
+                },
+                () = self.shared.end.cancelled() => Err(Parted::Over),
+                _ = ticks.tick() => {
+                    let silent = heard_at.elapsed();
+                    if silent >= LOST_AFTER {
+                        Err(Parted::Lost)
+                    } else if self.shared.events.get().is_none() && !is_live() {
+                        Err(Parted::Over)
+                    } else {
+                        self.tick(socket, silent >= PING_AFTER && !std::mem::replace(&mut pinged, silent >= PING_AFTER)).await
+                    }
+                }
+            };
+            if let Err(parted) = done {
+                return parted;
+            }
+        }
+    }
+
+    fn received(&mut self, message: &Message) -> Result<(), Parted> {
+        let now = Instant::now();
+        match message {
+            Message::Binary(audio) if self.gate.takes_audio(audio.len(), now) => self.hear(audio),
+            Message::Text(text) if self.gate.takes_text(now) => self.read(text),
+            Message::Binary(_) | Message::Text(_) => {
+                tracing::warn!("a browser floods its socket: it is closed");
+                Err(Parted::Violation)
+            }
+            // Browsers give other codes to pages that go away or lose the network.
+            Message::Close(Some(frame)) if frame.code == close_code::NORMAL => Err(Parted::HungUp),
+            Message::Close(_) => Err(Parted::Lost),
+            Message::Ping(_) | Message::Pong(_) => Ok(()),
+        }
+    }
+
+    /// What the person says. Before the conversation begins nobody hears it, and it would be heard late.
+    fn hear(&mut self, audio: &[u8]) -> Result<(), Parted> {
+        if self.shared.events.get().is_none() {
+            return Ok(());
+        }
+        self.decoder.decode(audio, &mut self.samples);
+        let size = FORMAT.frame_samples();
+        let whole = self.samples.len() / size * size;
+        let mut frames = self.samples[..whole].chunks_exact(size).map(|chunk| Frame::from_slice(FORMAT, chunk));
+        let heard = frames.all(|frame| self.to_us.send(FromCarrier::Audio(CallerAudio(frame))));
+        self.samples.drain(..whole);
+        if heard { Ok(()) } else { Err(Parted::Over) }
+    }
+
+    fn read(&mut self, text: &str) -> Result<(), Parted> {
+        let taken = match BrowserMessage::read(text) {
+            Ok(BrowserMessage::Dtmf(key)) => self.to_us.send(FromCarrier::Dtmf(key)),
+            Ok(BrowserMessage::Mark(mark)) => self.to_us.send(FromCarrier::MarkPlayed(mark)),
+            Ok(BrowserMessage::HangUp) => return Err(Parted::HungUp),
+            Ok(BrowserMessage::Start | BrowserMessage::Resume(_) | BrowserMessage::Ignored) => true,
+            Err(words) => {
+                tracing::warn!(words, "a browser's message could not be read");
+                return Err(Parted::Violation);
+            }
+        };
+        if taken { Ok(()) } else { Err(Parted::Over) }
+    }
+
+    async fn say(&mut self, socket: &mut WebSocket, message: ToCarrier) -> Result<(), Parted> {
+        let now = Instant::now();
+        match message {
+            ToCarrier::Audio(audio) => {
+                self.payload.clear();
+                self.encoder.encode(&audio.0, &mut self.payload);
+                self.message.extend_from_slice(&self.payload);
+                self.plays_until = self.plays_until.max(now) + FRAME_DURATION;
+                transmit(socket, Message::Binary(self.message.split().freeze())).await?;
+                self.becomes(socket, AgentState::Speaking).await
+            }
+            ToCarrier::Mark(mark) => send(socket, &ServiceMessage::Mark { name: mark.to_string() }).await,
+            ToCarrier::Clear => {
+                self.plays_until = now;
+                send(socket, &ServiceMessage::Clear).await
+            }
+            ToCarrier::Info(CallInfo::Said { by_agent, text, is_final }) => {
+                let role = if by_agent { "agent" } else { "caller" };
+                send(socket, &ServiceMessage::Transcript { role, text: text.reveal(), is_final }).await?;
+                if is_final && !by_agent && self.state == AgentState::Listening {
+                    return self.becomes(socket, AgentState::Thinking).await;
+                }
+                Ok(())
+            }
+            ToCarrier::Info(CallInfo::Responded(times)) => send(socket, &ServiceMessage::latency(&times)).await,
+        }
+    }
+
+    async fn tick(&mut self, socket: &mut WebSocket, ping: bool) -> Result<(), Parted> {
+        if ping {
+            transmit(socket, Message::Ping(Bytes::new())).await?;
+        }
+        if self.state == AgentState::Speaking && self.plays_until + TICK <= Instant::now() {
+            return self.becomes(socket, AgentState::Listening).await;
+        }
+        Ok(())
+    }
+
+    async fn becomes(&mut self, socket: &mut WebSocket, state: AgentState) -> Result<(), Parted> {
+        if std::mem::replace(&mut self.state, state) == state {
+            return Ok(());
+        }
+        send(socket, &ServiceMessage::State { state, resume: None }).await
+    }
+
+    /// Waits for a socket that goes on. What the agent says meanwhile is not heard.
+    async fn await_resumption(&mut self) -> Result<WebSocket, Parted> {
+        let by = Instant::now() + RESUME_WITHIN;
+        self.shared.resumable_by(&self.resume);
+        let resumed = loop {
+            tokio::select! {
+                biased;
+                socket = self.resumed.recv() => break socket.ok_or(Parted::Lost),
+                message = self.from_us.recv() => if message.is_none() { break Err(Parted::Over) },
+                () = self.shared.end.cancelled() => break Err(Parted::Over),
+                () = tokio::time::sleep_until(by) => break Err(Parted::Lost),
+            }
+        };
+        self.shared.resumable_by("");
+        (self.plays_until, self.state) = (Instant::now(), AgentState::Listening);
+        resumed
+    }
+}
+
+async fn send(socket: &mut WebSocket, message: &ServiceMessage<'_>) -> Result<(), Parted> {
+    transmit(socket, Message::Text(message.text().into())).await
+}
+
+async fn transmit(socket: &mut WebSocket, message: Message) -> Result<(), Parted> {
+    match timeout(SEND, socket.send(message)).await {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(_)) | Err(_) => Err(Parted::Lost),
+    }
+}
+
+/// The last message, and the close of a socket that is still there.
+async fn say_goodbye(mut socket: WebSocket, parted: Parted, ended: &Ended) {
+    let end = ServiceMessage::End { end_reason: ended.reason.as_deref(), error_code: ended.error_code.as_deref() };
+    let code = if parted == Parted::Violation { close_code::POLICY } else { close_code::NORMAL };
+    let frame = CloseFrame { code, reason: "".into() };
+    // Whether the browser is still there makes no difference.
+    if send(&mut socket, &end).await.is_ok() {
+        let _ = transmit(&mut socket, Message::Close(Some(frame))).await;
+    }
+}
+
+/// Refuses a socket that is none of a call's.
+pub async fn refuse(mut socket: WebSocket) {
+    let frame = CloseFrame { code: close_code::POLICY, reason: "this token was used".into() };
+    // As above.
+    let _ = transmit(&mut socket, Message::Close(Some(frame))).await;
+}
+
+/// Reads the token of a socket that wants to go on.
+pub async fn resume_token(socket: &mut WebSocket) -> Option<String> {
+    let by = Instant::now() + RESUME_WITHIN;
+    loop {
+        match timeout_at(by, socket.recv()).await {
+            Ok(Some(Ok(Message::Text(text)))) => match BrowserMessage::read(&text) {
+                Ok(BrowserMessage::Resume(token)) => return Some(token),
+                Ok(BrowserMessage::Start | BrowserMessage::Ignored) => {}
+                _ => return None,
+            },
+            // The microphone may be faster than the page.
+            Ok(Some(Ok(Message::Binary(_) | Message::Ping(_) | Message::Pong(_)))) => {}
+            _ => return None,
+        }
+    }
+}

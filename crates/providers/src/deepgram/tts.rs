@@ -1,0 +1,195 @@
+//! Deepgram's Aura voices, over the websocket of its first version (`/v1/speak`), in µ-law at 8 kHz.
+//!
+//! Audio comes without saying what it belongs to, so a socket speaks one utterance at a time, and after `Clear` it is not used
+//! until `Cleared` has come. The voice is the model, and belongs to the socket. There are no word timings.
+
+use std::sync::Arc;
+
+use reqwest::header::AUTHORIZATION;
+use serde_json::{Value, json};
+use switchhook_core::private::Private;
+use switchhook_net::outbound::ws::{Message, below};
+
+use crate::adapter_config::AdapterConfig;
+use crate::failure::AttemptError;
+use crate::parameters::Parameters;
+use crate::tts::pool::TtsPool;
+use crate::tts::protocol::{
+    AudioChunk, CancelConfirmation, SocketLimits, TtsEncoding, TtsEvent, TtsMessage, TtsProtocol,
+};
+use crate::tts::timing::WordTiming;
+use crate::tts::{TtsTimeouts, primary_language};
+use crate::websocket::Handshake;
+use crate::{Tts, TtsRequest};
+
+const PROVIDER: &str = "deepgram";
+const URL: &str = "https://api.deepgram.com";
+/// When neither the agent nor the connection names one.
+pub(crate) const DEFAULT_VOICE: &str = "aura-2-thalia-en";
+/// Speaking rates that are taken.
+const SPEEDS: (f32, f32) = (0.7, 1.5);
+/// Characters of a `Speak`; longer ones are refused.
+const LONGEST: usize = 2_000;
+/// More than 20 `Flush` a minute are not followed, and each utterance needs one.
+const PER_MINUTE: usize = 20;
+
+struct DeepgramTts {
+    base: String,
+    key: Option<Private<String>>,
+    voice: String,
+    parameters: Parameters,
+}
+
+/// Text to speech of a connection. `settings.tts_voice` or `settings.tts_model`, which are the same here, are for agents that
+/// name neither; `settings.tts_parameters` are sent as well.
+///
+/// # Errors
+/// A sentence when a setting is of no use.
+pub fn connect(config: &AdapterConfig<'_>, timeouts: TtsTimeouts) -> Result<Arc<dyn Tts>, String> {
+    let voice = config.text("tts_voice")?.or(config.text("tts_model")?).unwrap_or(DEFAULT_VOICE).to_owned();
+    let protocol = DeepgramTts {
+        base: config.base_url(URL)?,
+        key: config.key.clone(),
+        voice,
+        parameters: Parameters::of_voices(config)?,
+    };
+    Ok(Arc::new(TtsPool::new(config, protocol, timeouts)))
+}
+
+impl DeepgramTts {
+    fn voice<'a>(&'a self, request: &'a TtsRequest) -> &'a str {
+        request.voice.as_ref().or(request.model.as_ref()).unwrap_or(&self.voice)
+    }
+}
+
+impl TtsProtocol for DeepgramTts {
+    fn provider(&self) -> &'static str {
+        PROVIDER
+    }
+
+    fn key(&self) -> Option<&Private<String>> {
+        self.key.as_ref()
+    }
+
+    fn limits(&self) -> SocketLimits {
+        SocketLimits { contexts: 1, begun_per_minute: PER_MINUTE, cancel_confirmation: CancelConfirmation::Cancelled }
+    }
+
+    fn handshake(&self, request: &TtsRequest) -> Result<Handshake, String> {
+        let (encoding, rate) = match TtsEncoding::of(request) {
+            TtsEncoding::Mulaw8k => ("mulaw", "8000"),
+            TtsEncoding::Linear16k => ("linear16", "16000"),
+        };
+        let mut query = vec![
+            ("model", self.voice(request).to_owned()),
+            ("encoding", encoding.to_owned()),
+            ("sample_rate", rate.to_owned()),
+        ];
+        if (request.speed - 1.0).abs() > f32::EPSILON {
+            query.push(("speed", request.speed.clamp(SPEEDS.0, SPEEDS.1).to_string()));
+        }
+        let url = below(&self.base, "/v1/speak", &self.parameters.in_query(query));
+        Handshake::new(url.map_err(|error| format!("settings.base_url {error}."))?, self.key(), AUTHORIZATION, "Token ")
+    }
+
+    fn not_taken(&self, like: &TtsRequest) -> Option<String> {
+        let voice = self.voice(like);
+        let own = voice.rsplit_once('-').map(|(_, language)| language).filter(|language| language.len() == 2)?;
+        let other = !like.language.is_empty() && !own.eq_ignore_ascii_case(primary_language(&like.language));
+        other.then(|| format!("speaks {own:?} with the voice {voice}, not {:?}", like.language))
+    }
+
+    fn begin(&self, _context: &str, request: &TtsRequest) -> Vec<String> {
+        let speak = pieces(&request.text).into_iter().map(|text| json!({ "type": "Speak", "text": text }).to_string());
+        speak.chain([json!({ "type": "Flush" }).to_string()]).collect()
+    }
+
+    fn stop(&self, _context: &str) -> Vec<String> {
+        vec![json!({ "type": "Clear" }).to_string()]
+    }
+
+    fn close_message(&self) -> Option<String> {
+        Some(json!({ "type": "Close" }).to_string())
+    }
+
+    fn read(&self, message: &Message) -> Result<Vec<TtsMessage>, String> {
+        let event = match message {
+            Message::Binary(audio) => TtsEvent::Audio(AudioChunk { audio: audio.to_vec(), timing: WordTiming::None }),
+            Message::Text(text) => {
+                let message: Value = serde_json::from_str(text).map_err(|_| "it sent a message that is not JSON")?;
+                match message.get("type").and_then(Value::as_str) {
+                    Some("Flushed") => TtsEvent::Done,
+                    Some("Cleared") => TtsEvent::Cancelled,
+                    Some("Error") => TtsEvent::Failed(AttemptError::from_message(PROVIDER, &message, self.key())),
+                    Some("Warning") => {
+                        // Its words may quote what was to be spoken.
+                        let code = message.get("code").or_else(|| message.get("warn_code")).and_then(Value::as_str);
+                        tracing::warn!(code, "Deepgram TTS warning");
+                        return Ok(Vec::new());
+                    }
+                    _ => return Ok(Vec::new()),
+                }
+            }
+            _ => return Ok(Vec::new()),
+        };
+        Ok(vec![TtsMessage { context: None, event }])
+    }
+}
+
+/// `text` in pieces that fit into a message, cut between words.
+fn pieces(text: &str) -> Vec<&str> {
+    let mut pieces = Vec::new();
+    let mut rest = text;
+    while let Some((end, _)) = rest.char_indices().nth(LONGEST) {
+        let cut = rest[..end].rfind(' ').map_or(end, |space| space + 1);
+        let (piece, behind) = rest.split_at(cut);
+        pieces.push(piece);
+        rest = behind;
+    }
+    pieces.push(rest);
+    pieces
+}
+
+#[cfg(test)]
+pub(crate) const FUZZED: switchhook_fuzz::Target = switchhook_fuzz::Target {
+    file: file!(),
+    seeds: || {
+        switchhook_fuzz::texts(&[
+            &[
+                r##"{"type":"Metadata","request_id":"r","model_name":"aura"}"##,
+                r##"{"type":"Flushed","sequence_id":0}"##,
+                r##"{"type":"Cleared","sequence_id":1}"##,
+            ],
+            &[
+                r##"{"type":"Flushed"}"##,
+                r##"{"type":"Warning","description":"slow","code":"x"}"##,
+                r##"{"type":"Error","description":"No.","code":"y"}"##,
+            ],
+        ])
+    },
+    read: |messages| {
+        let protocol = DeepgramTts {
+            base: URL.to_owned(),
+            key: None,
+            voice: DEFAULT_VOICE.to_owned(),
+            parameters: Parameters::default(),
+        };
+        crate::fuzz::tts(&protocol, messages)
+    },
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_text_is_cut_between_words_and_nothing_is_lost() {
+        let text = "seven é ".repeat(600);
+        let pieces = pieces(&text);
+        assert_eq!(pieces.concat(), text);
+        assert!(
+            pieces.iter().all(|piece| piece.chars().count() <= LONGEST && piece.ends_with(' ') || piece.is_empty())
+        );
+        assert_eq!(super::pieces(&"x".repeat(LONGEST + 1)).len(), 2);
+    }
+}

@@ -1,0 +1,453 @@
+//! Classifies failed requests for all kinds of providers, in the provider's own words. Never contains the key.
+
+use std::time::Duration;
+
+use reqwest::header::HeaderMap;
+use serde_json::{Map, Value};
+use switchhook_core::private::Private;
+use switchhook_net::outbound::SendError;
+use switchhook_net::outbound::ws::{CloseFrame, OpenError};
+use url::Url;
+
+use super::ProviderError;
+
+/// The longest message that is reported, in characters.
+const LONGEST: usize = 300;
+/// The longest `Retry-After` that is honoured; a longer one fails the request.
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+/// Headers by which a provider identifies the request.
+const REQUEST_IDS: [&str; 3] = ["dg-request-id", "x-request-id", "request-id"];
+
+/// What providers call a conversation that is too long, in their codes and, where these say nothing, in their sentences.
+const TOO_LONG: [&str; 6] = [
+    "context_length_exceeded",
+    "exceed_context_size_error",
+    "request_too_large",
+    "maximum context length",
+    "prompt is too long",
+    "exceeds the maximum number of tokens",
+];
+/// Parts of what they call an account without money: it looks like a rate limit, and waiting does not help.
+const NO_MONEY: [&str; 4] = ["insufficient_", "billing", "payment", "quota_exceeded"];
+/// Parts of their names for a refusal of this conversation; another one may be accepted.
+const UNWILLING: [&str; 2] = ["content_filter", "content_policy"];
+/// Parts of permanent error codes, for errors without a status: the connection or the agent has to change.
+const OURS: [&str; 11] = [
+    "api_key",
+    "authentication",
+    "invalid_argument",
+    "invalid_request",
+    "invalid_uid",
+    "_not_found",
+    "not_found_",
+    "output_format",
+    "permission",
+    "unauthorized",
+    "voice_id_does_not_exist",
+];
+/// Parts of transient error codes.
+const BUSY: [&str; 8] =
+    ["rate_limit", "overloaded", "api_error", "server_error", "resource_exhausted", "unavailable", "internal", "net-0"];
+/// A key this long that is not a word does not stand in a sentence by chance.
+const SURE_KEY: usize = 8;
+
+/// The class of a failure.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum FailureClass {
+    /// Credentials or settings, or the account behind them.
+    Configuration,
+    /// The provider's.
+    Provider,
+    /// It says itself that it took too long.
+    Timeout,
+    /// The conversation is longer than the model can read.
+    ContextTooLong,
+    /// It refuses this conversation.
+    ContentRefused,
+}
+
+/// A classified failure.
+#[derive(Debug)]
+pub(crate) struct Classified {
+    pub(crate) class: FailureClass,
+    pub(crate) words: ErrorMessage,
+    /// After how long the same may be requested again; nothing when that would not help, or only much later.
+    pub(crate) retry_after: Option<Duration>,
+    /// The pause that it requests, where that is longer than a request may wait.
+    pub(crate) busy: Option<Duration>,
+}
+
+impl Classified {
+    /// Names the address if nothing was found there.
+    pub(crate) fn at_url(self, url: &Url) -> Self {
+        Self { words: self.words.at_url(url), ..self }
+    }
+}
+
+/// What a provider says of a refusal.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ErrorMessage {
+    reason: String,
+    /// Its code, the status and the request's id, as far as it gave them.
+    details: String,
+    /// Whether it is the sentence of a server that knows nothing of the address.
+    missed: bool,
+}
+
+impl ErrorMessage {
+    /// A message of our own.
+    pub(crate) fn new(reason: impl Into<String>) -> Self {
+        Self { reason: reason.into(), details: String::new(), missed: false }
+    }
+
+    /// Names the address where nothing was found, but for its query, which may hold secrets.
+    pub(crate) fn at_url(mut self, url: &Url) -> Self {
+        if self.missed {
+            let path = url.path();
+            self.details = format!("{}, at {}{path}", self.details, url.origin().ascii_serialization());
+        }
+        self
+    }
+
+    /// All of it without the key, should the provider repeat it.
+    pub(crate) fn without_key(self, key: Option<&Private<String>>) -> String {
+        let reason: String = without_key(self.reason, key).chars().take(LONGEST).collect();
+        let details: String = without_key(self.details, key).chars().take(LONGEST).collect();
+        if details.is_empty() { reason } else { format!("{reason} ({details})") }
+    }
+}
+
+/// Classifies an HTTP response with an error status.
+pub(crate) fn classify_response(status: u16, headers: &HeaderMap, body: &str) -> Classified {
+    let parsed = serde_json::from_str::<Value>(body);
+    let mut error_body = match &parsed {
+        Ok(body) => ErrorBody::read(body),
+        Err(_) if body.trim_start().starts_with('<') => ErrorBody::default(),
+        Err(_) => ErrorBody::text(body),
+    };
+    if let Some(reason) = header(headers, "dg-error") {
+        error_body.message = Some(reason.to_owned());
+    }
+    let requested =
+        requested_pause(headers).or_else(|| requested_pause_in_body(parsed.as_ref().ok()?)).unwrap_or_default();
+    let hopeless = header(headers, "x-should-retry") == Some("false") || requested > LONGEST_PAUSE;
+    let id = REQUEST_IDS.iter().find_map(|name| header(headers, name));
+    let classified = error_body.classify(status, id);
+    let busy =
+        Some(requested).filter(|requested| *requested > LONGEST_PAUSE && classified.class == FailureClass::Provider);
+    Classified {
+        busy,
+        retry_after: classified.retry_after.filter(|_| !hopeless).map(|least| least.max(requested)),
+        ..classified
+    }
+}
+
+/// Classifies an error inside a response or on a websocket that began well.
+pub(crate) fn classify_message(message: &Value) -> Classified {
+    let error_body = ErrorBody::read(message);
+    let status = error_body.number.filter(|number| (400..600).contains(number));
+    error_body.classify(status.unwrap_or(0), None)
+}
+
+/// Whether an error message that ends a stream means that what was sent is at fault, as it does unless it says otherwise.
+pub(crate) fn is_configuration_error(message: &Value) -> bool {
+    !ErrorBody::read(message).blames_provider()
+}
+
+/// Whether an event of a response is an error, in any of the shapes that servers of language models use.
+pub(crate) fn is_error(event: &Value) -> bool {
+    let event = event.as_array().and_then(|list| list.first()).unwrap_or(event);
+    let error = event.get("error").is_some_and(|error| !error.is_null());
+    error
+        || event.get("object").is_some_and(|kind| kind == "error")
+        || event.get("detail").is_some_and(Value::is_string)
+}
+
+/// The message without the key, should the provider repeat it.
+pub(crate) fn without_key(words: String, key: Option<&Private<String>>) -> String {
+    match key {
+        Some(key) => without_secret(&words, key.reveal()),
+        None => words,
+    }
+}
+
+/// The message without a secret. A short one that stands within a word or a number is no secret there.
+pub fn without_secret(words: &str, secret: &str) -> String {
+    if secret.is_empty() {
+        return words.to_owned();
+    }
+    let sure = secret.chars().count() >= SURE_KEY && !secret.chars().all(char::is_alphabetic);
+    let joins = |neighbour: Option<char>| neighbour.is_some_and(char::is_alphanumeric);
+    let mut redacted = String::with_capacity(words.len());
+    let mut rest = words;
+    while let Some((before, behind)) = rest.split_once(secret) {
+        let within = joins(before.chars().next_back().or(redacted.chars().next_back())) || joins(behind.chars().next());
+        redacted.push_str(before);
+        redacted.push_str(if sure || !within { "••••" } else { secret });
+        rest = behind;
+    }
+    redacted + rest
+}
+
+/// An error as a provider describes it.
+#[derive(Debug, Default)]
+struct ErrorBody {
+    message: Option<String>,
+    /// Its codes and types, the most telling first.
+    codes: Vec<String>,
+    number: Option<u16>,
+}
+
+impl ErrorBody {
+    /// Reads the shapes that providers and the frameworks they are built with use.
+    fn read(body: &Value) -> Self {
+        match body {
+            Value::String(words) => Self::text(words),
+            Value::Array(items) => items.first().map(Self::read).unwrap_or_default(),
+            Value::Object(fields) => {
+                let mut within = ["error", "detail"].iter().filter_map(|name| fields.get(*name));
+                match within.find(|inner| inner.is_object() || inner.is_array()) {
+                    Some(inner) => Self::read(inner),
+                    None => Self::object(fields),
+                }
+            }
+            _ => Self::default(),
+        }
+    }
+
+    fn text(words: &str) -> Self {
+        let words = Some(words.trim()).filter(|words| !words.is_empty());
+        Self { message: words.map(str::to_owned), ..Self::default() }
+    }
+
+    fn object(error: &Map<String, Value>) -> Self {
+        let text = |name: &&str| error.get(*name).and_then(Value::as_str).filter(|text| !text.is_empty());
+        let sentences = ["message", "err_msg", "msg", "description", "detail", "reason", "title", "error"];
+        let sentence = sentences.iter().find_map(text);
+        let codes = ["code", "err_code", "error_code", "variant", "type", "status", "error"];
+        let codes = codes.iter().filter_map(text).filter(|code| Some(*code) != sentence);
+        Self {
+            codes: codes.filter(|code| !code.eq_ignore_ascii_case("error")).map(str::to_owned).collect(),
+            number: error.get("code").and_then(Value::as_u64).and_then(|code| u16::try_from(code).ok()),
+            ..sentence.map(Self::text).unwrap_or_default()
+        }
+    }
+
+    /// What to make of it. `status` is 0 inside a response that began well.
+    fn classify(&self, status: u16, request: Option<&str>) -> Classified {
+        let class = self.class(status);
+        let retry_after = matches!(class, FailureClass::Provider | FailureClass::Timeout).then_some(Duration::ZERO);
+        Classified { class, words: self.words(status, request), retry_after, busy: None }
+    }
+
+    /// Whether its codes say that the provider is at fault.
+    fn blames_provider(&self) -> bool {
+        let codes = self.codes.join(" ").to_lowercase();
+        let late = ["timeout", "deadline_exceeded"].iter().any(|sign| codes.contains(sign));
+        let number = self.number.is_some_and(|number| matches!(number, 408 | 429 | 500..));
+        late || number || BUSY.iter().any(|sign| codes.contains(sign))
+    }
+
+    fn class(&self, status: u16) -> FailureClass {
+        let codes = self.codes.join(" ").to_lowercase();
+        let words = format!("{} {codes}", self.message.as_deref().unwrap_or_default().to_lowercase());
+        let is = |signs: &[&str], text: &str| signs.iter().any(|sign| text.contains(sign));
+        if status == 413 || is(&TOO_LONG, &words) {
+            return FailureClass::ContextTooLong;
+        }
+        if status == 402 || is(&NO_MONEY, &codes) {
+            return FailureClass::Configuration;
+        }
+        if is(&UNWILLING, &codes) {
+            return FailureClass::ContentRefused;
+        }
+        if matches!(status, 408 | 504) || is(&["timeout_error", "deadline_exceeded"], &codes) {
+            return FailureClass::Timeout;
+        }
+        match status {
+            409 | 425 | 429 | 498 | 499 | 500..=599 => FailureClass::Provider,
+            0 if is(&BUSY, &codes) => FailureClass::Provider,
+            // Whoever closes a websocket has a sentence only.
+            0 if is(&OURS, &words) || is(&NO_MONEY, &words) => FailureClass::Configuration,
+            0 => FailureClass::Provider,
+            _ => FailureClass::Configuration,
+        }
+    }
+
+    fn words(&self, status: u16, request: Option<&str>) -> ErrorMessage {
+        let (reason, code) = match (&self.message, self.codes.first()) {
+            (Some(message), code) => (message.clone(), code.filter(|code| !message.contains(code.as_str())).cloned()),
+            (None, Some(code)) => (format!("it returned the error {code}"), None),
+            (None, None) if status > 0 => ("it refused".to_owned(), None),
+            (None, None) => ("it failed without saying why".to_owned(), None),
+        };
+        let rate = if status == 429 { "provider rate limit: " } else { "" };
+        let status_words = (status > 0).then(|| format!("status {status}"));
+        let request = request.map(|id| format!("request {id}"));
+        let details: Vec<String> = [code, status_words, request].into_iter().flatten().collect();
+        let nameless = self.codes.is_empty() || reason.trim_end_matches('.').eq_ignore_ascii_case("not found");
+        let missed = matches!(status, 404 | 405) && nameless;
+        ErrorMessage { reason: format!("{rate}{reason}"), details: details.join(", "), missed }
+    }
+}
+
+fn header<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
+    headers.get(name)?.to_str().ok().map(str::trim)
+}
+
+/// `retry-after-ms`, or `retry-after` in seconds. A date is as good as none: whoever gives one means minutes.
+fn requested_pause(headers: &HeaderMap) -> Option<Duration> {
+    if let Some(ms) = header(headers, "retry-after-ms").and_then(|text| text.parse().ok()) {
+        return seconds(ms).map(|ms| ms / 1_000);
+    }
+    let text = header(headers, "retry-after")?;
+    text.parse().ok().map_or(Some(Duration::from_secs(3_600)), seconds)
+}
+
+/// Gemini's `RetryInfo`: `"retryDelay": "12s"`.
+fn requested_pause_in_body(body: &Value) -> Option<Duration> {
+    let body = body.as_array().and_then(|list| list.first()).unwrap_or(body);
+    let details = body.pointer("/error/details")?.as_array()?;
+    let delay = details.iter().find_map(|detail| detail.get("retryDelay")?.as_str())?;
+    seconds(delay.strip_suffix('s')?.parse().ok()?)
+}
+
+fn seconds(seconds: f64) -> Option<Duration> {
+    Duration::try_from_secs_f64(seconds.min(86_400_000.0)).ok()
+}
+
+/// Something that did not work, and after how long it may be retried.
+#[derive(Clone, Debug)]
+pub(crate) struct AttemptError {
+    pub(crate) error: ProviderError,
+    /// Nothing when retrying would not help, or only much later.
+    pub(crate) retry_after: Option<Duration>,
+}
+
+impl AttemptError {
+    /// The provider cannot be used as it is set up.
+    pub(crate) fn config(provider: &'static str, words: String) -> Self {
+        Self { error: ProviderError::Config { provider, words }, retry_after: None }
+    }
+
+    /// Another try may do better.
+    pub(crate) fn failed(provider: &'static str, words: String) -> Self {
+        Self { error: ProviderError::Failed { provider, words }, retry_after: Some(Duration::ZERO) }
+    }
+
+    /// It sent something that cannot be used, and would do so again.
+    pub(crate) fn unusable(provider: &'static str, words: impl Into<String>) -> Self {
+        Self { retry_after: None, ..Self::failed(provider, words.into()) }
+    }
+
+    /// Nothing came in time; another try may do better.
+    pub(crate) fn timeout(provider: &'static str, waited: Duration) -> Self {
+        Self { error: ProviderError::timeout(provider, waited), retry_after: Some(Duration::ZERO) }
+    }
+
+    /// A websocket that did not open. `waited` is for a server that says itself that it took too long.
+    pub(crate) fn connecting(
+        provider: &'static str,
+        error: OpenError,
+        url: &Url,
+        key: Option<&Private<String>>,
+        waited: Duration,
+    ) -> Self {
+        match error {
+            OpenError::Refused(refused) => {
+                let answer = &refused.answer;
+                let classified = classify_response(answer.status, &refused.headers, &answer.excerpt).at_url(url);
+                Self::from_classified(provider, classified, key, waited)
+            }
+            OpenError::NoAnswer(error) => Self::unanswered(provider, error),
+            error @ OpenError::NotWebSocket(_) => Self::failed(provider, error.to_string()),
+        }
+    }
+
+    /// There was no response.
+    pub(crate) fn unanswered(provider: &'static str, error: SendError) -> Self {
+        match error {
+            SendError::Timeout(waited) => Self::timeout(provider, waited),
+            error @ (SendError::Url(_) | SendError::Refused(_)) => Self::config(provider, error.to_string()),
+            error => Self::failed(provider, error.to_string()),
+        }
+    }
+
+    /// The provider closed a websocket (RFC 6455 section 7.4).
+    pub(crate) fn closed(provider: &'static str, frame: Option<&CloseFrame>, key: Option<&Private<String>>) -> Self {
+        let Some(frame) = frame else { return Self::failed(provider, "it closed the connection".to_owned()) };
+        let code = u16::from(frame.code);
+        if frame.reason.is_empty() {
+            return Self::failed(provider, format!("it closed the connection with code {code}"));
+        }
+        let classified = ErrorBody::text(frame.reason.as_str()).classify(0, None);
+        let words = ErrorMessage { details: format!("code {code}"), ..classified.words };
+        let classified = Classified { words, ..classified };
+        let failure = Self::from_classified(provider, classified, key, Duration::ZERO);
+        // 1007 and 1008: what was sent is at fault, and would be again.
+        if matches!(code, 1007 | 1008) { Self { retry_after: None, ..failure } } else { failure }
+    }
+
+    /// An error message inside what began well.
+    pub(crate) fn from_message(provider: &'static str, message: &Value, key: Option<&Private<String>>) -> Self {
+        Self::from_classified(provider, classify_message(message), key, Duration::ZERO)
+    }
+
+    /// A refusal. `waited` is as for [`AttemptError::connecting`].
+    pub(crate) fn from_classified(
+        provider: &'static str,
+        classified: Classified,
+        key: Option<&Private<String>>,
+        waited: Duration,
+    ) -> Self {
+        let Classified { class, words, retry_after, busy } = classified;
+        let words = words.without_key(key);
+        if let Some(pause) = busy {
+            return Self { error: ProviderError::busy(provider, words, pause), retry_after };
+        }
+        let error = match class {
+            FailureClass::Configuration | FailureClass::ContextTooLong => ProviderError::Config { provider, words },
+            FailureClass::Provider | FailureClass::ContentRefused => ProviderError::Failed { provider, words },
+            FailureClass::Timeout => ProviderError::timeout(provider, waited),
+        };
+        Self { error, retry_after }
+    }
+}
+
+#[cfg(test)]
+pub(crate) const FUZZED: switchhook_fuzz::Target = switchhook_fuzz::Target {
+    file: file!(),
+    seeds: || {
+        switchhook_fuzz::each_alone(&[
+            r##"{"error":{"message":"Incorrect API key","type":"invalid_request_error","param":null,"code":"invalid_api_key"}}"##,
+            r##"{"error":{"code":429,"message":"Quota","status":"RESOURCE_EXHAUSTED","details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"34.07s"}]}}"##,
+            r##"{"detail":{"status":"quota_exceeded","message":"This request exceeds your quota."},"retry_after":2.5}"##,
+            r##"{"err_code":"INVALID_AUTH","err_msg":"Invalid credentials.","request_id":"r"}"##,
+            r##"{"detail":[{"loc":["body","model"],"msg":"field required","type":"value_error"}]}"##,
+            r##"{"message":"No.","errors":["one"],"code":"x","type":"error"}"##,
+            r##"<html>Bad gateway</html>"##,
+            r##"Too many requests. Try again in 3s."##,
+            r##"3"##,
+            r##"Wed, 21 Oct 2026 07:28:00 GMT"##,
+            r##"120ms"##,
+        ])
+    },
+    read: |messages| {
+        switchhook_fuzz::Read::each_text(messages, |body| {
+            // What can stand in a body can stand in a header.
+            let value = reqwest::header::HeaderValue::from_str(body.trim()).ok();
+            let names = ["retry-after", "retry-after-ms", "x-should-retry", "dg-error", "x-request-id"];
+            let headers = value
+                .into_iter()
+                .flat_map(|value| names.map(|name| (reqwest::header::HeaderName::from_static(name), value.clone())));
+            let classified = classify_response(429, &headers.collect(), body);
+            let words = classified.words.without_key(None).len();
+            let said =
+                serde_json::from_str::<Value>(body).map(|body| classify_message(&body).words.without_key(None).len());
+            Ok::<_, ()>(words + said.unwrap_or(0))
+        })
+    },
+};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,116 @@
+//! The parsers of this crate, driven with damaged messages, and how those of one kind are driven.
+
+use std::path::Path;
+
+use serde_json::Value;
+use switchhook_fuzz::{Read, Sources, Target};
+use switchhook_net::outbound::ws::Message;
+
+use crate::llm::{LlmResponse, StreamStep};
+use crate::prices::Rates;
+use crate::realtime::RealtimeEvent;
+use crate::realtime::protocol::{RealtimeMessage, RealtimeProtocol};
+use crate::stt::{self, SttMessage};
+use crate::tts::protocol::{TtsEvent, TtsProtocol};
+
+/// Bytes of a thing without words.
+const SMALL: usize = 16;
+
+/// A streaming STT provider; final words are requested after every message.
+pub(crate) fn stt(protocol: &mut dyn stt::SttProtocol, messages: &[Vec<u8>]) -> Read {
+    let size = |message: &SttMessage| match message {
+        SttMessage::Partial(text) | SttMessage::Final(text) => text.len(),
+        SttMessage::Reply(reply) => reply.len(),
+        SttMessage::Ready | SttMessage::Finalized | SttMessage::Failed(_) | SttMessage::EndOfTurn => SMALL,
+    };
+    Read::each_text(messages, |message| {
+        let read = protocol.read(message).map(|messages| messages.iter().map(size).sum());
+        protocol.finalize();
+        read
+    })
+}
+
+/// A streaming TTS provider. Messages that are not text are audio.
+pub(crate) fn tts(protocol: &impl TtsProtocol, messages: &[Vec<u8>]) -> Read {
+    let size = |event: &TtsEvent| match event {
+        TtsEvent::Audio(chunk) => chunk.audio.len(),
+        TtsEvent::Done | TtsEvent::Cancelled | TtsEvent::Failed(_) => SMALL,
+    };
+    Read::each(messages, |message| {
+        let message = match std::str::from_utf8(message) {
+            Ok(text) => Message::text(text),
+            Err(_) => Message::binary(message.to_vec()),
+        };
+        protocol.read(&message).map(|messages| messages.iter().map(|message| size(&message.event)).sum())
+    })
+}
+
+/// A language model: the data of each event of its stream, then its end.
+pub(crate) fn llm<R: LlmResponse>(messages: &[Vec<u8>]) -> Read {
+    let mut response = R::default();
+    let mut read = Read::each(messages, |message| {
+        let event: Value = serde_json::from_slice(message).map_err(drop)?;
+        let step = response.take(&event).map_err(drop)?;
+        let usage = response.usage().unwrap_or_default();
+        let _ = Rates::price(None, usage + usage);
+        Ok::<_, ()>(if let StreamStep::Text(text) = step { text.len() } else { SMALL })
+    });
+    let calls = response.finish(true).unwrap_or_default();
+    read.given +=
+        calls.iter().map(|call| call.name.len() + call.id.len() + call.arguments.to_string().len()).sum::<usize>();
+    read
+}
+
+/// A speech-to-speech session.
+pub(crate) fn realtime(protocol: &mut dyn RealtimeProtocol, messages: &[Vec<u8>]) -> Read {
+    let size = |message: &RealtimeMessage| match message {
+        RealtimeMessage::Reply(text) => text.len(),
+        RealtimeMessage::Event(RealtimeEvent::Audio { samples, .. }) => 2 * samples.len(),
+        RealtimeMessage::Ready | RealtimeMessage::Event(_) => SMALL,
+    };
+    Read::each_text(messages, |message| protocol.read(message).map(|messages| messages.iter().map(size).sum()))
+}
+
+const TARGETS: [&Target; 19] = [
+    &crate::anthropic::wire::FUZZED,
+    &crate::assemblyai::stt::FUZZED,
+    &crate::cartesia::stt::FUZZED,
+    &crate::cartesia::tts::FUZZED,
+    &crate::deepgram::flux::FUZZED,
+    &crate::deepgram::nova::FUZZED,
+    &crate::deepgram::tts::FUZZED,
+    &crate::elevenlabs::stt::FUZZED,
+    &crate::elevenlabs::tts::FUZZED,
+    &crate::gemini::wire::FUZZED,
+    &crate::llm::analysis::FUZZED,
+    &crate::llm::reasoning::FUZZED,
+    &crate::openai::realtime_stt::FUZZED,
+    &crate::openai::speech_to_speech::wire::FUZZED,
+    &crate::openai::transcriptions::FUZZED,
+    &crate::openai::wire::FUZZED,
+    &crate::failure::FUZZED,
+    &crate::sse::FUZZED,
+    &crate::tts::decoder::FUZZED,
+];
+
+#[test]
+fn every_file_that_reads_what_strangers_send_is_driven() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let elsewhere = &[
+        ("llm/mod.rs", "passes the events of sse.rs to the response readers, which have targets"),
+        ("openai/speech.rs", "an error, classified by failure.rs; its audio is read by tts/decoder.rs"),
+        ("websocket/message.rs", "used by the adapters, which have targets"),
+        ("voices.rs", "reads any answer as JSON: of what may be missing in it, only strings are taken"),
+    ];
+    Sources { root, folders: &[""], elsewhere }.assert_all_driven(&TARGETS);
+}
+
+#[test]
+fn what_each_target_begins_with_is_what_its_parser_takes() {
+    switchhook_fuzz::assert_seeds_are_taken(&TARGETS);
+}
+
+#[test]
+fn whatever_strangers_send_is_read_or_refused() {
+    switchhook_fuzz::assert_all_is_read_or_refused(&TARGETS);
+}

@@ -1,0 +1,151 @@
+//! Contents over the wire: turns out, chunks in.
+
+use serde_json::{Value, json};
+use switchhook_core::conversation::ToolCall;
+
+use crate::llm::turns::{Part, Turn, object};
+use crate::llm::{LlmFailure, LlmResponse, StreamStep};
+use crate::{ToolSpec, Usage};
+
+/// What stands for the signature of a call that no Gemini has signed, as Google says for conversations that another model has
+/// begun (cloud.google.com/vertex-ai/generative-ai/docs/thought-signatures).
+const UNSIGNED: &str = "skip_thought_signature_validator";
+
+/// Turns as contents. Where the model is `strict`, the first call of each of its turns must be signed.
+pub(super) fn contents(turns: &[Turn<'_>], strict: bool) -> Value {
+    turns.iter().map(|turn| content(turn, strict)).collect()
+}
+
+fn content(turn: &Turn<'_>, strict: bool) -> Value {
+    let mut parts: Vec<Value> = turn.parts.iter().map(part).collect();
+    let first = parts.iter_mut().find(|part| part.get("functionCall").is_some());
+    if let Some(unsigned) = first.filter(|first| strict && first.get("thoughtSignature").is_none()) {
+        unsigned["thoughtSignature"] = json!(UNSIGNED);
+    }
+    json!({ "role": if turn.by_model { "model" } else { "user" }, "parts": parts })
+}
+
+fn part(part: &Part<'_>) -> Value {
+    match part {
+        Part::Text(text) => json!({ "text": text }),
+        Part::Call { id, call } => {
+            let mut sent = json!({ "functionCall": { "id": id, "name": call.name, "args": object(&call.arguments) } });
+            if let Some(signature) = &call.signature {
+                sent["thoughtSignature"] = json!(signature);
+            }
+            sent
+        }
+        Part::Result { id, call, text } => {
+            let response = serde_json::from_str(text).unwrap_or_else(|_| json!(text));
+            let response = if response.is_object() { response } else { json!({ "result": response }) };
+            json!({ "functionResponse": { "id": id, "name": call.name, "response": response } })
+        }
+    }
+}
+
+pub(super) fn tool(tool: &ToolSpec) -> Value {
+    json!({ "name": tool.name, "description": tool.description, "parametersJsonSchema": tool.parameters })
+}
+
+/// Reads a streamed response.
+#[derive(Default)]
+pub(super) struct ContentResponse {
+    tools: Vec<ToolCall>,
+    usage: Option<Usage>,
+    written: bool,
+    reason: Option<String>,
+    blocked: Option<String>,
+}
+
+impl LlmResponse for ContentResponse {
+    fn take(&mut self, chunk: &Value) -> Result<StreamStep, LlmFailure> {
+        if let Some(failure) = LlmFailure::in_response(chunk) {
+            return Err(failure);
+        }
+        let text = |path: &str| chunk.pointer(path).and_then(Value::as_str).map(str::to_owned);
+        self.take_usage(chunk.get("usageMetadata"));
+        self.blocked = text("/promptFeedback/blockReason").or(self.blocked.take());
+        self.reason = text("/candidates/0/finishReason").or(self.reason.take());
+        let parts = chunk.pointer("/candidates/0/content/parts").and_then(Value::as_array);
+        let before = self.tools.len();
+        let spoken: String = parts.into_iter().flatten().filter_map(|part| self.take_part(part)).collect();
+        if !spoken.is_empty() {
+            self.written = true;
+            return Ok(StreamStep::Text(spoken));
+        }
+        Ok(if self.tools.len() > before { StreamStep::Tool } else { StreamStep::Nothing })
+    }
+
+    /// The reason is `STOP` for tools too.
+    fn finish(&mut self, _done: bool) -> Result<Vec<ToolCall>, LlmFailure> {
+        if let Some(reason) = &self.blocked {
+            return Err(LlmFailure::content_refused(format!("it blocked the conversation ({reason})")));
+        }
+        let empty_response = !self.written && self.tools.is_empty();
+        match self.reason.as_deref() {
+            None => Err(LlmFailure::cut_off()),
+            Some(reason @ ("MALFORMED_FUNCTION_CALL" | "UNEXPECTED_TOOL_CALL" | "TOO_MANY_TOOL_CALLS")) => {
+                Err(LlmFailure::unusable(format!("it called tools in a way that cannot be understood ({reason})")))
+            }
+            Some("STOP" | "MAX_TOKENS") => Ok(std::mem::take(&mut self.tools)),
+            Some(reason) if empty_response => {
+                Err(LlmFailure::content_refused(format!("it refused to respond ({reason})")))
+            }
+            Some(_) => Ok(std::mem::take(&mut self.tools)),
+        }
+    }
+
+    fn usage(&self) -> Option<Usage> {
+        self.usage
+    }
+}
+
+impl ContentResponse {
+    /// A part's text, if it is to be spoken.
+    fn take_part(&mut self, part: &Value) -> Option<String> {
+        if let Some(call) = part.get("functionCall") {
+            let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
+            let position = self.tools.len();
+            self.tools.push(ToolCall {
+                id: text(call.get("id")).unwrap_or_else(|| format!("call_{position}")),
+                name: text(call.get("name")).unwrap_or_default(),
+                arguments: call.get("args").filter(|args| args.is_object()).cloned().unwrap_or_else(|| json!({})),
+                signature: text(part.get("thoughtSignature")),
+            });
+            return None;
+        }
+        let thought = part.get("thought").and_then(Value::as_bool).unwrap_or(false);
+        part.get("text").and_then(Value::as_str).filter(|_| !thought).map(str::to_owned)
+    }
+
+    /// Each chunk has the figures so far.
+    fn take_usage(&mut self, usage: Option<&Value>) {
+        let Some(usage) = usage else { return };
+        let tokens = |name: &str| usage.get(name).and_then(Value::as_u64).unwrap_or(0);
+        self.usage = Some(Usage {
+            llm_input_tokens: tokens("promptTokenCount"),
+            llm_cached_tokens: tokens("cachedContentTokenCount"),
+            llm_output_tokens: tokens("candidatesTokenCount").saturating_add(tokens("thoughtsTokenCount")),
+            ..Usage::default()
+        });
+    }
+}
+
+#[cfg(test)]
+pub(crate) const FUZZED: switchhook_fuzz::Target = switchhook_fuzz::Target {
+    file: file!(),
+    seeds: || {
+        switchhook_fuzz::texts(&[
+            &[
+                r##"{"candidates":[{"content":{"parts":[{"text":"Let me see.","thought":true},{"text":"Yes"}],"role":"model"}}],"usageMetadata":{"promptTokenCount":9,"candidatesTokenCount":3,"thoughtsTokenCount":2,"cachedContentTokenCount":1}}"##,
+                r##"{"candidates":[{"content":{"parts":[{"functionCall":{"id":"f","name":"book","args":{"people":4}},"thoughtSignature":"abc"}]},"finishReason":"STOP"}]}"##,
+            ],
+            &[
+                r##"{"candidates":[]}"##,
+                r##"{"error":{"code":429,"message":"No.","status":"RESOURCE_EXHAUSTED","details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"3s"}]}}"##,
+            ],
+            &[r##"{"promptFeedback":{"blockReason":"SAFETY"}}"##],
+        ])
+    },
+    read: crate::fuzz::llm::<ContentResponse>,
+};

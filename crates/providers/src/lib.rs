@@ -1,0 +1,476 @@
+//! STT, LLM, TTS and speech to speech: the traits that providers implement.
+//!
+//! A provider is made once per connection and shared by all calls. What belongs to one call is a session or a future:
+//! **dropping it cancels the work** and frees what it holds, so there is no cancel method to forget. Results arrive in
+//! channels that the call's driver reads; a full channel is backpressure, a closed one means that the call is over.
+//!
+//! Audio on both sides is in the format of the call, which each request names; a provider that wants another one converts.
+
+pub mod adapter_config;
+pub mod anthropic;
+pub mod assemblyai;
+pub mod cartesia;
+pub mod check;
+pub mod deepgram;
+pub mod elevenlabs;
+mod extras;
+pub(crate) mod failure;
+#[cfg(test)]
+mod fuzz;
+pub mod gemini;
+pub mod json_schema;
+pub mod llm;
+pub mod local;
+pub mod openai;
+mod parameters;
+pub mod prices;
+pub mod realtime;
+pub mod registry;
+pub mod replay_buffer;
+pub mod scripted;
+mod segment;
+pub mod sse;
+pub(crate) mod stt;
+pub mod tts;
+pub mod voices;
+pub(crate) mod websocket;
+
+pub use self::failure::without_secret;
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use switchhook_core::call::ErrorCode;
+use switchhook_core::conversation::{Message, SpokenWord, ToolCall};
+use switchhook_media::format::AudioFormat;
+use switchhook_media::frame::CallerAudio;
+use switchhook_runtime::panics::caught;
+use tokio::sync::mpsc;
+
+use crate::json_schema::Schema;
+
+/// Why a provider request failed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ProviderError {
+    /// It did not respond in time; `provider_timeout`.
+    #[error("{provider} did not respond within {waited_ms} ms")]
+    Timeout {
+        /// The provider's name.
+        provider: &'static str,
+        /// How long we waited, in milliseconds.
+        waited_ms: u64,
+    },
+    /// It refuses our credentials or settings, or cannot be used at all; `config_error`.
+    #[error("{provider}: {words}")]
+    Config {
+        /// The provider's name.
+        provider: &'static str,
+        /// In the provider's words where there are any.
+        words: String,
+    },
+    /// It refuses what it took earlier in the call; `pipeline_error`.
+    #[error("{provider}: {words}")]
+    Refused {
+        /// The provider's name.
+        provider: &'static str,
+        /// In the provider's words where there are any.
+        words: String,
+    },
+    /// It has no room for so long, as it says itself; `pipeline_error`.
+    #[error("{provider}: {words}")]
+    Busy {
+        /// The provider's name.
+        provider: &'static str,
+        /// In the provider's words where there are any.
+        words: String,
+        /// When it may be requested again, in milliseconds.
+        retry_after_ms: u64,
+    },
+    /// It failed; `pipeline_error`.
+    #[error("{provider}: {words}")]
+    Failed {
+        /// The provider's name.
+        provider: &'static str,
+        /// In the provider's words where there are any.
+        words: String,
+    },
+}
+
+impl ProviderError {
+    /// It has no room for so long.
+    pub fn busy(provider: &'static str, words: String, retry_after: Duration) -> Self {
+        Self::Busy { provider, words, retry_after_ms: u64::try_from(retry_after.as_millis()).unwrap_or(u64::MAX) }
+    }
+
+    /// It did not respond within so long.
+    pub fn timeout(provider: &'static str, waited: Duration) -> Self {
+        Self::Timeout { provider, waited_ms: u64::try_from(waited.as_millis()).unwrap_or(u64::MAX) }
+    }
+
+    /// The same of a provider that has no room, after a part of its pause.
+    pub fn retry_after(self, pause: Duration) -> Self {
+        match self {
+            Self::Busy { provider, words, .. } => Self::busy(provider, words, pause),
+            error => error,
+        }
+    }
+
+    /// The error code of a call that ends by this.
+    #[must_use]
+    pub fn code(&self) -> ErrorCode {
+        match self {
+            Self::Timeout { .. } => ErrorCode::ProviderTimeout,
+            Self::Config { .. } => ErrorCode::ConfigError,
+            Self::Refused { .. } | Self::Busy { .. } | Self::Failed { .. } => ErrorCode::PipelineError,
+        }
+    }
+
+    /// Whether asking it again would be useless.
+    #[must_use]
+    pub fn is_final(&self) -> bool {
+        matches!(self, Self::Config { .. } | Self::Refused { .. })
+    }
+
+    /// The same of a provider that has done its work in this call: what it took then cannot have been set up wrongly.
+    #[must_use]
+    pub fn of_proven(self) -> Self {
+        match self {
+            Self::Config { provider, words } => Self::Refused { provider, words },
+            error => error,
+        }
+    }
+}
+
+/// Usage in the units that providers bill.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Usage {
+    /// Audio transcribed, in milliseconds.
+    pub stt_audio_ms: u64,
+    /// Tokens read by the model, those from and for its cache included.
+    pub llm_input_tokens: u64,
+    /// Of these, tokens that came from the provider's cache.
+    pub llm_cached_tokens: u64,
+    /// Of these, tokens that were written to it.
+    pub llm_cache_write_tokens: u64,
+    /// Tokens written by the model, its reasoning included.
+    pub llm_output_tokens: u64,
+    /// Whether some of the tokens are an estimate: the provider did not say, or was interrupted.
+    pub llm_estimated: bool,
+    /// Tokens of audio input of a speech-to-speech model, those from its cache included. Its tokens of text count as the model's.
+    pub audio_input_tokens: u64,
+    /// Of these, tokens that came from the provider's cache.
+    pub audio_cached_tokens: u64,
+    /// Tokens of audio spoken by a speech-to-speech model.
+    pub audio_output_tokens: u64,
+    /// Characters spoken.
+    pub tts_characters: u64,
+    /// Cost in US dollars, by the price table.
+    pub cost_usd: f64,
+    /// Whether some of it has no price in the table, so that the cost is not all.
+    pub unpriced: bool,
+    /// The cost by part.
+    pub costs: Costs,
+}
+
+/// Costs by part, in US dollars.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Costs {
+    /// Speech to text.
+    pub stt_usd: f64,
+    /// Language models, those of the analysis after the call included.
+    pub llm_usd: f64,
+    /// Text to speech.
+    pub tts_usd: f64,
+    /// Speech-to-speech models.
+    pub realtime_usd: f64,
+    /// The carrier; nothing, since carriers bill on their own.
+    pub carrier_usd: Option<f64>,
+}
+
+impl std::ops::Add for Costs {
+    type Output = Self;
+
+    fn add(self, more: Self) -> Self {
+        Self {
+            stt_usd: self.stt_usd + more.stt_usd,
+            llm_usd: self.llm_usd + more.llm_usd,
+            tts_usd: self.tts_usd + more.tts_usd,
+            realtime_usd: self.realtime_usd + more.realtime_usd,
+            carrier_usd: match (self.carrier_usd, more.carrier_usd) {
+                (None, None) => None,
+                (one, other) => Some(one.unwrap_or(0.0) + other.unwrap_or(0.0)),
+            },
+        }
+    }
+}
+
+/// Figures are what providers say: none of them makes a sum overflow.
+impl std::ops::Add for Usage {
+    type Output = Self;
+
+    fn add(self, more: Self) -> Self {
+        Self {
+            stt_audio_ms: self.stt_audio_ms.saturating_add(more.stt_audio_ms),
+            llm_input_tokens: self.llm_input_tokens.saturating_add(more.llm_input_tokens),
+            llm_cached_tokens: self.llm_cached_tokens.saturating_add(more.llm_cached_tokens),
+            llm_cache_write_tokens: self.llm_cache_write_tokens.saturating_add(more.llm_cache_write_tokens),
+            llm_output_tokens: self.llm_output_tokens.saturating_add(more.llm_output_tokens),
+            llm_estimated: self.llm_estimated || more.llm_estimated,
+            audio_input_tokens: self.audio_input_tokens.saturating_add(more.audio_input_tokens),
+            audio_cached_tokens: self.audio_cached_tokens.saturating_add(more.audio_cached_tokens),
+            audio_output_tokens: self.audio_output_tokens.saturating_add(more.audio_output_tokens),
+            tts_characters: self.tts_characters.saturating_add(more.tts_characters),
+            cost_usd: self.cost_usd + more.cost_usd,
+            unpriced: self.unpriced || more.unpriced,
+            costs: self.costs + more.costs,
+        }
+    }
+}
+
+/// Speech to text.
+#[async_trait]
+pub trait Stt: Send + Sync {
+    /// Opens a session for one call. Its transcripts arrive in `events` until the session is dropped.
+    ///
+    /// # Errors
+    /// When the provider cannot be reached or refuses.
+    async fn open(
+        &self,
+        options: SttOptions,
+        events: mpsc::Sender<SttEvent>,
+    ) -> Result<Box<dyn SttSession>, ProviderError>;
+
+    /// The options it does not support: predicates of sentences that begin with its name.
+    fn not_taken(&self, _options: &SttOptions) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+/// Options of an STT session.
+#[derive(Clone, Debug, Default)]
+pub struct SttOptions {
+    /// BCP 47 tag.
+    pub language: String,
+    /// The provider's model name.
+    pub model: Option<String>,
+    /// Words to expect.
+    pub keyterms: Vec<String>,
+    /// The format of the caller's audio.
+    pub format: AudioFormat,
+}
+
+/// Whether a BCP 47 tag means English; none may be any language.
+fn is_english(language: &str) -> bool {
+    let primary = language.split(['-', '_']).next().unwrap_or_default();
+    primary.is_empty() || primary.eq_ignore_ascii_case("en")
+}
+
+/// One call's STT session. Nothing here may block: audio is due every 20 ms.
+pub trait SttSession: Send + Sync {
+    /// It takes over in mid-call: everything before this segment has been transcribed.
+    fn takes_over(&mut self, _segment: u32) {}
+    /// The next 20 ms of the caller, silence included.
+    fn audio(&mut self, frame: &CallerAudio);
+    /// Voice activity began, some 60 to 120 ms before this frame: keep 300 ms of pre-roll.
+    fn speech_started(&mut self) {}
+    /// Voice activity ended about 200 ms ago. Send [`SttEvent::Final`] for this segment, also when there were no words.
+    fn speech_stopped(&mut self, segment: u32);
+    /// How much audio was sent for transcription, where that is not all audio, once.
+    fn sent(&self) -> Option<Duration> {
+        None
+    }
+}
+
+/// An event of an STT session. `Debug` would print spoken words, so there is none.
+#[derive(Clone, PartialEq, Eq)]
+pub enum SttEvent {
+    /// The running segment so far; may change.
+    Partial {
+        /// The words so far.
+        text: String,
+    },
+    /// A segment's words; will not change.
+    Final {
+        /// The number given to [`SttSession::speech_stopped`].
+        segment: u32,
+        /// The words; empty when there were none.
+        text: String,
+    },
+    /// The provider's own endpointing ended the turn.
+    TurnJudged,
+    /// The session has failed.
+    Failed {
+        /// The code the call fails with.
+        code: ErrorCode,
+        /// What happened.
+        words: String,
+    },
+}
+
+/// Runs a transcription; a panic is reported as [`SttEvent::Failed`].
+pub(crate) async fn understood(events: mpsc::Sender<SttEvent>, work: impl Future<Output = ()>) {
+    if let Err(panicked) = caught(work).await {
+        let words = format!("speech to text: {panicked}");
+        // When the receiver is gone, the call is over.
+        let _ = events.send(SttEvent::Failed { code: ErrorCode::PipelineError, words }).await;
+    }
+}
+
+/// A language model.
+#[async_trait]
+pub trait Llm: Send + Sync {
+    /// Streams a response into `events` and returns its usage. Dropping the future cancels the request.
+    ///
+    /// # Errors
+    /// When the provider cannot be reached, refuses, or breaks off.
+    async fn respond(&self, request: LlmRequest, events: mpsc::Sender<LlmEvent>) -> Result<Usage, ProviderError>;
+
+    /// Prepares what the first response would wait for, such as a connection.
+    ///
+    /// # Errors
+    /// When it turns out that the provider refuses the key. That it does not fail proves nothing.
+    async fn warm(&self) -> Result<(), ProviderError> {
+        Ok(())
+    }
+
+    /// Analyses a finished conversation.
+    ///
+    /// # Errors
+    /// As [`Llm::respond`].
+    async fn analyse(&self, request: AnalysisRequest) -> Result<Analysis, ProviderError>;
+}
+
+/// A request to the model.
+#[derive(Clone, Debug)]
+pub struct LlmRequest {
+    /// The provider's model name; its default when absent.
+    pub model: Option<String>,
+    /// The conversation, oldest first, the instructions in front.
+    pub messages: Vec<Message>,
+    /// The tools it may call.
+    pub tools: Vec<ToolSpec>,
+    /// Sampling temperature.
+    pub temperature: Option<f32>,
+    /// Token limit of the response.
+    pub max_tokens: Option<u32>,
+}
+
+/// A tool as the model sees it.
+#[derive(Clone, Debug, Serialize)]
+pub struct ToolSpec {
+    /// Its name.
+    pub name: String,
+    /// When to use it.
+    pub description: String,
+    /// JSON Schema of its arguments.
+    pub parameters: Value,
+}
+
+/// An event of the model's response. `Debug` would print spoken words, so there is none.
+#[derive(Clone, PartialEq)]
+pub enum LlmEvent {
+    /// The next piece of text.
+    Delta(String),
+    /// A whole tool call.
+    ToolCall(ToolCall),
+}
+
+/// A post-call analysis request.
+#[derive(Clone, Debug)]
+pub struct AnalysisRequest {
+    /// The provider's model name; its default when absent.
+    pub model: Option<String>,
+    /// The conversation as it was heard, oldest first, the instructions in front.
+    pub messages: Vec<Message>,
+    /// JSON Schema of the outcome, if the agent has one.
+    pub schema: Option<Schema>,
+    /// Collects usage as soon as it is known.
+    pub spent: Spent,
+}
+
+/// Usage so far of work that may yet fail.
+#[derive(Clone, Debug, Default)]
+pub struct Spent(Arc<Mutex<Usage>>);
+
+impl Spent {
+    /// Adds what was used.
+    pub fn add(&self, more: Usage) {
+        let mut usage = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        *usage = *usage + more;
+    }
+
+    /// All of it so far.
+    #[must_use]
+    pub fn usage(&self) -> Usage {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The result of post-call analysis.
+#[derive(Clone, PartialEq)]
+pub struct Analysis {
+    /// One or two sentences.
+    pub summary: String,
+    /// The facts found, by name; `null` when there are none.
+    pub outcome: Value,
+}
+
+/// Text to speech.
+#[async_trait]
+pub trait Tts: Send + Sync {
+    /// Synthesizes `request` into `audio` and returns its usage. Dropping the future cancels the request.
+    ///
+    /// # Errors
+    /// When the provider cannot be reached, refuses, or breaks off.
+    async fn speak(&self, request: TtsRequest, audio: mpsc::Sender<TtsAudio>) -> Result<Usage, ProviderError>;
+
+    /// Makes what a first request like this, whatever its words, would have to wait for otherwise, such as a connection. Nothing
+    /// is spoken.
+    ///
+    /// # Errors
+    /// When it turns out that nothing could be spoken. That it does not fail proves nothing.
+    async fn warm(&self, _like: &TtsRequest) -> Result<(), ProviderError> {
+        Ok(())
+    }
+
+    /// What of a request like this, whatever its words, it cannot take: the rest of a sentence that begins with its name.
+    fn not_taken(&self, _like: &TtsRequest) -> Option<String> {
+        None
+    }
+
+    /// Whether caching frequent phrases pays off.
+    fn keeps_phrases(&self) -> bool {
+        true
+    }
+}
+
+/// A TTS request. `Debug` would print spoken words, so there is none.
+#[derive(Clone, PartialEq)]
+pub struct TtsRequest {
+    /// The words.
+    pub text: String,
+    /// The provider's voice name.
+    pub voice: Option<String>,
+    /// The provider's model name.
+    pub model: Option<String>,
+    /// Speaking rate; 1 is the voice's own.
+    pub speed: f32,
+    /// BCP 47 tag.
+    pub language: String,
+    /// The format of the audio to give.
+    pub format: AudioFormat,
+}
+
+/// A chunk of synthesized audio.
+#[derive(Clone)]
+pub struct TtsAudio {
+    /// In the format of the request; any length.
+    pub samples: Vec<i16>,
+    /// When words are spoken, counted from the start of the request; empty when the provider does not say.
+    pub words: Vec<SpokenWord>,
+}

@@ -1,0 +1,395 @@
+//! The shared LLM client: streams a request as server-sent events, enforces timeouts, retries where that helps; dropping the
+//! future cancels it.
+//!
+//! What a provider's interface looks like is its [`LlmAdapter`]; everything that is the same for all of them is here. Requests
+//! are sent again only while nothing of the response has been given: a caller would hear it twice.
+
+pub(crate) mod analysis;
+mod failure;
+pub(crate) mod reasoning;
+pub(crate) mod server;
+mod shorten;
+pub(crate) mod turns;
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures_util::StreamExt as _;
+use serde_json::Value;
+use switchhook_core::conversation::{Message, Role, ToolCall};
+use switchhook_net::queues::Queue;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, timeout, timeout_at};
+
+pub(crate) use self::failure::{LlmFailure, Retry};
+use self::reasoning::ReasoningFilter;
+use self::server::FIRST_BYTE;
+pub(crate) use self::server::LlmServer;
+use self::shorten::shorten;
+use crate::sse::{Events, TooLong};
+use crate::{Analysis, AnalysisRequest, Llm, LlmEvent, LlmRequest, ProviderError, Spent, Usage};
+
+/// All of it, repetitions included.
+const WHOLE: Duration = Duration::from_secs(60);
+/// Attempts for one response, the first included.
+const TRIES: usize = 3;
+/// The least pause before the second and the third.
+const PAUSES: [Duration; TRIES - 1] = [Duration::from_millis(100), Duration::from_millis(600)];
+/// How much of a response's stream is read: many times what a caller would listen to.
+const STREAM_BYTES: usize = 1024 * 1024;
+/// How much of the response to a warmup request is read.
+const WARMUP_BYTES: usize = 256 * 1024;
+/// The longest response, in characters: half an hour of speech.
+const MOST_CHARACTERS: usize = 20_000;
+/// What a sentence ends with.
+const SENTENCE_ENDS: [char; 9] = ['.', '!', '?', '\u{2026}', '\u{3002}', '\u{ff01}', '\u{ff1f}', '"', '\u{201d}'];
+/// Tools called in one response.
+const MOST_TOOLS: usize = 16;
+/// All of them together: they stay in the history, and are sent again with every request.
+const CALL_BYTES: usize = 128 * 1024;
+/// Token limit of a response when the agent sets none: a caller does not listen longer.
+pub(crate) const MAX_TOKENS: u32 = 300;
+
+/// The API of one LLM provider.
+pub(crate) trait LlmAdapter: Send + Sync + 'static {
+    /// Reads a response of this API.
+    type LlmResponse: LlmResponse;
+
+    /// The provider's name, in errors.
+    fn name(&self) -> &'static str;
+
+    /// A request that costs nothing, by which a connection is made; without the server's own headers.
+    fn warmup_request(&self, server: &LlmServer) -> reqwest::RequestBuilder;
+
+    /// The request for a streamed response, without the server's own headers.
+    fn request(&self, server: &LlmServer, request: &LlmRequest) -> reqwest::RequestBuilder;
+}
+
+/// Reads a streamed response.
+pub(crate) trait LlmResponse: Default + Send {
+    /// Takes the data of one event.
+    ///
+    /// # Errors
+    /// What the server says went wrong; that can be inside a response that began well.
+    fn take(&mut self, event: &Value) -> Result<StreamStep, LlmFailure>;
+
+    /// The stream has ended, with the mark of OpenAI's interface (`[DONE]`) or without: the tools it called, whole.
+    ///
+    /// # Errors
+    /// When it was cut off, or cannot be used.
+    fn finish(&mut self, done: bool) -> Result<Vec<ToolCall>, LlmFailure>;
+
+    /// What it used, if the server has said so.
+    fn usage(&self) -> Option<Usage>;
+}
+
+/// What an event contained.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) enum StreamStep {
+    /// Text to speak.
+    Text(String),
+    /// A piece of a tool call.
+    Tool,
+    /// Nothing to act on.
+    #[default]
+    Nothing,
+    /// The response is complete; nothing more is to come that matters.
+    Over,
+}
+
+/// A provider's language models.
+pub(crate) struct LlmClient<D> {
+    dialect: D,
+    server: LlmServer,
+}
+
+impl<D: LlmAdapter> LlmClient<D> {
+    pub(crate) fn new(dialect: D, server: LlmServer) -> Self {
+        Self { dialect, server }
+    }
+
+    /// Makes one request, with retries. What each attempt uses is added to `spent`.
+    async fn with_retries(
+        &self,
+        mut request: LlmRequest,
+        events: &mpsc::Sender<LlmEvent>,
+        spent: &Spent,
+    ) -> Result<(), LlmFailure> {
+        let may_be_silent = request.messages.last().is_some_and(|last| last.role == Role::Tool);
+        let (mut was_silent, mut shortened) = (false, false);
+        let mut pauses = PAUSES.into_iter();
+        loop {
+            let mut reading = StreamState::default();
+            let mut response = D::LlmResponse::default();
+            let attempted = self.attempt(&request, events, &mut reading, &mut response).await;
+            let estimated = || estimate(characters(&request.messages), reading.characters);
+            let used = response.usage().or_else(|| (attempted.is_ok() || reading.alive).then(estimated));
+            spent.add(used.unwrap_or_default());
+            let Err(failure) = attempted else { return Ok(()) };
+            // Keys may have been pressed, and nothing is to be said. Some models forget to speak: it is meant when it is repeated.
+            if failure == LlmFailure::empty_response() && may_be_silent && std::mem::replace(&mut was_silent, true) {
+                return Ok(());
+            }
+            let Some(pause) = pauses.next().filter(|_| !reading.begun) else { return Err(failure) };
+            match failure.retry {
+                Retry::Same { after } => tokio::time::sleep(after.max(pause)).await,
+                Retry::Shortened if !shortened => {
+                    shortened = true;
+                    shorten(&mut request.messages);
+                }
+                _ => return Err(failure),
+            }
+            tracing::warn!(provider = self.dialect.name(), reason = %failure.kind(), "LLM request failed; retrying");
+        }
+    }
+
+    async fn attempt(
+        &self,
+        request: &LlmRequest,
+        events: &mpsc::Sender<LlmEvent>,
+        reading: &mut StreamState,
+        parsed: &mut D::LlmResponse,
+    ) -> Result<(), LlmFailure> {
+        let timeouts = self.server.timeouts();
+        let first_word = Instant::now() + timeouts.first_word;
+        let sent = self.server.send(self.dialect.request(&self.server, request));
+        let response =
+            timeout(timeouts.first_byte, sent).await.map_err(|_| LlmFailure::timeout(timeouts.first_byte))??;
+        let mut stream = response.bytes_stream();
+        let mut lines = Events::default();
+        let mut read = 0;
+        'reading: loop {
+            let gap = Instant::now() + timeouts.gap;
+            let (deadline, waited) =
+                if reading.alive || gap < first_word { (gap, timeouts.gap) } else { (first_word, timeouts.first_word) };
+            let piece = match timeout_at(deadline, stream.next()).await {
+                Ok(Some(Ok(piece))) => piece,
+                Ok(Some(Err(error))) => return Err(LlmFailure::broken(error)),
+                Ok(None) => break,
+                Err(_) => return Err(LlmFailure::timeout(waited)),
+            };
+            read += piece.len();
+            if read > STREAM_BYTES {
+                Queue::LlmStream.full();
+                return Err(LlmFailure::too_large());
+            }
+            let complete = lines.push(&piece).map_err(|TooLong| {
+                Queue::LlmEvent.full();
+                LlmFailure::too_large()
+            })?;
+            for data in complete {
+                reading.seen = true;
+                if data == "[DONE]" {
+                    reading.done = true;
+                    break 'reading;
+                }
+                let event = serde_json::from_str(&data).map_err(|_| LlmFailure::unreadable())?;
+                if reading.take(parsed.take(&event)?, events).await? {
+                    break 'reading;
+                }
+            }
+        }
+        reading.finish(self.dialect.name(), parsed, events).await
+    }
+
+    async fn respond_within(
+        &self,
+        request: LlmRequest,
+        events: mpsc::Sender<LlmEvent>,
+        spent: &Spent,
+    ) -> Result<(), ProviderError> {
+        let asked = timeout(WHOLE, self.with_retries(request, &events, spent)).await;
+        let asked = asked.unwrap_or_else(|_| Err(LlmFailure::timeout(WHOLE)));
+        asked.map_err(|failure| failure.into_error(self.dialect.name(), &self.server))
+    }
+
+    async fn collect_text(&self, request: LlmRequest, spent: &Spent) -> Result<String, ProviderError> {
+        let (events, mut pieces) = mpsc::channel(16);
+        let collecting = async {
+            let mut text = String::new();
+            while let Some(event) = pieces.recv().await {
+                if let LlmEvent::Delta(more) = event {
+                    text.push_str(&more);
+                }
+            }
+            text
+        };
+        let (done, text) = tokio::join!(self.respond_within(request, events, spent), collecting);
+        done.map(|()| text)
+    }
+}
+
+/// Progress of one response.
+#[derive(Default)]
+struct StreamState {
+    /// Whether there was any event.
+    seen: bool,
+    /// Whether the stream said that it is complete.
+    done: bool,
+    /// Whether the model writes.
+    alive: bool,
+    /// Whether some output was emitted.
+    begun: bool,
+    /// Whether a tool was called, or began to be.
+    calls: bool,
+    /// Whether what was given last ends a sentence.
+    sentence: bool,
+    reasoning: ReasoningFilter,
+    characters: usize,
+}
+
+impl StreamState {
+    /// Passes a step on; whether it was the last one that is wanted.
+    async fn take(&mut self, step: StreamStep, events: &mpsc::Sender<LlmEvent>) -> Result<bool, LlmFailure> {
+        match step {
+            StreamStep::Text(text) => {
+                self.alive = true;
+                self.characters += text.chars().count();
+                if self.characters > MOST_CHARACTERS {
+                    return Err(LlmFailure::too_large());
+                }
+                let spoken = self.reasoning.spoken(&text);
+                return Ok(!self.give(spoken, events).await);
+            }
+            StreamStep::Over => return Ok(true),
+            StreamStep::Tool => (self.alive, self.calls) = (true, true),
+            StreamStep::Nothing => {}
+        }
+        Ok(false)
+    }
+
+    /// Emits text; false when the receiver is closed.
+    async fn give(&mut self, text: String, events: &mpsc::Sender<LlmEvent>) -> bool {
+        if text.is_empty() {
+            return true;
+        }
+        self.begun = true;
+        if let Some(last) = text.trim_end().chars().last() {
+            self.sentence = SENTENCE_ENDS.contains(&last);
+        }
+        events.send(LlmEvent::Delta(text)).await.is_ok()
+    }
+
+    async fn finish<A: LlmResponse>(
+        &mut self,
+        provider: &'static str,
+        response: &mut A,
+        events: &mpsc::Sender<LlmEvent>,
+    ) -> Result<(), LlmFailure> {
+        if !self.seen {
+            return Err(LlmFailure::empty());
+        }
+        let calls = match response.finish(self.done) {
+            // Whole sentences were said, and what may have followed is not missed.
+            Err(failure) if failure == LlmFailure::cut_off() && self.sentence && !self.calls => {
+                tracing::warn!(provider, "LLM response ended without a finish reason");
+                Vec::new()
+            }
+            finished => finished?,
+        };
+        if calls.len() > MOST_TOOLS || calls.iter().map(bytes).sum::<usize>() > CALL_BYTES {
+            Queue::LlmStream.full();
+            return Err(LlmFailure::too_large());
+        }
+        let rest = self.reasoning.rest();
+        self.give(rest, events).await;
+        if calls.is_empty() && !self.begun {
+            return Err(LlmFailure::empty_response());
+        }
+        let mut ids = HashSet::new();
+        for (position, mut call) in calls.into_iter().enumerate() {
+            self.begun = true;
+            // Results refer to calls by id.
+            if !ids.insert(call.id.clone()) {
+                call.id = format!("{}_{position}", call.id);
+            }
+            // Nobody listens any more: the response is no longer wanted.
+            let _ = events.send(LlmEvent::ToolCall(call)).await;
+        }
+        Ok(())
+    }
+}
+
+/// What a tool call takes in the history of the conversation.
+fn bytes(call: &ToolCall) -> usize {
+    let signature = call.signature.as_ref().map_or(0, String::len);
+    call.id.len() + call.name.len() + call.arguments.to_string().len() + signature
+}
+
+/// What a response used whose server does not say: four characters to a token.
+pub fn estimate(read: usize, written: usize) -> Usage {
+    let tokens = |characters: usize| u64::try_from(characters.div_ceil(4)).unwrap_or(u64::MAX);
+    Usage {
+        llm_input_tokens: tokens(read),
+        llm_output_tokens: tokens(written),
+        llm_estimated: true,
+        ..Usage::default()
+    }
+}
+
+/// How many characters a model reads in these messages.
+pub fn characters(messages: &[Message]) -> usize {
+    messages.iter().map(|message| message.text.chars().count()).sum()
+}
+
+#[async_trait]
+impl<D: LlmAdapter> Llm for LlmClient<D> {
+    async fn warm(&self) -> Result<(), ProviderError> {
+        if self.server.is_warm() {
+            return Ok(());
+        }
+        let greeted = async {
+            let mut response = self.dialect.warmup_request(&self.server).send().await.ok()?;
+            if response.status().is_client_error() {
+                return LlmFailure::of_key(response).await;
+            }
+            self.server.warmed();
+            // A connection can be reused once the response is read.
+            let mut read = 0;
+            while let Ok(Some(piece)) = response.chunk().await {
+                read += piece.len();
+                if read > WARMUP_BYTES {
+                    break;
+                }
+            }
+            None
+        };
+        // Other failures are ignored: the first request will report them.
+        match timeout(FIRST_BYTE, greeted).await {
+            Ok(Some(failure)) => Err(failure.into_error(self.dialect.name(), &self.server)),
+            _ => Ok(()),
+        }
+    }
+
+    async fn respond(&self, request: LlmRequest, events: mpsc::Sender<LlmEvent>) -> Result<Usage, ProviderError> {
+        let spent = Spent::default();
+        self.respond_within(request, events, &spent).await.map(|()| spent.usage())
+    }
+
+    async fn analyse(&self, request: AnalysisRequest) -> Result<Analysis, ProviderError> {
+        let mut prompt = analysis::prompt(&request);
+        let text = self.collect_text(prompt.clone(), &request.spent).await?;
+        let wrong = match analysis::read(&text, request.schema.as_ref()).await {
+            Ok(found) => return Ok(found),
+            Err(wrong) => wrong,
+        };
+        prompt.messages.push(Message::new(Role::Assistant, text));
+        prompt.messages.push(Message::new(Role::User, wrong.to_model()));
+        let text = self.collect_text(prompt, &request.spent).await?;
+        match analysis::read(&text, request.schema.as_ref()).await {
+            Ok(found) => Ok(found),
+            Err(analysis::AnalysisProblem::Outcome { summary, .. }) => {
+                tracing::warn!(
+                    provider = self.dialect.name(),
+                    "the outcome does not follow its schema, twice, and is left out"
+                );
+                Ok(Analysis { summary, outcome: Value::Null })
+            }
+            Err(analysis::AnalysisProblem::Form) => {
+                let words = "its post-call analysis was not the requested JSON".to_owned();
+                Err(ProviderError::Failed { provider: self.dialect.name(), words })
+            }
+        }
+    }
+}

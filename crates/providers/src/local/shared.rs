@@ -1,0 +1,97 @@
+//! What all calls share: the loaded models and the cores they run on.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+use switchhook_speech::models::{HIBARI, MOONSHINE, ModelStore};
+use switchhook_speech::{Cores, Hibari, Moonshine, SpeechError};
+use tokio::sync::OnceCell;
+
+use super::tts::PhraseCache;
+use crate::{ProviderError, is_english};
+
+/// The name in errors.
+const PROVIDER: &str = "local speech";
+
+/// Local speech, made once per process. A model is loaded when it is first needed, about 0.2 s and 160 MB each.
+pub struct LocalSpeech {
+    models: ModelStore,
+    moonshine: OnceCell<Arc<Moonshine>>,
+    hibari: OnceCell<Arc<Hibari>>,
+    pub(super) cores: Cores,
+    pub(super) phrases: PhraseCache,
+}
+
+impl LocalSpeech {
+    /// Local speech with these models. Nothing is loaded yet.
+    #[must_use]
+    pub fn new(models: ModelStore) -> Arc<Self> {
+        Arc::new(Self {
+            models,
+            moonshine: OnceCell::new(),
+            hibari: OnceCell::new(),
+            cores: Cores::all(),
+            phrases: PhraseCache::default(),
+        })
+    }
+
+    /// Loads both models now, and reports the count after each.
+    ///
+    /// # Errors
+    /// When one is not installed or cannot be read.
+    pub async fn load_all(&self, loaded: impl Fn(u64)) -> Result<(), ProviderError> {
+        self.moonshine().await?;
+        loaded(1);
+        self.hibari().await?;
+        loaded(2);
+        Ok(())
+    }
+
+    /// The STT model.
+    pub(super) async fn moonshine(&self) -> Result<Arc<Moonshine>, ProviderError> {
+        self.moonshine.get_or_try_init(|| self.load(MOONSHINE, Moonshine::load)).await.map(Arc::clone)
+    }
+
+    /// The TTS model.
+    pub(super) async fn hibari(&self) -> Result<Arc<Hibari>, ProviderError> {
+        self.hibari.get_or_try_init(|| self.load(HIBARI, Hibari::load)).await.map(Arc::clone)
+    }
+
+    async fn load<M: Send + Sync + 'static>(
+        &self,
+        id: &'static str,
+        load: impl FnOnce(&Path) -> Result<M, SpeechError> + Send + 'static,
+    ) -> Result<Arc<M>, ProviderError> {
+        let models = self.models.clone();
+        let loaded = tokio::task::spawn_blocking(move || {
+            let missing = || format!("the model {id} is not installed; run `switchhook models pull`");
+            let path = models.path(id).ok_or_else(missing)?;
+            let started = Instant::now();
+            let model = load(&path).map_err(|error| error.to_string())?;
+            tracing::info!(model = id, elapsed_ms = started.elapsed().as_millis(), "speech model loaded");
+            Ok(Arc::new(model))
+        });
+        let loaded = loaded.await.unwrap_or_else(|_| Err(format!("the model {id} could not be loaded")));
+        loaded.map_err(|words| ProviderError::Config { provider: PROVIDER, words })
+    }
+}
+
+/// Both models know English only.
+pub(super) fn check_language(language: &str) -> Result<(), ProviderError> {
+    if is_english(language) {
+        return Ok(());
+    }
+    let words = format!("it {}; choose another provider for this agent", english_only(language));
+    Err(ProviderError::Config { provider: PROVIDER, words })
+}
+
+/// What is to be said of another language.
+pub(super) fn english_only(language: &str) -> String {
+    format!("knows English only, not {language:?}")
+}
+
+/// For `map_err` on what a model did.
+pub(super) fn failed(error: &SpeechError) -> ProviderError {
+    ProviderError::Failed { provider: PROVIDER, words: error.to_string() }
+}

@@ -1,0 +1,226 @@
+//! hibari as a provider.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use async_trait::async_trait;
+use switchhook_core::conversation::SpokenWord;
+use switchhook_media::format::AudioFormat;
+use switchhook_media::level;
+use switchhook_media::resample::Resampler;
+
+use switchhook_speech::hibari::{self, Hibari, Speech};
+use switchhook_speech::{Cancel, Job, SpeechError};
+use tokio::sync::mpsc;
+
+use super::shared::{LocalSpeech, check_language, english_only, failed};
+use crate::{ProviderError, Tts, TtsAudio, TtsRequest, Usage, is_english};
+
+/// Audio sent at once.
+const PIECE_MS: usize = 1_000;
+/// The cache limit, in samples: about twelve minutes of telephone calls in 12 MB.
+const MAX_CACHED_SAMPLES: usize = 6_000_000;
+/// Silence is looked for in pieces of this length.
+const LOOK_MS: usize = 5;
+/// Quieter pieces at the ends are silence.
+const SILENT_DBFS: f32 = -55.0;
+/// Silence that is kept in front, for soft onsets, and behind, as the pause after a sentence.
+const LEAD_MS: usize = 30;
+const TAIL_MS: usize = 200;
+/// The same words audio the same each time.
+const SEED: u64 = 1;
+
+/// Text to speech on this machine.
+pub struct LocalTts {
+    shared: Arc<LocalSpeech>,
+}
+
+impl LocalTts {
+    /// Text to speech on the shared models.
+    #[must_use]
+    pub fn new(shared: Arc<LocalSpeech>) -> Self {
+        Self { shared }
+    }
+
+    async fn synthesize(&self, request: &TtsRequest) -> Result<Arc<Utterance>, ProviderError> {
+        if let Some(utterance) = self.shared.phrases.find(request) {
+            return Ok(utterance);
+        }
+        let voice = self.shared.hibari().await?;
+        let core = self.shared.cores.wait().await;
+        let cancel = Cancel::default();
+        let job = core.job().with_cancel(cancel.clone());
+        let _ends_with_us = cancel.on_drop();
+        let (text, speed, format) = (request.text.clone(), request.speed, request.format);
+        let utterance = tokio::task::spawn_blocking(move || {
+            let utterance = synthesize_for_call(&voice, &text, speed, format, &job);
+            drop(core);
+            utterance
+        });
+        let utterance =
+            utterance.await.unwrap_or_else(|_| Err(SpeechError::run("text to speech")("it stopped unexpectedly")));
+        let utterance = Arc::new(utterance.map_err(|error| failed(&error))?);
+        self.shared.phrases.keep(request, &utterance);
+        Ok(utterance)
+    }
+}
+
+#[async_trait]
+impl Tts for LocalTts {
+    async fn speak(&self, request: TtsRequest, audio: mpsc::Sender<TtsAudio>) -> Result<Usage, ProviderError> {
+        check_language(&request.language)?;
+        let utterance = self.synthesize(&request).await?;
+        let usage = Usage { tts_characters: request.text.chars().count() as u64, ..Usage::default() };
+        // All word times are known at once: they go with the first piece.
+        let mut words = utterance.words.clone();
+        for samples in utterance.samples.chunks(request.format.samples_in_ms(PIECE_MS)) {
+            let piece = TtsAudio { samples: samples.to_vec(), words: std::mem::take(&mut words) };
+            if audio.send(piece).await.is_err() {
+                break; // The receiver is closed.
+            }
+        }
+        Ok(usage)
+    }
+
+    fn not_taken(&self, like: &TtsRequest) -> Option<String> {
+        (!is_english(&like.language)).then(|| english_only(&like.language))
+    }
+
+    /// Loads the model. Whether it cannot be shows when something is spoken.
+    async fn warm(&self, _like: &TtsRequest) -> Result<(), ProviderError> {
+        let _ = self.shared.hibari().await;
+        Ok(())
+    }
+}
+
+/// A phrase as it goes onto the line.
+struct Utterance {
+    samples: Vec<i16>,
+    words: Vec<SpokenWord>,
+}
+
+fn synthesize_for_call(
+    voice: &Hibari,
+    text: &str,
+    speed: f32,
+    format: AudioFormat,
+    job: &Job,
+) -> Result<Utterance, SpeechError> {
+    let Speech { samples, words } = voice.synthesize(text, speed, SEED, job)?;
+    let mut audio = Vec::new();
+    let mut resampler =
+        Resampler::new(hibari::SAMPLE_RATE as u32, format.sample_rate()).map_err(SpeechError::run("text to speech"))?;
+    resampler.process_f32(&samples, &mut audio);
+    resampler.flush_f32(&mut audio);
+    let samples: Vec<i16> = audio.into_iter().map(|sample| (sample.clamp(-1.0, 1.0) * 32_767.0) as i16).collect();
+    let kept = without_silence(format, &samples);
+    let ms = |samples: usize| (samples / format.samples_in_ms(1)) as u64;
+    let (cut_ms, length_ms) = (ms(kept.start), ms(kept.len()));
+    let at = |ms: u32| u64::from(ms).saturating_sub(cut_ms).min(length_ms);
+    let spoken =
+        |word: hibari::TimedWord| SpokenWord { text: word.text, start_ms: at(word.start_ms), end_ms: at(word.end_ms) };
+    Ok(Utterance { samples: samples[kept].to_vec(), words: words.into_iter().map(spoken).collect() })
+}
+
+/// The part to play: the model puts some 300 ms of silence before what it says and 400 ms behind it, which callers would hear
+/// as a delay before an answer and as a gap between its sentences.
+fn without_silence(format: AudioFormat, samples: &[i16]) -> Range<usize> {
+    let [look, lead, tail] = [LOOK_MS, LEAD_MS, TAIL_MS].map(|ms| format.samples_in_ms(ms));
+    let audible: Vec<bool> = samples.chunks(look).map(|piece| level::rms_dbfs(piece) > SILENT_DBFS).collect();
+    let (Some(first), Some(last)) = (audible.iter().position(|is| *is), audible.iter().rposition(|is| *is)) else {
+        return 0..0;
+    };
+    (first * look).saturating_sub(lead)..((last + 1) * look + tail).min(samples.len())
+}
+
+/// Recently synthesized phrases: greetings, questions and prompts are the same in every call.
+#[derive(Default)]
+pub(super) struct PhraseCache(Mutex<CachedPhrases>);
+
+#[derive(Default)]
+struct CachedPhrases {
+    /// Least lately used first.
+    phrases: VecDeque<Phrase>,
+    samples: usize,
+}
+
+struct Phrase {
+    text: String,
+    speed: u32,
+    format: AudioFormat,
+    utterance: Arc<Utterance>,
+}
+
+impl Phrase {
+    fn is(&self, request: &TtsRequest) -> bool {
+        self.text == request.text && self.speed == request.speed.to_bits() && self.format == request.format
+    }
+}
+
+impl PhraseCache {
+    fn find(&self, request: &TtsRequest) -> Option<Arc<Utterance>> {
+        let mut cache = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let index = cache.phrases.iter().position(|phrase| phrase.is(request))?;
+        let phrase = cache.phrases.remove(index)?;
+        let utterance = Arc::clone(&phrase.utterance);
+        cache.phrases.push_back(phrase);
+        Some(utterance)
+    }
+
+    fn keep(&self, request: &TtsRequest, utterance: &Arc<Utterance>) {
+        let mut cache = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        cache.samples += utterance.samples.len();
+        cache.phrases.push_back(Phrase {
+            text: request.text.clone(),
+            speed: request.speed.to_bits(),
+            format: request.format,
+            utterance: Arc::clone(utterance),
+        });
+        while cache.samples > MAX_CACHED_SAMPLES
+            && let Some(oldest) = cache.phrases.pop_front()
+        {
+            cache.samples -= oldest.utterance.samples.len();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn silence_is_cut_off_the_ends_and_nowhere_else() {
+        for format in AudioFormat::ALL {
+            let ms = |ms| format.samples_in_ms(ms);
+            let tone = switchhook_media::tone::sine(300.0, format.sample_rate(), 0.3, ms(100));
+            let samples = [vec![3; ms(500)], tone.clone(), vec![0; ms(500)], tone, vec![0; ms(500)]].concat();
+            assert_eq!(without_silence(format, &samples), ms(500 - LEAD_MS)..ms(1_200 + TAIL_MS));
+            assert_eq!(without_silence(format, &[0; 500]), 0..0);
+        }
+    }
+
+    #[test]
+    fn what_was_not_said_for_longest_is_forgotten_first() {
+        let phrases = PhraseCache::default();
+        let third = Arc::new(Utterance { samples: vec![0; MAX_CACHED_SAMPLES / 3], words: Vec::new() });
+        let request = |text: &str| TtsRequest {
+            text: text.to_owned(),
+            voice: None,
+            model: None,
+            speed: 1.0,
+            language: String::new(),
+            format: AudioFormat::Narrowband,
+        };
+        for text in ["one", "two", "three"] {
+            phrases.keep(&request(text), &third);
+        }
+        assert!(phrases.find(&request("one")).is_some());
+        phrases.keep(&request("four"), &third);
+        assert!(phrases.find(&request("two")).is_none());
+        assert!(phrases.find(&request("one")).is_some() && phrases.find(&request("four")).is_some());
+        let faster = TtsRequest { speed: 1.5, ..request("one") };
+        let wider = TtsRequest { format: AudioFormat::Wideband, ..request("one") };
+        assert!(phrases.find(&faster).is_none() && phrases.find(&wider).is_none(), "others are other phrases");
+    }
+}

@@ -1,0 +1,85 @@
+//! Language models behind `POST {base}/chat/completions`, streamed as server-sent events: OpenAI, Azure, and the servers
+//! that offer the same, such as vLLM, llama.cpp, Ollama, Groq and OpenRouter.
+//!
+//! The servers differ in much. What they send, [`super::wire`] reads as the union of all; what they want is said by settings:
+//!
+//! | setting | meaning |
+//! |---|---|
+//! | `base_url` | up to `/chat/completions`; without a path, `/v1` is added |
+//! | `model` | when the agent names none |
+//! | `max_tokens_field` | `max_tokens`, or `max_completion_tokens` as OpenAI's newer models want it (the default there) |
+//! | `key_header` | the header of the key where it is not a bearer token: `api-key` on Azure |
+//! | `headers`, `query`, `request`, `timeouts_ms` | see `LlmServer::read` |
+
+use std::sync::Arc;
+
+use serde_json::json;
+
+use super::OPENAI_URL;
+use super::server::key_header;
+use super::wire::{self, ChatResponse};
+use crate::adapter_config::AdapterConfig;
+use crate::llm::{LlmAdapter, LlmClient, LlmServer, MAX_TOKENS};
+use crate::{Llm, LlmRequest};
+
+/// The model when neither the agent nor the connection names one.
+pub(crate) const DEFAULT_MODEL: &str = "gpt-6-luna";
+/// OpenAI's small models reason before they respond unless disabled: callers wait, and with tools they reject the request.
+const CAN_ANSWER_AT_ONCE: &str = "-luna";
+/// The field of the longest response: of most servers, and by OpenAI, whose newer models refuse the older name.
+const LIMITS: [&str; 2] = ["max_tokens", "max_completion_tokens"];
+const OPENAI_HOST: &str = "://api.openai.com";
+
+/// The language model of a connection.
+///
+/// # Errors
+/// What is wrong with its settings, in a sentence.
+pub fn connect(config: &AdapterConfig<'_>) -> Result<Arc<dyn Llm>, String> {
+    let server = LlmServer::read(config, OPENAI_URL, key_header(config.settings)?)?;
+    let base = server.versioned("v1");
+    let limit = config.choice("max_tokens_field", &LIMITS.map(|field| (field, field)))?;
+    let limit = limit.unwrap_or(LIMITS[usize::from(base.contains(OPENAI_HOST))]);
+    let (url, models) = (format!("{base}/chat/completions"), format!("{base}/models"));
+    Ok(Arc::new(LlmClient::new(Chat { url, models, limit }, server)))
+}
+
+struct Chat {
+    url: String,
+    /// Where its models are listed.
+    models: String,
+    /// The field of the longest response.
+    limit: &'static str,
+}
+
+impl LlmAdapter for Chat {
+    type LlmResponse = ChatResponse;
+
+    fn name(&self) -> &'static str {
+        "openai"
+    }
+
+    fn warmup_request(&self, server: &LlmServer) -> reqwest::RequestBuilder {
+        server.get(&self.models)
+    }
+
+    fn request(&self, server: &LlmServer, request: &LlmRequest) -> reqwest::RequestBuilder {
+        let model = server.model(request, DEFAULT_MODEL);
+        let mut body = json!({
+            "model": model,
+            "messages": wire::messages(&request.messages),
+            "stream": true,
+            "stream_options": { "include_usage": true },
+        });
+        body[self.limit] = json!(request.max_tokens.unwrap_or(MAX_TOKENS));
+        if let Some(temperature) = request.temperature {
+            body["temperature"] = json!(temperature);
+        }
+        if model.ends_with(CAN_ANSWER_AT_ONCE) {
+            body["reasoning_effort"] = json!("none");
+        }
+        if !request.tools.is_empty() {
+            body["tools"] = request.tools.iter().map(|tool| json!({ "type": "function", "function": tool })).collect();
+        }
+        server.post(&self.url, body)
+    }
+}

@@ -1,0 +1,199 @@
+//! Voices behind OpenAI's speech interface, OpenAI's own and those of local servers that offer the same
+//! (`POST {base}/audio/speech`, audio as the body while it is made).
+//!
+//! OpenAI's `pcm` is 24 kHz, 16 bit, mono, without a header; other servers may have another rate, or only WAV. Dropping the
+//! request closes the connection, which is the only way to stop a server. There are no word timings.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use reqwest::Response;
+use reqwest::header::CONTENT_TYPE;
+use serde_json::{Value, json};
+use switchhook_media::format::AudioFormat;
+use switchhook_net::outbound::{SendError, explain};
+use switchhook_net::queues::Queue;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, timeout, timeout_at};
+
+use super::server::SpeechServer;
+use crate::adapter_config::AdapterConfig;
+use crate::failure::{AttemptError, classify_response};
+use crate::parameters::Parameters;
+use crate::tts::decoder::Decoder;
+use crate::tts::{Retries, TtsDefaults, TtsOutput, TtsTimeouts, cost, is_speakable};
+use crate::{ProviderError, Tts, TtsAudio, TtsRequest, Usage};
+
+const PROVIDER: &str = "openai";
+/// When neither the agent nor the connection names one.
+pub(super) const VOICE: &str = "alloy";
+pub(crate) const DEFAULT_MODEL: &str = "gpt-4o-mini-tts";
+/// Samples a second of OpenAI's PCM.
+const RATE: u32 = 24_000;
+/// Speaking rates that are taken.
+const SPEEDS: (f32, f32) = (0.25, 4.0);
+/// How long most servers, and we, keep an idle connection.
+const WARM: Duration = Duration::from_secs(45);
+/// How much of a refusal is read, in bytes.
+const REFUSAL: usize = 16 * 1024;
+
+struct OpenAiSpeech {
+    server: SpeechServer,
+    defaults: TtsDefaults,
+    parameters: Parameters,
+    format: &'static str,
+    rate: u32,
+    timeouts: TtsTimeouts,
+    /// When the server last responded.
+    responded: Mutex<Option<Instant>>,
+}
+
+/// Text to speech of a connection. `settings.tts_voice` and `settings.tts_model` are for agents that name none;
+/// `settings.tts_format` is `pcm` or `wav`, and `settings.tts_sample_rate` the rate of the server's PCM; `settings.tts_parameters` are sent as well.
+///
+/// # Errors
+/// A sentence when a setting is of no use.
+pub fn connect(config: &AdapterConfig<'_>, timeouts: TtsTimeouts) -> Result<Arc<dyn Tts>, String> {
+    let format = config.choice("tts_format", &[("pcm", "pcm"), ("wav", "wav")])?.unwrap_or("pcm");
+    let rate = config.integer("tts_sample_rate", 8_000..=192_000)?.unwrap_or(RATE);
+    Decoder::new(rate, AudioFormat::default()).map_err(|error| format!("settings.tts_sample_rate: {error}."))?;
+    Ok(Arc::new(OpenAiSpeech {
+        server: SpeechServer::read(config)?,
+        defaults: TtsDefaults::read(config, VOICE, DEFAULT_MODEL)?,
+        parameters: Parameters::of_voices(config)?,
+        format,
+        rate,
+        timeouts,
+        responded: Mutex::default(),
+    }))
+}
+
+impl OpenAiSpeech {
+    fn body(&self, request: &TtsRequest) -> Value {
+        let mut body = json!({
+            "model": self.defaults.model(request),
+            "voice": self.defaults.voice(request),
+            "input": request.text,
+            "response_format": self.format,
+        });
+        if (request.speed - 1.0).abs() > f32::EPSILON {
+            body["speed"] = json!(request.speed.clamp(SPEEDS.0, SPEEDS.1));
+        }
+        self.parameters.in_body(body)
+    }
+
+    /// Makes one attempt.
+    async fn attempt(&self, request: &TtsRequest, output: &mut TtsOutput) -> Result<(), AttemptError> {
+        let mut wait = self.timeouts.first_audio;
+        let mut deadline = Instant::now() + wait;
+        let late = |wait| AttemptError::timeout(PROVIDER, wait);
+        let response = timeout_at(deadline, self.post(request)).await.map_err(|_| late(wait))??;
+        let mut response = self.accepted(response).await?;
+        let decoder = Decoder::new(self.rate, request.format);
+        let mut decoder = decoder.map_err(|error| AttemptError::config(PROVIDER, error.to_string()))?;
+        loop {
+            let piece = timeout_at(deadline, response.chunk()).await.map_err(|_| late(wait))?;
+            let piece = piece.map_err(|error| self.no_response(&error))?;
+            let Some(piece) = piece else { break };
+            let samples = decoder.push(&piece).map_err(|words| AttemptError::config(PROVIDER, words))?;
+            if output.give(samples, Vec::new()).await.is_err() {
+                return Ok(());
+            }
+            if output.exceeds_limit() {
+                Queue::Tts.full();
+                return Err(AttemptError::unusable(PROVIDER, "its speech does not end"));
+            }
+            wait = self.timeouts.gap;
+            deadline = Instant::now() + wait;
+        }
+        let _ = output.give(decoder.finish(), Vec::new()).await;
+        if output.has_audio() { Ok(()) } else { Err(AttemptError::unusable(PROVIDER, "it returned no audio")) }
+    }
+
+    async fn post(&self, request: &TtsRequest) -> Result<Response, AttemptError> {
+        let post = self.server.post("/audio/speech").json(&self.body(request));
+        let response = post.send().await.map_err(|error| self.no_response(&error))?;
+        self.note_response();
+        Ok(response)
+    }
+
+    fn note_response(&self) {
+        *self.responded.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+    }
+
+    /// Whether a connection is probably still open.
+    fn is_warm(&self) -> bool {
+        let responded = *self.responded.lock().unwrap_or_else(PoisonError::into_inner);
+        responded.is_some_and(|at| at.elapsed() < WARM)
+    }
+
+    /// Tells audio from what is none, also where the status says that all is well.
+    async fn accepted(&self, mut response: Response) -> Result<Response, AttemptError> {
+        let status = response.status();
+        let is_json =
+            response.headers().get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"));
+        if status.is_success() && !is_json {
+            return Ok(response);
+        }
+        let (headers, url) = (response.headers().clone(), response.url().clone());
+        let body = beginning(&mut response, self.timeouts.gap).await;
+        let key = self.server.key();
+        if status.is_success() {
+            return Err(AttemptError::from_message(PROVIDER, &serde_json::from_slice(&body).unwrap_or_default(), key));
+        }
+        let body = String::from_utf8_lossy(&body);
+        let classified = classify_response(status.as_u16(), &headers, &body).at_url(&url);
+        Err(AttemptError::from_classified(PROVIDER, classified, key, self.timeouts.first_audio))
+    }
+
+    /// The connection broke, or none came about.
+    fn no_response(&self, error: &reqwest::Error) -> AttemptError {
+        let timeout = self.timeouts.connect;
+        let error: SendError = explain(error, timeout);
+        AttemptError::unanswered(PROVIDER, error)
+    }
+}
+
+async fn beginning(response: &mut Response, limit: Duration) -> Vec<u8> {
+    let mut body = Vec::new();
+    let reading = async {
+        while body.len() < REFUSAL
+            && let Ok(Some(piece)) = response.chunk().await
+        {
+            body.extend_from_slice(&piece);
+        }
+    };
+    let _ = timeout(limit, reading).await;
+    body
+}
+
+#[async_trait]
+impl Tts for OpenAiSpeech {
+    async fn speak(&self, request: TtsRequest, audio: mpsc::Sender<TtsAudio>) -> Result<Usage, ProviderError> {
+        if !is_speakable(&request.text) {
+            return Ok(Usage::default());
+        }
+        let mut output = TtsOutput::new(request.format, audio);
+        let mut attempts = Retries::default();
+        while let Err(failure) = self.attempt(&request, &mut output).await {
+            attempts.again(failure, &mut output).await?;
+        }
+        Ok(cost(&request.text))
+    }
+
+    /// Lists models, to have an open connection. A refusal is ignored: the key may be restricted to speech.
+    async fn warm(&self, _like: &TtsRequest) -> Result<(), ProviderError> {
+        if self.is_warm() {
+            return Ok(());
+        }
+        let warmup = async {
+            if let Ok(mut response) = self.server.get("/models").send().await {
+                self.note_response();
+                let _ = beginning(&mut response, self.timeouts.gap).await;
+            }
+        };
+        let _ = timeout(self.timeouts.connect, warmup).await;
+        Ok(())
+    }
+}

@@ -1,0 +1,373 @@
+//! The messages of one session, in the names of the interface that is generally available; those of its beta, which some
+//! servers still use, are understood.
+
+use std::collections::{HashSet, VecDeque};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use switchhook_core::conversation::{Message, Role, ToolCall};
+use switchhook_media::format::AudioFormat;
+use switchhook_media::frame::Frame;
+
+use super::PROVIDER;
+use super::audio::{Format, Incoming, Outgoing};
+use crate::Usage;
+use crate::failure::{self, FailureClass};
+use crate::realtime::protocol::{RealtimeMessage, RealtimeProtocol};
+use crate::realtime::{Command, Instructions, RealtimeEvent};
+use crate::websocket::{StreamError, field, json as parse};
+
+/// Begins the `event_id` of a `response.create`, which errors quote.
+const REQUEST: &str = "request_";
+/// Stands before words that are to be said as they are.
+const EXACTLY: &str = "Say the following words to the caller, exactly as they stand here, and nothing else:";
+
+pub(super) struct OpenAiRealtime {
+    /// The session as requested.
+    session: Value,
+    instructions: String,
+    /// What was said before this session, one item each.
+    before: Vec<Value>,
+    format: Format,
+    outgoing: Outgoing,
+    incoming: Incoming,
+    ready: bool,
+    /// Responses that were requested and have not begun.
+    requests: VecDeque<u32>,
+    /// Whether the server repeats our metadata, so that a response without it is the server's own.
+    echoes: bool,
+    /// Items of the model whose words came in pieces.
+    worded: HashSet<String>,
+    /// Tool calls that were passed on: they come up to three times.
+    called: HashSet<String>,
+}
+
+impl OpenAiRealtime {
+    /// For a call whose audio has the format `call`.
+    pub(super) fn new(
+        session: Value,
+        instructions: String,
+        messages: &[Message],
+        format: Format,
+        call: AudioFormat,
+    ) -> Self {
+        Self {
+            session,
+            instructions,
+            before: messages.iter().flat_map(items).collect(),
+            format,
+            outgoing: Outgoing::new(format, call),
+            incoming: Incoming::new(format, call),
+            ready: false,
+            requests: VecDeque::new(),
+            echoes: false,
+            worded: HashSet::new(),
+            called: HashSet::new(),
+        }
+    }
+
+    /// The session is set up. A server that took the settings and goes on as it likes would sound like noise.
+    fn updated(&mut self, message: &Value) -> Result<Vec<RealtimeMessage>, StreamError> {
+        if std::mem::replace(&mut self.ready, true) {
+            return Ok(Vec::new());
+        }
+        for direction in ["input", "output"] {
+            let format = &message["session"]["audio"][direction]["format"]["type"];
+            if let Some(other) = format.as_str().filter(|format| *format != self.format.name()) {
+                let wanted = self.format.name();
+                return Err(StreamError::Permanent(format!(
+                    "it uses {other} for {direction} in place of {wanted}; choose another settings.realtime_format"
+                )));
+            }
+        }
+        let before = std::mem::take(&mut self.before);
+        let items = before.into_iter().map(|item| RealtimeMessage::Reply(create_item(item)));
+        Ok(items.chain([RealtimeMessage::Ready]).collect())
+    }
+
+    fn response_started(&mut self, response: &Value) -> Vec<RealtimeMessage> {
+        let named = response["metadata"]["request"].as_str().and_then(|request| request.parse().ok());
+        self.echoes |= named.is_some();
+        let request = match named {
+            Some(request) => Some(request),
+            None if self.echoes => None,
+            None => self.requests.front().copied(),
+        };
+        self.requests.retain(|other| Some(*other) != request);
+        vec![RealtimeMessage::Event(RealtimeEvent::ResponseStarted {
+            response: field(response, "id").to_owned(),
+            request,
+        })]
+    }
+
+    fn audio(&mut self, message: &Value) -> Result<Vec<RealtimeMessage>, StreamError> {
+        let samples = self.incoming.push(field(message, "delta"));
+        let samples = samples.ok_or_else(|| StreamError::Retryable("it sent audio that is not base64".to_owned()))?;
+        Ok(vec![made(message, samples)])
+    }
+
+    fn audio_done(&mut self, message: &Value) -> Vec<RealtimeMessage> {
+        let rest = self.incoming.finish();
+        let rest = (!rest.is_empty()).then(|| made(message, rest));
+        let done = RealtimeEvent::AudioDone { item: field(message, "item_id").to_owned() };
+        rest.into_iter().chain([RealtimeMessage::Event(done)]).collect()
+    }
+
+    /// Words come in pieces, or only as a whole.
+    fn words(&mut self, message: &Value, text: &str, whole: bool) -> Vec<RealtimeMessage> {
+        let item = field(message, "item_id");
+        let known = self.worded.contains(item);
+        if text.is_empty() || (whole && known) {
+            return Vec::new();
+        }
+        self.worded.insert(item.to_owned());
+        let response = field(message, "response_id").to_owned();
+        vec![RealtimeMessage::Event(RealtimeEvent::Text { response, item: item.to_owned(), text: text.to_owned() })]
+    }
+
+    fn tool_call(&mut self, response: &str, item: &Value) -> Option<RealtimeMessage> {
+        let id = field(item, "call_id");
+        if field(item, "type") != "function_call" || id.is_empty() || !self.called.insert(id.to_owned()) {
+            return None;
+        }
+        let arguments = match field(item, "arguments") {
+            "" => json!({}),
+            // Arguments that are not JSON fail the schema, and the model gets the error.
+            text => serde_json::from_str(text).unwrap_or_else(|_| json!(text)),
+        };
+        let call = ToolCall { id: id.to_owned(), name: field(item, "name").to_owned(), arguments, signature: None };
+        Some(RealtimeMessage::Event(RealtimeEvent::ToolCall { response: response.to_owned(), call }))
+    }
+
+    fn response_done(&mut self, response: &Value) -> Vec<RealtimeMessage> {
+        let id = field(response, "id");
+        let output = response["output"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let mut messages: Vec<RealtimeMessage> = output.iter().filter_map(|item| self.tool_call(id, item)).collect();
+        let details = &response["status_details"];
+        let failed = match field(response, "status") {
+            "failed" => Some(words(&details["error"], "it failed to respond")),
+            "incomplete" => Some(format!("it broke off ({})", field(details, "reason"))),
+            _ => None,
+        };
+        let usage = usage(&response["usage"]);
+        messages.push(RealtimeMessage::Event(RealtimeEvent::ResponseDone { response: id.to_owned(), failed, usage }));
+        messages
+    }
+
+    fn error(&mut self, error: &Value) -> Result<Vec<RealtimeMessage>, StreamError> {
+        let code = [field(error, "code"), field(error, "type")].into_iter().find(|code| !code.is_empty());
+        let code = code.unwrap_or("error");
+        let request = field(error, "event_id").strip_prefix(REQUEST).and_then(|request| request.parse().ok());
+        match (code, request) {
+            _ if !self.ready => Err(match failure::classify_message(error).class {
+                FailureClass::Provider | FailureClass::Timeout => StreamError::Retryable(words(error, "it failed")),
+                _ => StreamError::Permanent(words(error, "it refused")),
+            }),
+            ("session_expired", _) => Err(StreamError::Retryable(words(error, "the session expired"))),
+            ("conversation_already_has_active_response", request) => {
+                let request = request.or_else(|| self.requests.front().copied());
+                self.requests.retain(|other| Some(*other) != request);
+                Ok(request.map(|request| RealtimeMessage::Event(RealtimeEvent::Busy { request })).into_iter().collect())
+            }
+            (_, Some(request)) => {
+                self.requests.retain(|other| *other != request);
+                let (response, failed) = (format!("{REQUEST}{request}"), Some(words(error, "it refused to respond")));
+                let started = RealtimeEvent::ResponseStarted { response: response.clone(), request: Some(request) };
+                let done = RealtimeEvent::ResponseDone { response, failed, usage: Usage::default() };
+                Ok(vec![RealtimeMessage::Event(started), RealtimeMessage::Event(done)])
+            }
+            // There was nothing left to stop, or to take.
+            ("response_cancel_not_active" | "input_audio_buffer_commit_empty", None) => Ok(Vec::new()),
+            _ => {
+                tracing::warn!(provider = PROVIDER, code, "a speech-to-speech session reports an error and goes on");
+                Ok(Vec::new())
+            }
+        }
+    }
+
+    fn transcribed(&self, message: &Value, text: &str) -> Vec<RealtimeMessage> {
+        let item = field(message, "item_id").to_owned();
+        let usage = transcription(&message["usage"]);
+        vec![RealtimeMessage::Event(RealtimeEvent::TurnTranscribed { item, text: text.trim().to_owned(), usage })]
+    }
+}
+
+impl RealtimeProtocol for OpenAiRealtime {
+    fn audio(&mut self, frame: &Frame) -> Option<String> {
+        let audio = self.outgoing.push(frame)?;
+        Some(json!({ "type": "input_audio_buffer.append", "audio": audio }).to_string())
+    }
+
+    fn send(&mut self, command: Command) -> Vec<String> {
+        vec![match command {
+            Command::Respond { request, instructions } => {
+                self.requests.push_back(request);
+                let mut response = json!({ "metadata": { "request": request.to_string() } });
+                match instructions {
+                    Instructions::Freely => {}
+                    // Instructions of a response stand in place of the session's.
+                    Instructions::Directed(text) => {
+                        response["instructions"] = json!(format!("{}\n\n{text}", self.instructions));
+                    }
+                    Instructions::Exactly(text) => {
+                        response["instructions"] = json!(format!("{EXACTLY}\n\n{text}"));
+                        response["tool_choice"] = json!("none");
+                    }
+                }
+                let event_id = format!("{REQUEST}{request}");
+                json!({ "type": "response.create", "event_id": event_id, "response": response }).to_string()
+            }
+            // Named, since another one may have begun meanwhile.
+            Command::Cancel { response } => json!({ "type": "response.cancel", "response_id": response }).to_string(),
+            Command::Truncate { item, heard } => json!({
+                "type": "conversation.item.truncate", "item_id": item, "content_index": 0,
+                "audio_end_ms": u64::try_from(heard.as_millis()).unwrap_or(u64::MAX),
+            })
+            .to_string(),
+            Command::ToolOutput { id, result } => {
+                create_item(json!({ "type": "function_call_output", "call_id": id, "output": result.to_string() }))
+            }
+            Command::AddContext { text } => create_item(said("user", &text)),
+            Command::EndTurn => json!({ "type": "input_audio_buffer.commit" }).to_string(),
+        }]
+    }
+
+    fn read(&mut self, message: &str) -> Result<Vec<RealtimeMessage>, StreamError> {
+        let message = parse(message)?;
+        let event = |event| Ok(vec![RealtimeMessage::Event(event)]);
+        let item = || field(&message, "item_id").to_owned();
+        match field(&message, "type") {
+            "session.created" => {
+                let update = json!({ "type": "session.update", "session": self.session });
+                Ok(vec![RealtimeMessage::Reply(update.to_string())])
+            }
+            "session.updated" => self.updated(&message),
+            "input_audio_buffer.speech_started" => event(RealtimeEvent::SpeechStarted),
+            "input_audio_buffer.speech_stopped" => event(RealtimeEvent::SpeechStopped),
+            "input_audio_buffer.committed" => event(RealtimeEvent::TurnCommitted { item: item() }),
+            "conversation.item.input_audio_transcription.completed" => {
+                Ok(self.transcribed(&message, field(&message, "transcript")))
+            }
+            "conversation.item.input_audio_transcription.failed" => {
+                tracing::warn!(provider = PROVIDER, "a caller's turn could not be transcribed");
+                Ok(self.transcribed(&message, ""))
+            }
+            "response.created" => Ok(self.response_started(&message["response"])),
+            "response.output_audio.delta" | "response.audio.delta" => Self::audio(self, &message),
+            "response.output_audio.done" | "response.audio.done" => Ok(self.audio_done(&message)),
+            "response.output_audio_transcript.delta" | "response.audio_transcript.delta" => {
+                Ok(self.words(&message, field(&message, "delta"), false))
+            }
+            "response.output_audio_transcript.done" | "response.audio_transcript.done" => {
+                Ok(self.words(&message, field(&message, "transcript"), true))
+            }
+            "response.output_item.done" => {
+                Ok(self.tool_call(field(&message, "response_id"), &message["item"]).into_iter().collect())
+            }
+            "response.done" => Ok(self.response_done(&message["response"])),
+            "error" => self.error(&message["error"]),
+            _ => Ok(Vec::new()),
+        }
+    }
+}
+
+fn made(message: &Value, samples: Vec<i16>) -> RealtimeMessage {
+    let (response, item) = (field(message, "response_id").to_owned(), field(message, "item_id").to_owned());
+    RealtimeMessage::Event(RealtimeEvent::Audio { response, item, samples })
+}
+
+fn create_item(item: Value) -> String {
+    json!({ "type": "conversation.item.create", "item": item }).to_string()
+}
+
+fn said(role: &str, text: &str) -> Value {
+    let kind = if role == "assistant" { "output_text" } else { "input_text" };
+    json!({ "type": "message", "role": role, "content": [{ "type": kind, "text": text }] })
+}
+
+/// A message of an earlier session. Instructions are none.
+fn items(message: &Message) -> Vec<Value> {
+    match (message.role, &message.tool_call_id) {
+        (Role::System, _) => Vec::new(),
+        (Role::User, _) => vec![said("user", &message.text)],
+        (Role::Tool, Some(id)) => {
+            vec![json!({ "type": "function_call_output", "call_id": id, "output": message.text })]
+        }
+        (Role::Tool, None) => Vec::new(),
+        (Role::Assistant, _) => {
+            let words = (!message.text.is_empty()).then(|| said("assistant", &message.text));
+            let calls = message.tool_calls.iter().map(|call| {
+                let arguments = call.arguments.to_string();
+                json!({ "type": "function_call", "call_id": call.id, "name": call.name, "arguments": arguments })
+            });
+            words.into_iter().chain(calls).collect()
+        }
+    }
+}
+
+/// The provider's words, and its code.
+fn words(error: &Value, otherwise: &str) -> String {
+    let code = [field(error, "code"), field(error, "type")].into_iter().find(|code| !code.is_empty());
+    let message = Some(field(error, "message")).filter(|message| !message.is_empty()).unwrap_or(otherwise);
+    match code {
+        Some(code) => format!("{message} ({code})"),
+        None => message.to_owned(),
+    }
+}
+
+/// What writing down a turn used: seconds or tokens, of another model, which the table of prices does not know.
+fn transcription(usage: &Value) -> Usage {
+    let seconds = usage["seconds"].as_f64().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    let stt_audio_ms = seconds.and_then(|seconds| u64::try_from(seconds.as_millis()).ok()).unwrap_or(0);
+    Usage { stt_audio_ms, unpriced: usage.is_object(), ..Usage::default() }
+}
+
+fn usage(usage: &Value) -> Usage {
+    let count = |value: &Value| value.as_u64().unwrap_or(0);
+    let (input, output) = (&usage["input_token_details"], &usage["output_token_details"]);
+    let cached = &input["cached_tokens_details"];
+    Usage {
+        llm_input_tokens: count(&input["text_tokens"]),
+        llm_cached_tokens: count(&cached["text_tokens"]),
+        llm_output_tokens: count(&output["text_tokens"]),
+        audio_input_tokens: count(&input["audio_tokens"]),
+        audio_cached_tokens: count(&cached["audio_tokens"]),
+        audio_output_tokens: count(&output["audio_tokens"]),
+        ..Usage::default()
+    }
+}
+
+#[cfg(test)]
+pub(crate) const FUZZED: switchhook_fuzz::Target = switchhook_fuzz::Target {
+    file: file!(),
+    seeds: || {
+        switchhook_fuzz::texts(&[
+            &[
+                r##"{"type":"session.created","session":{}}"##,
+                r##"{"type":"session.updated","session":{"audio":{"input":{"format":{"type":"audio/pcmu"}},"output":{"format":{"type":"audio/pcmu"}}}}}"##,
+                r##"{"type":"input_audio_buffer.speech_started","item_id":"i"}"##,
+                r##"{"type":"input_audio_buffer.speech_stopped","item_id":"i"}"##,
+                r##"{"type":"input_audio_buffer.committed","item_id":"i"}"##,
+                r##"{"type":"conversation.item.input_audio_transcription.completed","item_id":"i","transcript":"Book a table.","usage":{"type":"duration","seconds":2.5}}"##,
+                r##"{"type":"response.created","response":{"id":"r","metadata":{"request":"1"}}}"##,
+                r##"{"type":"response.output_audio.delta","response_id":"r","item_id":"o","delta":"/38A/38A"}"##,
+                r##"{"type":"response.output_audio_transcript.delta","response_id":"r","item_id":"o","delta":"Yes"}"##,
+                r##"{"type":"response.output_audio.done","response_id":"r","item_id":"o"}"##,
+                r##"{"type":"response.output_item.done","response_id":"r","item":{"type":"function_call","id":"f","call_id":"c","name":"book","arguments":"{\"people\":4}"}}"##,
+                r##"{"type":"response.done","response":{"id":"r","status":"completed","output":[],"usage":{"input_token_details":{"text_tokens":9,"audio_tokens":7,"cached_tokens_details":{"text_tokens":1,"audio_tokens":1}},"output_token_details":{"text_tokens":3,"audio_tokens":4}}}}"##,
+            ],
+            &[
+                r##"{"type":"session.updated","session":{}}"##,
+                r##"{"type":"error","error":{"type":"invalid_request_error","code":"response_cancel_not_active","message":"No.","event_id":"request_1"}}"##,
+                r##"{"type":"response.done","response":{"id":"r","status":"failed","status_details":{"error":{"type":"server_error","message":"No."}}}}"##,
+            ],
+        ])
+    },
+    read: |messages| {
+        let mut wire = OpenAiRealtime::new(json!({}), String::new(), &[], Format::Linear16, AudioFormat::Narrowband);
+        crate::fuzz::realtime(&mut wire, messages)
+    },
+};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,48 @@
+//! OpenAI's two STT APIs, and the servers that offer the same: a request for each segment, or a realtime session.
+
+use std::sync::Arc;
+
+use super::realtime_stt::{self, Realtime};
+use super::server::SpeechServer;
+use super::transcriptions::{self, Transcriptions};
+use crate::Stt;
+use crate::adapter_config::AdapterConfig;
+use crate::stt::{KeytermLimits, streaming_stt};
+
+/// The name in errors.
+pub(super) const PROVIDER: &str = "openai";
+
+/// More than this is beyond what a prompt for Whisper holds (224 tokens), and slows others down.
+pub(super) const KEYTERM_LIMITS: KeytermLimits = KeytermLimits { max_count: 100, max_chars: 200, max_total_chars: 800 };
+
+#[derive(Clone, Copy)]
+enum Api {
+    Transcriptions,
+    Realtime,
+}
+
+/// Which of both a connection uses: `stt_api` is `transcriptions` (the default) or `realtime`.
+fn api(config: &AdapterConfig<'_>) -> Result<Api, String> {
+    let apis = [("transcriptions", Api::Transcriptions), ("realtime", Api::Realtime)];
+    Ok(config.choice("stt_api", &apis)?.unwrap_or(Api::Transcriptions))
+}
+
+/// The model when neither the agent nor the connection names one.
+pub(crate) fn default_model(config: &AdapterConfig<'_>) -> Result<&'static str, String> {
+    Ok(match api(config)? {
+        Api::Transcriptions => transcriptions::DEFAULT_MODEL,
+        Api::Realtime => realtime_stt::DEFAULT_MODEL,
+    })
+}
+
+/// Speech to text of a connection.
+///
+/// # Errors
+/// A sentence that names the setting that is of no use.
+pub fn connect(config: &AdapterConfig<'_>) -> Result<Arc<dyn Stt>, String> {
+    let server = SpeechServer::read(config)?;
+    match api(config)? {
+        Api::Transcriptions => Ok(Arc::new(Transcriptions::new(config, server)?)),
+        Api::Realtime => Ok(streaming_stt(config, Realtime::new(config, server)?)),
+    }
+}

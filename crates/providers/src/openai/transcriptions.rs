@@ -1,0 +1,402 @@
+//! A request for each segment of speech (`POST {base}/audio/transcriptions`): what OpenAI calls its Whisper API, and every local
+//! server for Whisper offers.
+//!
+//! Segments are cut by our voice activity detection. One that goes on after a short pause is transcribed again as a whole.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures_util::StreamExt as _;
+use serde_json::Value;
+use switchhook_core::call::ErrorCode;
+use switchhook_media::format::AudioFormat;
+use switchhook_media::frame::{CallerAudio, FRAME_DURATION};
+use switchhook_media::{resample, wav};
+use switchhook_net::queues::Queue;
+use switchhook_runtime::clock;
+use tokio::sync::mpsc;
+use tokio::task::{AbortHandle, JoinSet};
+
+use super::server::SpeechServer;
+use super::stt::{KEYTERM_LIMITS, PROVIDER};
+use crate::adapter_config::AdapterConfig;
+use crate::failure::{AttemptError, classify_response};
+use crate::parameters::Parameters;
+use crate::segment::{Segment, Segmenter};
+use crate::{ProviderError, Stt, SttEvent, SttOptions, SttSession, understood};
+
+/// When neither the agent nor the connection names a model.
+pub(super) const DEFAULT_MODEL: &str = "gpt-transcribe";
+/// Samples per second in the file: some servers take nothing else.
+const DEFAULT_RATE: u32 = 16_000;
+/// Until the words of a segment.
+const DEFAULT_FINALIZE_TIMEOUT_MS: u32 = 8_000;
+/// Speech shorter than this is a click or a breath, in which models hear words that nobody said.
+const DEFAULT_MIN_SPEECH_MS: u32 = 150;
+/// Voice activity is noticed up to 100 ms after it began and 200 ms after it ended.
+const NOTICED_LATE: Duration = Duration::from_millis(100);
+/// Before the second try; there is no third, since the caller is waiting.
+const PAUSE: Duration = Duration::from_millis(100);
+/// Until the server has shown that it is there. A fallback is asked after 4 s.
+const PROBE_TIMEOUT: Duration = Duration::from_millis(3_500);
+/// How much of a response is read.
+const RESPONSE_BYTES: usize = 256 * 1024;
+/// Whisper's own limits for a stretch in which nobody speaks.
+const NO_SPEECH: f64 = 0.6;
+const UNSURE: f64 = -1.0;
+
+/// Speech to text by requests.
+pub(super) struct Transcriptions {
+    server: SpeechServer,
+    model: Option<String>,
+    language: Option<String>,
+    rate: u32,
+    finalize_timeout: Duration,
+    min_speech: Duration,
+    parameters: Parameters,
+}
+
+impl Transcriptions {
+    /// Reads `stt_model`, `stt_language`, `stt_sample_rate`, `stt_finalize_timeout_ms`, `stt_min_speech_ms` and `stt_parameters`, which become fields
+    /// of the form.
+    pub(super) fn new(config: &AdapterConfig<'_>, server: SpeechServer) -> Result<Self, String> {
+        let rate =
+            config.integer("stt_sample_rate", AudioFormat::default().sample_rate()..=48_000)?.unwrap_or(DEFAULT_RATE);
+        for format in AudioFormat::ALL {
+            resample::whole(&[], format.sample_rate(), rate)
+                .map_err(|error| format!("settings.stt_sample_rate: {error}."))?;
+        }
+        let finalize_timeout =
+            config.integer("stt_finalize_timeout_ms", 200..=30_000)?.unwrap_or(DEFAULT_FINALIZE_TIMEOUT_MS);
+        let min_speech = config.integer("stt_min_speech_ms", 0..=2_000)?.unwrap_or(DEFAULT_MIN_SPEECH_MS);
+        Ok(Self {
+            server,
+            model: config.text("stt_model")?.map(str::to_owned),
+            language: config.text("stt_language")?.map(str::to_owned),
+            rate,
+            finalize_timeout: Duration::from_millis(finalize_timeout.into()),
+            min_speech: Duration::from_millis(min_speech.into()),
+            parameters: Parameters::of_recogniser(config)?,
+        })
+    }
+
+    /// The form without the audio.
+    fn fields(&self, options: SttOptions) -> Vec<(String, String)> {
+        let prompt = KEYTERM_LIMITS.of(&options).join(", ");
+        let model = options.model.or_else(|| self.model.clone()).unwrap_or_else(|| DEFAULT_MODEL.to_owned());
+        let language = options.language.split('-').next().unwrap_or_default().to_lowercase();
+        let language = self.language.clone().unwrap_or(language);
+        let fields =
+            [("model", model), ("response_format", "json".to_owned()), ("language", language), ("prompt", prompt)];
+        let given = fields.into_iter().filter(|(_, value)| !value.is_empty()).collect();
+        let all = self.parameters.in_query(given).into_iter();
+        all.map(|(name, value)| (name.to_owned(), value)).collect()
+    }
+}
+
+#[async_trait]
+impl Stt for Transcriptions {
+    async fn open(
+        &self,
+        options: SttOptions,
+        events: mpsc::Sender<SttEvent>,
+    ) -> Result<Box<dyn SttSession>, ProviderError> {
+        let format = options.format;
+        let client = SegmentClient {
+            server: self.server.clone(),
+            format,
+            fields: self.fields(options),
+            rate: self.rate,
+            finalize_timeout: self.finalize_timeout,
+            proven: AtomicBool::new(false),
+            sent: AtomicU64::new(0),
+            events,
+        };
+        client.probe().await?;
+        Ok(Box::new(SegmentedSttSession {
+            client: Arc::new(client),
+            min_speech: self.min_speech,
+            segmenter: Segmenter::new(format),
+            spoken: Duration::ZERO,
+            runs: JoinSet::new(),
+            last: None,
+        }))
+    }
+
+    fn not_taken(&self, options: &SttOptions) -> Vec<String> {
+        KEYTERM_LIMITS.omitted_keyterms(options).into_iter().collect()
+    }
+}
+
+/// One call. Dropping it ends its requests.
+struct SegmentedSttSession {
+    client: Arc<SegmentClient>,
+    min_speech: Duration,
+    segmenter: Segmenter,
+    /// The length of the running speech.
+    spoken: Duration,
+    runs: JoinSet<()>,
+    /// The request for the last stop.
+    last: Option<AbortHandle>,
+}
+
+impl SttSession for SegmentedSttSession {
+    fn audio(&mut self, frame: &CallerAudio) {
+        self.segmenter.audio(frame);
+        self.spoken += FRAME_DURATION;
+    }
+
+    fn speech_started(&mut self) {
+        let goes_on = self.segmenter.started();
+        if let Some(run) = self.last.take().filter(|_| goes_on) {
+            run.abort();
+        }
+        self.spoken = Duration::ZERO;
+    }
+
+    fn speech_stopped(&mut self, segment: u32) {
+        while self.runs.try_join_next().is_some() {}
+        let segment = self.segmenter.stopped(segment);
+        let too_short = self.spoken.saturating_sub(NOTICED_LATE) < self.min_speech && segment.replaces.is_empty();
+        let client = Arc::clone(&self.client);
+        let events = client.events.clone();
+        self.last = Some(self.runs.spawn(understood(events, async move {
+            if too_short {
+                client.send_final(segment.number, String::new()).await;
+            } else {
+                client.transcribe_segment(segment).await;
+            }
+        })));
+    }
+
+    fn sent(&self) -> Option<Duration> {
+        Some(self.client.format.duration(self.client.sent.load(Ordering::Relaxed)))
+    }
+}
+
+/// What a request needs.
+struct SegmentClient {
+    server: SpeechServer,
+    /// Of the call.
+    format: AudioFormat,
+    fields: Vec<(String, String)>,
+    rate: u32,
+    finalize_timeout: Duration,
+    /// Whether the server ever understood us.
+    proven: AtomicBool,
+    /// Samples of the call that were sent; those of a second try count again.
+    sent: AtomicU64,
+    events: mpsc::Sender<SttEvent>,
+}
+
+impl SegmentClient {
+    /// Checks before the call is answered whether the server is there and takes the key, and leaves a connection open for the first
+    /// sentence. Servers for Whisper need not know the list of models, and keys need not be good for it.
+    async fn probe(&self) -> Result<(), ProviderError> {
+        let probing = async {
+            match self.models().await {
+                Err(failure) if failure.retry_after.is_some() => {
+                    tracing::warn!(error = %failure.error, "the speech server cannot be reached; retrying");
+                    tokio::time::sleep(failure.retry_after.unwrap_or_default().max(PAUSE)).await;
+                    self.models().await
+                }
+                first => first,
+            }
+        };
+        let late = |_| Err(AttemptError::timeout(PROVIDER, PROBE_TIMEOUT));
+        tokio::time::timeout(PROBE_TIMEOUT, probing).await.unwrap_or_else(late).map_err(|failure| failure.error)
+    }
+
+    async fn models(&self) -> Result<(), AttemptError> {
+        let broken = |error: reqwest::Error| AttemptError::failed(PROVIDER, chain(&error.without_url()));
+        let response = self.server.get("/models").send().await.map_err(broken)?;
+        let (status, headers, url) = (response.status().as_u16(), response.headers().clone(), response.url().clone());
+        let refuses = matches!(status, 401..=403);
+        if !refuses && status < 500 {
+            return Ok(());
+        }
+        let body = whole(response).await?;
+        let body = String::from_utf8_lossy(&body);
+        // A restricted key: it may transcribe, but not list models.
+        if refuses && body.contains("scope") {
+            return Ok(());
+        }
+        let classified = classify_response(status, &headers, &body).at_url(&url);
+        Err(AttemptError::from_classified(PROVIDER, classified, self.server.key(), PROBE_TIMEOUT))
+    }
+
+    /// Answers for a segment, and takes back what was answered for the pauses in it.
+    async fn transcribe_segment(&self, segment: Segment) {
+        match self.transcribe(&segment.samples).await {
+            Ok(text) => {
+                self.proven.store(true, Ordering::Relaxed);
+                for pause in segment.replaces {
+                    self.send_final(pause, String::new()).await;
+                }
+                self.send_final(segment.number, text).await;
+            }
+            Err(error) => {
+                let code = match error.code() {
+                    ErrorCode::ConfigError if self.proven.load(Ordering::Relaxed) => ErrorCode::PipelineError,
+                    code => code,
+                };
+                let _ = self.events.send(SttEvent::Failed { code, words: error.to_string() }).await;
+            }
+        }
+    }
+
+    async fn send_final(&self, segment: u32, text: String) {
+        // When the receiver is gone, the call is over.
+        let _ = self.events.send(SttEvent::Final { segment, text }).await;
+    }
+
+    async fn transcribe(&self, samples: &[i16]) -> Result<String, ProviderError> {
+        let length = samples.len() as u64;
+        let samples = resample::whole(samples, self.format.sample_rate(), self.rate)
+            .map_err(|error| AttemptError::config(PROVIDER, error.to_string()).error)?;
+        let (boundary, body) = form(&self.fields, &wav::mono(&samples, self.rate));
+        self.sent.fetch_add(length, Ordering::Relaxed);
+        let first = match self.post(&boundary, body.clone()).await {
+            Ok(text) => return Ok(text),
+            Err(failure) => failure,
+        };
+        let Some(pause) = first.retry_after else { return Err(first.error) };
+        tracing::warn!(error = %first.error, "transcription failed; retrying");
+        tokio::time::sleep(pause.max(PAUSE)).await;
+        self.sent.fetch_add(length, Ordering::Relaxed);
+        self.post(&boundary, body).await.map_err(|failure| failure.error)
+    }
+
+    async fn post(&self, boundary: &str, body: Vec<u8>) -> Result<String, AttemptError> {
+        let content_type = format!("multipart/form-data; boundary={boundary}");
+        let request = self.server.post("/audio/transcriptions").header("content-type", content_type).body(body);
+        let response = async {
+            let broken = |error: reqwest::Error| AttemptError::failed(PROVIDER, chain(&error.without_url()));
+            let response = request.send().await.map_err(broken)?;
+            let (status, headers, url) = (response.status(), response.headers().clone(), response.url().clone());
+            let body = whole(response).await?;
+            let body = String::from_utf8_lossy(&body);
+            if !status.is_success() {
+                let classified = classify_response(status.as_u16(), &headers, &body).at_url(&url);
+                return Err(AttemptError::from_classified(
+                    PROVIDER,
+                    classified,
+                    self.server.key(),
+                    self.finalize_timeout,
+                ));
+            }
+            let json = headers.get("content-type").and_then(|value| value.to_str().ok());
+            let json = json.is_some_and(|kind| kind.contains("json"));
+            text(&body, json).map_err(|words| AttemptError::failed(PROVIDER, words))
+        };
+        let late = |_| Err(AttemptError::timeout(PROVIDER, self.finalize_timeout));
+        tokio::time::timeout(self.finalize_timeout, response).await.unwrap_or_else(late)
+    }
+}
+
+/// Reads the body of a response, up to the limit.
+async fn whole(response: reqwest::Response) -> Result<Vec<u8>, AttemptError> {
+    let mut body = Vec::new();
+    let mut pieces = response.bytes_stream();
+    while let Some(piece) = pieces.next().await {
+        let piece = piece.map_err(|error| AttemptError::failed(PROVIDER, chain(&error.without_url())))?;
+        body.extend_from_slice(&piece);
+        if body.len() > RESPONSE_BYTES {
+            Queue::SttBody.full();
+            return Err(AttemptError::failed(PROVIDER, "its response does not end".to_owned()));
+        }
+    }
+    Ok(body)
+}
+
+/// An error with its causes.
+fn chain(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+}
+
+/// `multipart/form-data` (RFC 7578): its boundary and its body.
+fn form(fields: &[(String, String)], file: &[u8]) -> (String, Vec<u8>) {
+    let boundary = format!("switchhook-{:032x}", u128::from_ne_bytes(clock::random()));
+    let mut body = Vec::with_capacity(file.len() + 1024);
+    for (name, value) in fields {
+        let name = name.replace(['"', '\r', '\n'], "_");
+        let part = format!("--{boundary}\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n");
+        body.extend_from_slice(part.as_bytes());
+    }
+    let head =
+        "Content-Disposition: form-data; name=\"file\"; filename=\"speech.wav\"\r\nContent-Type: audio/wav\r\n\r\n";
+    body.extend_from_slice(format!("--{boundary}\r\n{head}").as_bytes());
+    body.extend_from_slice(file);
+    body.extend_from_slice(format!("\r\n--{boundary}--\r\n").as_bytes());
+    (boundary, body)
+}
+
+/// The words of a response: an object with `text`, a string as JSON, or plain text.
+fn text(body: &str, json: bool) -> Result<String, String> {
+    let response: Value = match serde_json::from_str(body) {
+        Ok(response) => response,
+        Err(_) if json => return Err("its response is not JSON".to_owned()),
+        Err(_) => return Ok(body.trim().to_owned()),
+    };
+    if let Some(text) = response.as_str() {
+        return Ok(text.trim().to_owned());
+    }
+    if let Some(segments) = response.get("segments").and_then(Value::as_array) {
+        let spoken = segments.iter().filter(|segment| is_speech(segment));
+        let texts = spoken.filter_map(|segment| segment.get("text").and_then(Value::as_str)).map(str::trim);
+        return Ok(texts.collect::<Vec<_>>().join(" "));
+    }
+    let text = response.get("text").and_then(Value::as_str).ok_or("its response contains no text")?;
+    Ok(text.trim().to_owned())
+}
+
+/// Whisper's own rule, where the server tells what it needs.
+fn is_speech(segment: &Value) -> bool {
+    let number = |name: &str, unknown| segment.get(name).and_then(Value::as_f64).unwrap_or(unknown);
+    number("no_speech_prob", 0.0) < NO_SPEECH || number("avg_logprob", 0.0) > UNSURE
+}
+
+#[cfg(test)]
+pub(crate) const FUZZED: switchhook_fuzz::Target = switchhook_fuzz::Target {
+    file: file!(),
+    seeds: || {
+        switchhook_fuzz::each_alone(&[
+            r##"{"text":" Book a table. ","usage":{"type":"tokens","input_tokens":14}}"##,
+            r##"{"text":"x","segments":[{"text":" Book","no_speech_prob":0.1,"avg_logprob":-0.3},{"text":" a","no_speech_prob":0.9,"avg_logprob":-1.5}]}"##,
+            r##""Book a table.""##,
+            r##"Book a table."##,
+        ])
+    },
+    read: |messages| {
+        switchhook_fuzz::Read::each_text(messages, |body| {
+            let classified = text(body, true).is_ok();
+            text(body, false).map(|text| text.len() + usize::from(classified))
+        })
+    },
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_words_are_found_in_whatever_a_server_answers() {
+        for (body, words) in [
+            (r#"{"text":" Book a table. ","usage":{"type":"duration","seconds":2}}"#, "Book a table."),
+            (r#""Book a table.""#, "Book a table."),
+            ("Book a table.\n", "Book a table."),
+            (
+                r#"{"text":"Book. Thank you.","segments":[{"text":" Book.","no_speech_prob":0.1,"avg_logprob":-0.2},
+                    {"text":" Thank you.","no_speech_prob":0.9,"avg_logprob":-1.4}]}"#,
+                "Book.",
+            ),
+            (r#"{"text":"","segments":[]}"#, ""),
+        ] {
+            assert_eq!(text(body, false), Ok(words.to_owned()), "{body}");
+        }
+        assert!(text("<html>", true).is_err() && text("{}", true).is_err() && text("[1]", true).is_err());
+    }
+}

@@ -1,0 +1,619 @@
+//! The registry of providers, and the cache of one instance per connection.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use reqwest::ClientBuilder;
+use serde_json::{Map, Value};
+use switchhook_core::Timestamp;
+use switchhook_core::id::{ConnectionId, TenantId};
+use switchhook_core::private::Private;
+use switchhook_core::webhook::AddressPolicy;
+use switchhook_net::outbound::ws::{WebSockets, http_address};
+use switchhook_net::outbound::{self, ClientSettings, Clients, Exemptions, NetworkSettings, PerTenant};
+use switchhook_speech::models::ModelStore;
+use url::Url;
+use uuid::Uuid;
+
+use super::adapter_config::AdapterConfig;
+use super::local::{self, LocalSpeech};
+use super::prices::{PriceList, Prices, Rates};
+use super::realtime::Realtime;
+use super::voices::Voices;
+use super::{Llm, Stt, Tts, anthropic, assemblyai, cartesia, deepgram, elevenlabs, gemini, openai, scripted};
+
+/// Until a connection to a provider is made.
+pub(crate) const CONNECT: Duration = Duration::from_secs(3);
+/// An idle connection saves the next turn a handshake.
+const POOL_IDLE_TIMEOUT: Duration = Duration::from_secs(90);
+/// A provider that no call has used for so long is dropped, and with it the key: its connection may be deleted.
+const UNUSED_TTL: Duration = Duration::from_secs(3_600);
+/// The interval and timeout of pings on an HTTP/2 connection: all calls share it, and one
+/// that a firewall has forgotten would fail the questions of all until the network gives it up.
+const HTTP2_KEEPALIVE: (Duration, Duration) = (Duration::from_secs(3), Duration::from_secs(2));
+
+/// The longest that a tool may take, whatever it says.
+const TOOL: Duration = Duration::from_secs(10);
+
+/// Every provider: its folder under `providers/` and a line here.
+pub const PROVIDERS: &[ProviderEntry] = &[
+    local::ENTRY,
+    scripted::ENTRY,
+    openai::ENTRY,
+    anthropic::ENTRY,
+    gemini::ENTRY,
+    deepgram::ENTRY,
+    assemblyai::ENTRY,
+    elevenlabs::ENTRY,
+    cartesia::ENTRY,
+];
+
+/// What a provider is. The catalogue of the API follows from it; a test holds prices and docs against it.
+#[derive(Clone, Copy)]
+pub struct ProviderEntry {
+    /// Its name in the API, the price table and the docs.
+    pub name: &'static str,
+    /// What it offers.
+    pub kinds: &'static [Kind],
+    /// How it is made.
+    pub build: Build,
+    /// The kinds whose default model has no price per unit: it is billed in credits or by the token of audio.
+    pub unpriced: &'static [Kind],
+}
+
+/// How a provider is made.
+#[derive(Clone, Copy)]
+pub enum Build {
+    /// From a connection. Errors are sentences that name the setting.
+    Adapter(fn(&AdapterConfig<'_>) -> Result<Provider, String>),
+    /// From this process, with the settings of a connection or without one.
+    BuiltIn(BuiltIn),
+}
+
+type BuiltIn = fn(&Arc<LocalSpeech>, &Map<String, Value>) -> Result<Provider, String>;
+
+/// A kind of provider.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Speech to text.
+    Stt,
+    /// Language model.
+    Llm,
+    /// Text to speech.
+    Tts,
+    /// Speech to speech.
+    Realtime,
+}
+
+impl Kind {
+    /// Its name in `settings.kinds`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Stt => "stt",
+            Self::Llm => "llm",
+            Self::Tts => "tts",
+            Self::Realtime => "realtime",
+        }
+    }
+}
+
+impl ProviderEntry {
+    /// The provider of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<&'static Self> {
+        PROVIDERS.iter().find(|entry| entry.name == name)
+    }
+}
+
+/// What one connection can do.
+#[derive(Clone, Default)]
+pub struct Provider {
+    pub(super) name: &'static str,
+    pub(super) stt: Option<Arc<dyn Stt>>,
+    pub(super) llm: Option<Arc<dyn Llm>>,
+    pub(super) tts: Option<Arc<dyn Tts>>,
+    pub(super) realtime: Option<Arc<dyn Realtime>>,
+    /// The voices of its text to speech.
+    pub(super) voices: Option<Arc<dyn Voices>>,
+    pub(super) prices: PriceList,
+    pub(super) default_models: DefaultModels,
+}
+
+/// The models that are used when an agent names none: the connection's, or the provider's.
+#[derive(Clone, Default)]
+pub(super) struct DefaultModels {
+    pub(super) stt: Option<String>,
+    pub(super) llm: Option<String>,
+    pub(super) tts: Option<String>,
+    pub(super) realtime: Option<String>,
+}
+
+impl DefaultModels {
+    /// As the connection's settings say, else these; an empty name is one that is not known.
+    pub(super) fn of(config: &AdapterConfig<'_>, stt: &str, llm: &str, tts: &str) -> Result<Self, String> {
+        let model = |setting: &str, default: &str| -> Result<Option<String>, String> {
+            let model = config.text(setting)?.unwrap_or(default);
+            Ok(Some(model.to_owned()).filter(|model| !model.is_empty()))
+        };
+        let (stt, llm, tts) = (model("stt_model", stt)?, model("model", llm)?, model("tts_model", tts)?);
+        Ok(Self { stt, llm, tts, realtime: None })
+    }
+}
+
+impl Provider {
+    /// Its word in the API.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.name
+    }
+
+    /// What its speech to text charges with this model, as far as that is known.
+    #[must_use]
+    pub fn stt_rates(&self, model: Option<&str>) -> Option<Rates> {
+        self.prices.of(model.or(self.default_models.stt.as_deref())).copied()
+    }
+
+    /// What this language model of it charges, as far as that is known.
+    #[must_use]
+    pub fn llm_rates(&self, model: Option<&str>) -> Option<Rates> {
+        self.prices.of(model.or(self.default_models.llm.as_deref())).copied()
+    }
+
+    /// What its text to speech charges with this model, as far as that is known.
+    #[must_use]
+    pub fn tts_rates(&self, model: Option<&str>) -> Option<Rates> {
+        self.prices.of(model.or(self.default_models.tts.as_deref())).copied()
+    }
+
+    /// Only what `settings.kinds` says that the server does: not every one that speaks a provider's protocol does all of it.
+    fn offered(self, settings: &Map<String, Value>) -> Result<Self, String> {
+        let Some(kinds) = settings.get("kinds").filter(|kinds| !kinds.is_null()) else { return Ok(self) };
+        let known = [Kind::Stt, Kind::Llm, Kind::Tts, Kind::Realtime].map(Kind::name);
+        let kinds = kinds
+            .as_array()
+            .filter(|kinds| !kinds.is_empty() && kinds.iter().all(|kind| known.iter().any(|known| kind == known)));
+        let kinds = kinds.ok_or_else(|| {
+            format!("settings.kinds must be a list of what the connection is for: {}.", known.join(", "))
+        })?;
+        let has = |kind: Kind| kinds.iter().any(|known| known == kind.name());
+        Ok(Self {
+            stt: self.stt.filter(|_| has(Kind::Stt)),
+            llm: self.llm.filter(|_| has(Kind::Llm)),
+            tts: self.tts.filter(|_| has(Kind::Tts)),
+            realtime: self.realtime.filter(|_| has(Kind::Realtime)),
+            ..self
+        })
+    }
+
+    /// What a speech-to-speech model of this provider charges, as far as that is known.
+    #[must_use]
+    pub fn realtime_rates(&self, model: Option<&str>) -> Option<Rates> {
+        self.prices.of(model.or(self.default_models.realtime.as_deref())).copied()
+    }
+
+    /// Its speech to text.
+    ///
+    /// # Errors
+    /// A sentence when it has none.
+    pub fn stt(self) -> Result<Arc<dyn Stt>, String> {
+        self.stt.ok_or_else(|| {
+            format!("Provider {} does no speech to text, or settings.kinds of its connection leaves it out.", self.name)
+        })
+    }
+
+    /// Its language model.
+    ///
+    /// # Errors
+    /// A sentence when it has none.
+    pub fn llm(self) -> Result<Arc<dyn Llm>, String> {
+        self.llm.ok_or_else(|| {
+            format!("Provider {} has no language model, or settings.kinds of its connection leaves it out.", self.name)
+        })
+    }
+
+    /// Its text to speech.
+    ///
+    /// # Errors
+    /// A sentence when it has none.
+    pub fn tts(self) -> Result<Arc<dyn Tts>, String> {
+        self.tts.ok_or_else(|| {
+            format!("Provider {} does no text to speech, or settings.kinds of its connection leaves it out.", self.name)
+        })
+    }
+
+    /// The voices of its text to speech.
+    ///
+    /// # Errors
+    /// A sentence when it has none.
+    pub fn voices(self) -> Result<Arc<dyn Voices>, String> {
+        let none = format!("Provider {} lists no voices.", self.name);
+        let voices = self.voices.clone();
+        self.tts()?;
+        voices.ok_or(none)
+    }
+
+    /// Its speech to speech.
+    ///
+    /// # Errors
+    /// A sentence when it has none.
+    pub fn realtime(self) -> Result<Arc<dyn Realtime>, String> {
+        self.realtime.ok_or_else(|| {
+            format!(
+                "Provider {} does no speech to speech, or settings.kinds of its connection leaves it out.",
+                self.name
+            )
+        })
+    }
+}
+
+/// What providers need of the configuration.
+#[derive(Clone, Debug)]
+pub struct ProviderSettings {
+    /// How names are resolved and whose certificates are trusted.
+    pub network: NetworkSettings,
+    /// What requests may reach beyond the public internet.
+    pub addresses: AddressPolicy,
+    /// The operator's file of prices.
+    pub prices: Option<PathBuf>,
+}
+
+/// A connection to a provider, without its key.
+#[derive(Clone, Copy, Debug)]
+pub struct ProviderConnection<'a> {
+    /// Its id.
+    pub id: ConnectionId,
+    /// Whose it is.
+    pub tenant: TenantId,
+    /// The provider's name in the API.
+    pub provider: &'a str,
+    /// Its settings.
+    pub settings: &'a Map<String, Value>,
+    /// When it was last written: a change makes a new provider.
+    pub updated_at: Timestamp,
+}
+
+/// Makes and keeps providers.
+pub struct Registry {
+    http: PerTenant<Clients>,
+    websockets: PerTenant<WebSockets>,
+    addresses: AddressPolicy,
+    exemptions: Exemptions,
+    tools: PerTenant<outbound::Client>,
+    prices: Prices,
+    speech: Arc<LocalSpeech>,
+    cached: Mutex<ProviderCache>,
+}
+
+/// Providers by connection, each for the version of it that was written at that time.
+#[derive(Default)]
+struct ProviderCache(HashMap<Uuid, (ConnectionVersion, Instant, Provider)>);
+
+/// What a provider was made from: the connection as it was written then, and where its tenant could go beyond the configuration.
+type ConnectionVersion = (Timestamp, AddressPolicy);
+
+impl ProviderCache {
+    fn evict_unused(&mut self, now: Instant) {
+        self.0.retain(|_, (_, used, _)| now - *used < UNUSED_TTL);
+    }
+
+    fn find(&mut self, id: Uuid, version: &ConnectionVersion, now: Instant) -> Option<Provider> {
+        self.evict_unused(now);
+        let (cached, used, provider) = self.0.get_mut(&id)?;
+        *used = now;
+        (cached == version).then(|| provider.clone())
+    }
+
+    fn keep(&mut self, id: Uuid, version: ConnectionVersion, now: Instant, provider: Provider) {
+        self.0.insert(id, (version, now, provider));
+    }
+}
+
+impl Registry {
+    /// With nothing loaded or connected yet.
+    ///
+    /// # Errors
+    /// When the client for requests to providers cannot be built.
+    pub fn new(settings: ProviderSettings, models: ModelStore, exemptions: Exemptions) -> anyhow::Result<Self> {
+        let ProviderSettings { network, addresses, prices } = settings;
+        let settings = ClientSettings::new(&network, &addresses)?;
+        let (for_tools, for_websockets) = (settings.clone(), settings.clone());
+        let tools = PerTenant::new(exemptions.clone(), move |more| for_tools.clone().with(more).client(TOOL))?;
+        let websockets =
+            PerTenant::new(exemptions.clone(), move |more| WebSockets::of(&for_websockets.clone().with(more)))?;
+        let http = PerTenant::new(exemptions.clone(), move |more| Clients::new(&settings.clone().with(more), client))?;
+        let speech = LocalSpeech::new(models);
+        let prices = Prices::load(prices.as_deref())?;
+        Ok(Self { http, websockets, addresses, exemptions, tools, prices, speech, cached: Mutex::default() })
+    }
+
+    /// What single tenants may reach beyond the configured exemptions.
+    #[must_use]
+    pub fn exemptions(&self) -> &Exemptions {
+        &self.exemptions
+    }
+
+    /// Where a tenant's requests may go.
+    #[must_use]
+    pub fn addresses(&self, tenant: TenantId) -> AddressPolicy {
+        self.addresses.clone().with(&self.exemptions.of(tenant))
+    }
+
+    /// Asks the services that a tenant's tools are.
+    #[must_use]
+    pub fn tools(&self, tenant: TenantId) -> outbound::Client {
+        self.tools.of(tenant)
+    }
+
+    /// The models of this machine, shared by all calls.
+    #[must_use]
+    pub fn local_speech(&self) -> Arc<LocalSpeech> {
+        self.speech.clone()
+    }
+
+    /// A provider that needs no connection.
+    ///
+    /// # Errors
+    /// A sentence when there is none of that name.
+    pub fn built_in(&self, name: &str) -> Result<Provider, String> {
+        match ProviderEntry::named(name) {
+            Some(ProviderEntry { name, build: Build::BuiltIn(build), .. }) => {
+                Ok(Provider { name, prices: self.prices.of(name), ..build(&self.speech, &Map::new())? })
+            }
+            _ => Err(format!("Provider {name} needs a connection.")),
+        }
+    }
+
+    /// Drops the provider of a connection, and with it the key.
+    pub fn forget(&self, id: ConnectionId) {
+        self.cache().0.remove(&id.uuid());
+    }
+
+    /// Drops providers that no call has used for an hour, and with them their keys.
+    pub fn forget_unused(&self) {
+        self.cache().evict_unused(Instant::now());
+    }
+
+    fn cache(&self) -> MutexGuard<'_, ProviderCache> {
+        self.cached.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The provider behind a connection, made with what `key` returns unless it is cached.
+    ///
+    /// # Errors
+    /// A sentence when its settings or credentials are of no use.
+    pub fn for_connection(
+        &self,
+        connection: &ProviderConnection<'_>,
+        key: impl FnOnce() -> Result<Option<Private<String>>, String>,
+    ) -> Result<Provider, String> {
+        let ProviderConnection { id, tenant, provider: name, settings, updated_at } = *connection;
+        let version = (updated_at, self.exemptions.of(tenant));
+        if let Some(provider) = self.cache().find(id.uuid(), &version, Instant::now()) {
+            return Ok(provider);
+        }
+        let base_url =
+            settings.get("base_url").and_then(Value::as_str).and_then(|url| Url::parse(&http_address(url)).ok());
+        let clients = self.http.of(tenant);
+        let entry = ProviderEntry::named(name).ok_or_else(|| format!("this version cannot use {name} yet."))?;
+        let provider = match entry.build {
+            Build::Adapter(build) => build(&AdapterConfig {
+                http: &base_url.map_or_else(|| clients.usual(), |url| clients.of(&url)),
+                websockets: &self.websockets.of(tenant),
+                addresses: &self.addresses(tenant),
+                settings,
+                key: key()?,
+            })?,
+            Build::BuiltIn(build) => build(&self.speech, settings)?,
+        };
+        let prices = self.prices.of(name).with(settings)?;
+        let provider = Provider { name: entry.name, prices, ..provider }.offered(settings)?;
+        self.cache().keep(id.uuid(), version, Instant::now(), provider.clone());
+        Ok(provider)
+    }
+}
+
+/// A client for requests to providers.
+fn client(settings: &ClientSettings) -> ClientBuilder {
+    settings
+        .builder()
+        .connect_timeout(CONNECT)
+        .pool_idle_timeout(POOL_IDLE_TIMEOUT)
+        .http2_keep_alive_interval(HTTP2_KEEPALIVE.0)
+        .http2_keep_alive_timeout(HTTP2_KEEPALIVE.1)
+        .http2_keep_alive_while_idle(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use serde_json::json;
+
+    use super::*;
+
+    /// A provider with these settings.
+    fn provider(entry: &ProviderEntry, settings: &Value) -> Provider {
+        switchhook_net::install_tls();
+        let addresses = AddressPolicy::default();
+        let settings = settings.as_object().expect("an object");
+        let config = AdapterConfig {
+            http: &reqwest::Client::new(),
+            websockets: &WebSockets::new(&NetworkSettings::default(), &addresses).expect("a client"),
+            addresses: &addresses,
+            settings,
+            key: None,
+        };
+        let made = match entry.build {
+            Build::Adapter(build) => build(&config),
+            Build::BuiltIn(build) => build(&LocalSpeech::new(ModelStore::new(Path::new("/nonexistent"))), settings),
+        };
+        let prices = Prices::load(None).expect("a table").of(entry.name);
+        Provider { name: entry.name, prices, ..made.expect("good settings") }
+    }
+
+    /// What a connection with these settings is billed for a minute of STT, for LLM input and for TTS.
+    fn rates(entry: &ProviderEntry, settings: &Value) -> [Option<f64>; 3] {
+        let provider = provider(entry, settings);
+        [
+            provider.stt_rates(None).and_then(|rates| rates.stt_minute),
+            provider.llm_rates(None).and_then(|rates| rates.llm_input_million),
+            provider.tts_rates(None).and_then(|rates| rates.tts_characters_million),
+        ]
+    }
+
+    #[test]
+    fn every_provider_offers_what_its_entry_says_and_has_prices() {
+        for entry in PROVIDERS {
+            let provider = provider(entry, &json!({}));
+            assert_eq!(provider.voices.is_some(), provider.tts.is_some(), "{} lists its voices", entry.name);
+            let made = [
+                (Kind::Stt, provider.stt.is_some(), provider.stt_rates(None).and_then(|rates| rates.stt_minute)),
+                (
+                    Kind::Llm,
+                    provider.llm.is_some(),
+                    provider.llm_rates(None).and_then(|rates| rates.llm_output_million),
+                ),
+                (
+                    Kind::Tts,
+                    provider.tts.is_some(),
+                    provider.tts_rates(None).and_then(|rates| rates.tts_characters_million),
+                ),
+                (
+                    Kind::Realtime,
+                    provider.realtime.is_some(),
+                    provider.realtime_rates(None).and_then(|rates| rates.audio_output_million),
+                ),
+            ];
+            for (kind, is_made, price) in made {
+                let offered = entry.kinds.contains(&kind);
+                assert_eq!(is_made, offered, "{} offers {kind:?}", entry.name);
+                let priced = offered && !entry.unpriced.contains(&kind);
+                assert_eq!(price.is_some() && offered, priced, "{} has a price for {kind:?}", entry.name);
+            }
+        }
+    }
+
+    #[test]
+    fn every_provider_is_in_the_docs_and_the_price_table_knows_no_other() {
+        /// Rows of tables whose first cell names the provider.
+        fn has_row(docs: &str, name: &str) -> bool {
+            let mut cells = docs.lines().filter_map(|line| line.strip_prefix('|')?.split('|').next());
+            cells.any(|cell| cell.contains(&format!("`{name}`")))
+        }
+        let agents = include_str!("../../../docs/agents.md");
+        let stt = include_str!("../../../docs/speech-to-text.md");
+        let tts = include_str!("../../../docs/text-to-speech.md");
+        for entry in PROVIDERS {
+            assert!(has_row(agents, entry.name), "docs/agents.md lacks {}", entry.name);
+            let settings = matches!(entry.build, Build::Adapter(_));
+            for (kind, file, docs) in [(Kind::Stt, "speech-to-text", stt), (Kind::Tts, "text-to-speech", tts)] {
+                let documented = !settings || !entry.kinds.contains(&kind) || has_row(docs, entry.name);
+                assert!(documented, "docs/{file}.md lacks {}", entry.name);
+            }
+        }
+        for name in Prices::load(None).expect("a table").providers() {
+            assert!(
+                ProviderEntry::named(name).is_some(),
+                "prices.default.toml has prices of {name}, which is no provider"
+            );
+        }
+    }
+
+    fn version(written: i64) -> ConnectionVersion {
+        (Timestamp::from_micros(written), AddressPolicy::default())
+    }
+
+    #[test]
+    fn hearing_thinking_and_speaking_have_each_the_price_of_their_own_model() {
+        assert_eq!(rates(&openai::ENTRY, &json!({})), [Some(0.0045), Some(0.1), None]);
+        let others = json!({ "stt_api": "realtime", "model": "gpt-4.1-mini", "tts_model": "tts-1" });
+        assert_eq!(rates(&openai::ENTRY, &others), [Some(0.017), Some(0.4), Some(15.0)]);
+        assert_eq!(rates(&deepgram::ENTRY, &json!({})), [Some(0.0048), None, Some(30.0)]);
+        assert_eq!(rates(&elevenlabs::ENTRY, &json!({ "tts_model": "eleven_multilingual_v2" }))[2], Some(100.0));
+    }
+
+    #[test]
+    fn the_usual_models_and_the_small_ones_have_prices_of_their_own() {
+        let prices = Prices::load(None).expect("a table");
+        let output = |provider: &str, model: &str| {
+            let rates = prices.of(provider).of(Some(model)).copied().unwrap_or_default();
+            (rates.llm_output_million, rates.audio_output_million)
+        };
+        for (provider, model) in [
+            ("openai", openai::chat::DEFAULT_MODEL),
+            ("anthropic", anthropic::DEFAULT_MODEL),
+            ("gemini", gemini::DEFAULT_MODEL),
+        ] {
+            let rates = prices.of(provider).of(Some(model)).copied().unwrap_or_default();
+            let cached = rates.llm_cached_million.zip(rates.llm_input_million);
+            assert!(cached.is_some_and(|(cached, input)| cached < input), "{model}: {rates:?}");
+        }
+        assert_eq!(output("openai", "gpt-realtime-2.1"), (Some(24.0), Some(64.0)), "as its predecessor");
+        assert_eq!(output("openai", "gpt-realtime-2.1-mini"), (Some(2.4), Some(20.0)));
+        assert_eq!(output("openai", "gpt-realtime-mini"), (None, None), "not known, and not taken for another");
+        assert_eq!(output("gemini", "gemini-2.5-flash-lite"), (None, None));
+    }
+
+    #[test]
+    fn a_provider_is_kept_for_its_version_and_forgotten_when_nobody_uses_it() {
+        let (mut cached, id, start) = (ProviderCache::default(), Uuid::nil(), Instant::now());
+        cached.keep(id, version(1), start, Provider::default());
+        let nearly = UNUSED_TTL - Duration::from_secs(1);
+        assert!(
+            cached.find(id, &version(1), start + nearly).is_some()
+                && cached.find(id, &version(2), start + nearly).is_none()
+        );
+        assert!(
+            cached.find(Uuid::max(), &version(1), start + nearly * 2).is_none() && cached.0.len() == 1,
+            "it was used meanwhile"
+        );
+        assert!(cached.find(Uuid::max(), &version(1), start + nearly + UNUSED_TTL).is_none() && cached.0.is_empty());
+    }
+
+    #[test]
+    fn nothing_is_kept_of_a_connection_that_is_deleted_or_unused() {
+        let (mut cache, start) = (ProviderCache::default(), Instant::now());
+        let registry = {
+            let settings = ProviderSettings {
+                network: NetworkSettings::default(),
+                addresses: AddressPolicy::default(),
+                prices: None,
+            };
+            Registry::new(settings, ModelStore::new(Path::new("/nonexistent")), Exemptions::default())
+                .expect("a registry")
+        };
+        let deleted = ConnectionId::from_uuid(Uuid::from_u128(1));
+        let other = Uuid::from_u128(2);
+        for id in [deleted.uuid(), other] {
+            registry.cache().keep(id, version(1), start, Provider::default());
+        }
+        registry.forget(deleted);
+        let kept: Vec<Uuid> = registry.cache().0.keys().copied().collect();
+        assert_eq!(kept, [other], "the key of a deleted connection goes at once");
+        cache.keep(other, version(1), start, Provider::default());
+        cache.evict_unused(start + UNUSED_TTL);
+        assert!(cache.0.is_empty(), "and that of an unused one without another look-up");
+    }
+
+    #[test]
+    fn a_connection_is_for_what_its_settings_say() {
+        let offered = |kinds: Value| {
+            provider(&scripted::ENTRY, &json!({})).offered(json!({ "kinds": kinds }).as_object().expect("an object"))
+        };
+        let does = |kinds: Value| {
+            let provider = offered(kinds).unwrap_or_else(|words| panic!("{words}"));
+            [provider.stt.is_some(), provider.llm.is_some(), provider.tts.is_some()]
+        };
+        assert_eq!(does(Value::Null), [true; 3]);
+        assert_eq!(does(json!(["llm"])), [false, true, false]);
+        assert_eq!(does(json!(["stt", "tts"])), [true, false, true]);
+        let refused = offered(json!(["llm"])).and_then(Provider::stt).err().expect("it does not hear");
+        assert!(refused.contains("settings.kinds"), "{refused}");
+        for wrong in [json!([]), json!("llm"), json!(["llm", "fax"])] {
+            assert!(offered(wrong.clone()).is_err(), "{wrong}");
+        }
+    }
+}

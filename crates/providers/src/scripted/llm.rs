@@ -1,0 +1,93 @@
+//! The language model step without a language model.
+
+use async_trait::async_trait;
+use serde_json::{Value, json};
+use switchhook_core::conversation::ToolCall;
+use switchhook_media::frame::CallerAudio;
+use tokio::sync::mpsc;
+
+use super::PROVIDER;
+use super::flow::Flow;
+use crate::realtime::{Command, Realtime, RealtimeEvent, RealtimeOptions, RealtimeSession};
+use crate::{Analysis, AnalysisRequest, Llm, LlmEvent, LlmRequest, ProviderError, Usage};
+
+/// Leads the dialogue of a [`Flow`].
+pub struct ScriptedLlm {
+    flow: Flow,
+}
+
+impl ScriptedLlm {
+    /// With the flow in a connection's `settings.flow`, or the table booking when there is none.
+    ///
+    /// # Errors
+    /// What is wrong with the flow.
+    pub fn new(flow: Option<&Value>) -> Result<Self, ProviderError> {
+        let flow = match flow {
+            None => Flow::table_booking(),
+            Some(given) => serde_path_to_error::deserialize(given).map_err(|error| ProviderError::Config {
+                provider: PROVIDER,
+                words: format!("settings.flow.{}: {}", error.path(), error.inner()),
+            })?,
+        };
+        Ok(Self { flow })
+    }
+}
+
+#[async_trait]
+impl Llm for ScriptedLlm {
+    async fn respond(&self, request: LlmRequest, events: mpsc::Sender<LlmEvent>) -> Result<Usage, ProviderError> {
+        let (text, ends) = self.flow.next(&self.flow.read(&request.messages));
+        for word in text.split_inclusive(' ') {
+            if events.send(LlmEvent::Delta(word.to_owned())).await.is_err() {
+                return Ok(Usage::default()); // The receiver is closed.
+            }
+        }
+        if ends {
+            let call =
+                ToolCall { id: "end".to_owned(), name: "end_call".to_owned(), arguments: json!({}), signature: None };
+            let _ = events.send(LlmEvent::ToolCall(call)).await;
+        }
+        Ok(Usage::default())
+    }
+
+    async fn analyse(&self, request: AnalysisRequest) -> Result<Analysis, ProviderError> {
+        let progress = self.flow.read(&request.messages);
+        Ok(Analysis { summary: self.flow.summarise(&progress), outcome: self.flow.outcome(&progress) })
+    }
+}
+
+/// An LLM that never responds; behind one of the simulator's numbers.
+pub struct NeverResponds;
+
+#[async_trait]
+impl Llm for NeverResponds {
+    async fn respond(&self, _request: LlmRequest, _events: mpsc::Sender<LlmEvent>) -> Result<Usage, ProviderError> {
+        std::future::pending().await
+    }
+
+    async fn analyse(&self, _request: AnalysisRequest) -> Result<Analysis, ProviderError> {
+        Err(ProviderError::Timeout { provider: PROVIDER, waited_ms: 0 })
+    }
+}
+
+/// Holds the line and says nothing.
+struct Silent {
+    _events: mpsc::Sender<RealtimeEvent>,
+}
+
+impl RealtimeSession for Silent {
+    fn audio(&mut self, _: &CallerAudio) {}
+    fn send(&mut self, _: Command) {}
+    fn probe(&mut self) {}
+}
+
+#[async_trait]
+impl Realtime for NeverResponds {
+    async fn open(
+        &self,
+        _: RealtimeOptions,
+        events: mpsc::Sender<RealtimeEvent>,
+    ) -> Result<Box<dyn RealtimeSession>, ProviderError> {
+        Ok(Box::new(Silent { _events: events }))
+    }
+}

@@ -1,0 +1,108 @@
+//! Server-sent events: bytes in any pieces, the `data` of whole events out (WHATWG HTML, section 9.2.6).
+
+/// The longest event, in bytes; a server that sends more is broken.
+const LONGEST: usize = 256 * 1024;
+
+/// An event stream being read.
+#[derive(Default)]
+pub struct Events {
+    line: Vec<u8>,
+    data: Vec<String>,
+    /// What the event has so far, in bytes.
+    size: usize,
+    /// The last byte was a carriage return: a line feed right after it belongs to it.
+    after_return: bool,
+}
+
+/// An event is longer than any can be.
+#[derive(Debug, PartialEq, Eq)]
+pub struct TooLong;
+
+impl Events {
+    /// Takes more bytes and gives the data of every event that they complete. Comments and other fields are skipped.
+    ///
+    /// # Errors
+    /// When an event does not end. Nothing can be read behind it.
+    pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<String>, TooLong> {
+        let mut ready = Vec::new();
+        for byte in bytes {
+            match byte {
+                b'\n' if self.after_return => self.after_return = false,
+                b'\n' | b'\r' => {
+                    self.after_return = *byte == b'\r';
+                    ready.extend(self.end_of_line());
+                }
+                _ => {
+                    self.after_return = false;
+                    self.line.push(*byte);
+                }
+            }
+            if self.size + self.line.len() > LONGEST {
+                return Err(TooLong);
+            }
+        }
+        Ok(ready)
+    }
+
+    fn end_of_line(&mut self) -> Option<String> {
+        let line = std::mem::take(&mut self.line);
+        if line.is_empty() {
+            self.size = 0;
+            let data = std::mem::take(&mut self.data);
+            return (!data.is_empty()).then(|| data.join("\n"));
+        }
+        let line = String::from_utf8_lossy(&line);
+        if let Some(value) = line.strip_prefix("data:") {
+            let value = value.strip_prefix(' ').unwrap_or(value).to_owned();
+            self.size += size_of::<String>() + value.len();
+            self.data.push(value);
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+pub(crate) const FUZZED: switchhook_fuzz::Target = switchhook_fuzz::Target {
+    file: file!(),
+    seeds: || {
+        switchhook_fuzz::texts(&[&[
+            "event: message\ndata: {\"x\":1}\n\n",
+            ": comment\r\n\r\ndata:a\r\ndata: b\r\n\r\n",
+            "data: [DONE]\n\n",
+        ]])
+    },
+    read: |messages| {
+        let mut events = Events::default();
+        switchhook_fuzz::Read::each(messages, |bytes| {
+            events.push(bytes).map(|ready| ready.iter().map(String::len).sum())
+        })
+    },
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_are_whole_however_they_are_cut() {
+        let stream =
+            "data: {\"a\":\"é\"}\n\n: ping\r\n\r\nevent: x\rdata:one\rdata: two\r\rdata: [DONE]\n\n".as_bytes();
+        for size in 1..stream.len() {
+            let mut events = Events::default();
+            let all: Vec<String> = stream.chunks(size).flat_map(|piece| events.push(piece).expect("short")).collect();
+            assert_eq!(all, ["{\"a\":\"é\"}", "one\ntwo", "[DONE]"], "in pieces of {size}");
+        }
+    }
+
+    #[test]
+    fn an_event_that_does_not_end_is_refused_whether_it_is_one_line_or_many() {
+        let endless = |line: &[u8]| {
+            let mut events = Events::default();
+            (0..=LONGEST / line.len()).find_map(|_| events.push(line).err())
+        };
+        assert_eq!(endless(b"xxxxxxxx"), Some(TooLong));
+        assert_eq!(endless(b"data:\n"), Some(TooLong), "lines without a byte of data take room as well");
+        assert_eq!(endless(b": ping\n"), None, "comments are not kept");
+        assert_eq!(endless(b"data: {\"a\":1}\n\n"), None, "nor are events that have ended");
+    }
+}

@@ -1,0 +1,341 @@
+//! Synthesizes over sockets that stay open and are shared by calls: a handshake takes longer than the first audio.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+
+use switchhook_net::queues::Queue;
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::{Instant, timeout, timeout_at};
+
+use super::protocol::{AudioChunk, MINUTE, SocketLimits, TtsEncoding, TtsProtocol};
+use super::socket::{ContextEvent, ContextSlot, Handle};
+use super::timing::WordAssembler;
+use super::{Retries, TtsOutput, TtsTimeouts, cost, is_speakable};
+use crate::adapter_config::AdapterConfig;
+use crate::failure::AttemptError;
+use crate::websocket::{Connector, Handshake, Timeouts};
+use crate::{ProviderError, Tts, TtsAudio, TtsRequest, Usage};
+
+/// A socket is not used for longer: sessions of some providers end after an hour.
+const MAX_AGE: Duration = Duration::from_secs(50 * 60);
+
+/// Word timings of one utterance, in bytes: ten minutes have some ten thousand characters.
+const MAX_TIMING_BYTES: usize = 1 << 20;
+
+/// Text to speech over pooled websockets.
+pub(crate) struct TtsPool<W> {
+    protocol: Arc<W>,
+    connector: Connector,
+    timeouts: TtsTimeouts,
+    /// By address.
+    groups: Mutex<HashMap<String, Arc<Mutex<SocketGroup>>>>,
+}
+
+/// All sockets of one address. The lock is never held across an await: a request that finds a slot on an open socket does not
+/// wait for a handshake.
+#[derive(Default)]
+struct SocketGroup {
+    sockets: Vec<PooledSocket>,
+    connecting: Vec<ConnectingSocket>,
+    /// The number of the latest that was opened.
+    opened: u64,
+}
+
+/// A socket that is being opened.
+struct ConnectingSocket {
+    number: u64,
+    /// Utterances that wait for it: within its limits.
+    speakers: Vec<oneshot::Sender<Result<ContextSlot, AttemptError>>>,
+    /// Waiters that need no slot.
+    watchers: Vec<oneshot::Sender<Result<(), AttemptError>>>,
+}
+
+/// Tells the waiters of a socket how connecting ended, also when the task that connects panics.
+struct ConnectGuard {
+    group: Arc<Mutex<SocketGroup>>,
+    number: u64,
+    outcome: Option<Result<PooledSocket, AttemptError>>,
+}
+
+impl ConnectGuard {
+    fn finish(mut self, outcome: Result<PooledSocket, AttemptError>) {
+        self.outcome = Some(outcome);
+    }
+}
+
+impl Drop for ConnectGuard {
+    fn drop(&mut self) {
+        if let Some(outcome) = self.outcome.take() {
+            lock(&self.group).opened(self.number, outcome);
+        }
+    }
+}
+
+/// A slot, or one that will be there.
+enum Slot {
+    Ready(ContextSlot),
+    Pending(oneshot::Receiver<Result<ContextSlot, AttemptError>>),
+}
+
+struct PooledSocket {
+    handle: Handle,
+    opened: Instant,
+    /// When the latest contexts on it began.
+    begun: VecDeque<Instant>,
+}
+
+impl PooledSocket {
+    fn is_open(&self) -> bool {
+        self.handle.is_open()
+    }
+
+    fn slot(&mut self, now: Instant) -> ContextSlot {
+        self.begun.push_back(now);
+        self.handle.take_slot()
+    }
+}
+
+impl SocketGroup {
+    /// A slot on an open socket.
+    fn slot(&mut self, limits: &SocketLimits, now: Instant) -> Option<ContextSlot> {
+        self.sockets.retain(PooledSocket::is_open);
+        for pooled in &mut self.sockets {
+            if pooled.opened + MAX_AGE <= now {
+                pooled.handle.retire();
+                continue;
+            }
+            while pooled.begun.front().is_some_and(|begun| *begun + MINUTE <= now) {
+                pooled.begun.pop_front();
+            }
+            if pooled.handle.contexts() < limits.contexts && pooled.begun.len() < limits.begun_per_minute {
+                return Some(pooled.slot(now));
+            }
+        }
+        None
+    }
+
+    /// A slot on a socket that is being opened.
+    fn pending_slot(&mut self, limits: &SocketLimits) -> Option<oneshot::Receiver<Result<ContextSlot, AttemptError>>> {
+        let most = limits.contexts.min(limits.begun_per_minute);
+        let connecting = self.connecting.iter_mut().find(|connecting| connecting.speakers.len() < most)?;
+        let (speaker, slot) = oneshot::channel();
+        connecting.speakers.push(speaker);
+        Some(slot)
+    }
+
+    /// Hands out slots to the waiters, or the error.
+    fn opened(&mut self, number: u64, opened: Result<PooledSocket, AttemptError>) {
+        let Some(at) = self.connecting.iter().position(|connecting| connecting.number == number) else { return };
+        let ConnectingSocket { speakers, watchers, .. } = self.connecting.remove(at);
+        // A receiver that is gone gives its slot back.
+        match opened {
+            Ok(mut pooled) => {
+                let now = Instant::now();
+                for speaker in speakers.into_iter().filter(|speaker| !speaker.is_closed()) {
+                    let _ = speaker.send(Ok(pooled.slot(now)));
+                }
+                watchers.into_iter().for_each(|watcher| drop(watcher.send(Ok(()))));
+                self.sockets.push(pooled);
+            }
+            Err(failure) => {
+                speakers.into_iter().for_each(|speaker| drop(speaker.send(Err(failure.clone()))));
+                watchers.into_iter().for_each(|watcher| drop(watcher.send(Err(failure.clone()))));
+            }
+        }
+    }
+}
+
+impl<W: TtsProtocol> TtsPool<W> {
+    pub(crate) fn new(config: &AdapterConfig<'_>, protocol: W, timeouts: TtsTimeouts) -> Self {
+        let TtsTimeouts { connect, stop, ping, .. } = timeouts;
+        let websocket = Timeouts { connect, send: connect, ping, pong: ping, close: stop };
+        let connector = Connector::new(config, protocol.provider(), websocket);
+        Self { protocol: Arc::new(protocol), connector, timeouts, groups: Mutex::default() }
+    }
+
+    /// Makes one attempt.
+    async fn attempt(&self, request: &TtsRequest, output: &mut TtsOutput) -> Result<(), AttemptError> {
+        let provider = self.protocol.provider();
+        let slot = timeout(self.timeouts.connect, self.slot(request));
+        let slot = slot.await.unwrap_or_else(|_| Err(AttemptError::timeout(provider, self.timeouts.connect)))?;
+        let context = format!("{:016x}", rand::random::<u64>());
+        let messages = self.protocol.begin(&context, request);
+        let mut speaking = slot.begin(context, messages);
+        let (encoding, mut half) = (TtsEncoding::of(request), None);
+        let (mut words, mut timed) = (WordAssembler::default(), 0);
+        let mut wait = self.timeouts.first_audio;
+        let mut deadline = Instant::now() + wait;
+        loop {
+            let Ok(said) = timeout_at(deadline, speaking.next()).await else {
+                speaking.retire();
+                return Err(AttemptError::timeout(provider, wait));
+            };
+            match said {
+                Some(ContextEvent::Audio(AudioChunk { audio, timing })) => {
+                    timed += timing.bytes();
+                    if timed > MAX_TIMING_BYTES {
+                        Queue::Tts.full();
+                        return Err(AttemptError::unusable(provider, "its words do not end"));
+                    }
+                    let words = words.push(timing, output.given_ms());
+                    let audible = !audio.is_empty();
+                    let samples = encoding.decode(audio, &mut half);
+                    if output.give(samples, words).await.is_err() {
+                        return Ok(());
+                    }
+                    if output.exceeds_limit() {
+                        Queue::Tts.full();
+                        return Err(AttemptError::unusable(provider, "its speech does not end"));
+                    }
+                    if audible {
+                        wait = self.timeouts.gap;
+                        deadline = Instant::now() + wait;
+                    }
+                }
+                Some(ContextEvent::Done) if !output.has_audio() => {
+                    return Err(AttemptError::unusable(provider, "it returned no audio"));
+                }
+                Some(ContextEvent::Done) => {
+                    let _ = output.give(Vec::new(), words.finish().into_iter().collect()).await;
+                    return Ok(());
+                }
+                Some(ContextEvent::Failed(failure)) => return Err(failure),
+                None => return Err(AttemptError::failed(provider, "it closed the connection".to_owned())),
+            }
+        }
+    }
+
+    /// A slot on a socket for `request`: on one that is open, or on a new one.
+    async fn slot(&self, request: &TtsRequest) -> Result<ContextSlot, AttemptError> {
+        match self.find(self.handshake(request)?) {
+            Slot::Ready(slot) => Ok(slot),
+            Slot::Pending(slot) => slot.await.unwrap_or_else(|_| Err(self.connect_abandoned())),
+        }
+    }
+
+    fn handshake(&self, request: &TtsRequest) -> Result<Handshake, AttemptError> {
+        self.protocol.handshake(request).map_err(|words| AttemptError::config(self.protocol.provider(), words))
+    }
+
+    fn find(&self, handshake: Handshake) -> Slot {
+        let shared = self.group(handshake.url.as_str());
+        let mut group = lock(&shared);
+        let limits = self.protocol.limits();
+        if let Some(slot) = group.slot(&limits, Instant::now()) {
+            return Slot::Ready(slot);
+        }
+        let pending = group.pending_slot(&limits).unwrap_or_else(|| {
+            let (speaker, slot) = oneshot::channel();
+            self.open(handshake, &shared, &mut group, vec![speaker], Vec::new());
+            slot
+        });
+        Slot::Pending(pending)
+    }
+
+    /// Begins to open a socket. It continues without waiters: another request will follow soon.
+    fn open(
+        &self,
+        handshake: Handshake,
+        shared: &Arc<Mutex<SocketGroup>>,
+        group: &mut SocketGroup,
+        speakers: Vec<oneshot::Sender<Result<ContextSlot, AttemptError>>>,
+        watchers: Vec<oneshot::Sender<Result<(), AttemptError>>>,
+    ) {
+        group.opened += 1;
+        let number = group.opened;
+        group.connecting.push(ConnectingSocket { number, speakers, watchers });
+        let (protocol, connector, timeouts) = (self.protocol.clone(), self.connector.clone(), self.timeouts);
+        let guard = ConnectGuard { group: shared.clone(), number, outcome: Some(Err(self.connect_abandoned())) };
+        tokio::spawn(async move {
+            let session = connector.connect(handshake).await;
+            guard.finish(session.map(|session| {
+                let handle = Handle::serve(protocol, session, timeouts);
+                PooledSocket { handle, opened: Instant::now(), begun: VecDeque::new() }
+            }));
+        });
+    }
+
+    /// The task that connected is gone.
+    fn connect_abandoned(&self) -> AttemptError {
+        AttemptError::failed(self.protocol.provider(), "the connection was given up".to_owned())
+    }
+
+    /// Opens a socket where there is none.
+    async fn ensure_open(&self, like: &TtsRequest) -> Result<(), AttemptError> {
+        let handshake = self.handshake(like)?;
+        let opened = {
+            let shared = self.group(handshake.url.as_str());
+            let mut group = lock(&shared);
+            let now = Instant::now();
+            if group.sockets.iter().any(|pooled| pooled.is_open() && pooled.opened + MAX_AGE > now) {
+                return Ok(());
+            }
+            let (watcher, opened) = oneshot::channel();
+            match group.connecting.first_mut() {
+                Some(connecting) => connecting.watchers.push(watcher),
+                None => self.open(handshake, &shared, &mut group, Vec::new(), vec![watcher]),
+            }
+            opened
+        };
+        opened.await.unwrap_or_else(|_| Err(self.connect_abandoned()))
+    }
+
+    fn group(&self, address: &str) -> Arc<Mutex<SocketGroup>> {
+        let mut groups = lock(&self.groups);
+        // Groups that are no longer used.
+        groups.retain(|_, group| Arc::strong_count(group) > 1 || lock(group).sockets.iter().any(PooledSocket::is_open));
+        groups.entry(address.to_owned()).or_default().clone()
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[async_trait]
+impl<W: TtsProtocol> Tts for TtsPool<W> {
+    async fn speak(&self, request: TtsRequest, audio: mpsc::Sender<TtsAudio>) -> Result<Usage, ProviderError> {
+        if !is_speakable(&request.text) {
+            return Ok(Usage::default());
+        }
+        let mut output = TtsOutput::new(request.format, audio);
+        let mut attempts = Retries::default();
+        while let Err(failure) = self.attempt(&request, &mut output).await {
+            attempts.again(failure, &mut output).await?;
+        }
+        Ok(cost(&request.text))
+    }
+
+    fn not_taken(&self, like: &TtsRequest) -> Option<String> {
+        self.protocol.not_taken(like)
+    }
+
+    async fn warm(&self, like: &TtsRequest) -> Result<(), ProviderError> {
+        self.ensure_open(like).await.map_err(|failure| failure.error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_panic_while_connecting_is_reported_to_the_waiters_and_the_next_call_connects_anew() {
+        let group = Arc::new(Mutex::new(SocketGroup::default()));
+        let (speaker, mut slot) = oneshot::channel();
+        let connecting = ConnectingSocket { number: 1, speakers: vec![speaker], watchers: Vec::new() };
+        lock(&group).connecting.push(connecting);
+        let abandoned = AttemptError::failed("double", "abandoned".to_owned());
+        let guard = ConnectGuard { group: group.clone(), number: 1, outcome: Some(Err(abandoned)) };
+        let task = tokio::spawn(async move {
+            let _guard = guard;
+            panic!("while connecting");
+        });
+        assert!(task.await.is_err());
+        assert!(matches!(slot.try_recv(), Ok(Err(_))), "the waiter learns of it at once");
+        assert!(lock(&group).connecting.is_empty(), "nobody joins a connection that will never be there");
+    }
+}

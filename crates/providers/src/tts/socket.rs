@@ -1,0 +1,347 @@
+//! One open socket: a task that sends the messages of its contexts and routes audio back to them.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use switchhook_net::outbound::ws::Message;
+use switchhook_net::queues::{self, Queue};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep_until};
+
+use super::TtsTimeouts;
+use super::protocol::{AudioChunk, CancelConfirmation, TtsEvent, TtsMessage, TtsProtocol};
+use crate::failure::AttemptError;
+use crate::websocket::Session;
+
+/// The error of a socket that no longer responds.
+const DEAD: &str = "the connection is dead";
+
+/// What may wait for an utterance, in bytes: four minutes of audio. More is there only while nobody takes it, as when the phone
+/// rings. The socket is read on all the same, since others may speak on it.
+const WAITING: u32 = 2 << 20;
+
+/// Audio that may still come for utterances that were stopped or are over, in bytes. One that was stopped may be spoken to its end.
+const MAX_DISCARDED_BYTES: usize = 8 << 20;
+
+/// An event of one context: audio until it is done, or a failure.
+pub(super) enum ContextEvent {
+    Audio(AudioChunk),
+    Done,
+    Failed(AttemptError),
+}
+
+enum SocketCommand {
+    Begin { context: String, messages: Vec<String>, to: queues::Sender<ContextEvent> },
+    Stop { context: String },
+}
+
+/// A handle to a socket. The task ends when there is no handle and no context left.
+#[derive(Clone)]
+pub(super) struct Handle {
+    commands: mpsc::UnboundedSender<SocketCommand>,
+    shared: Arc<Shared>,
+}
+
+#[derive(Default)]
+struct Shared {
+    /// Slots in use.
+    contexts: AtomicUsize,
+    /// No more utterances are to begin here.
+    retired: AtomicBool,
+}
+
+impl Handle {
+    /// Begins to serve an open socket.
+    pub(super) fn serve<W: TtsProtocol>(protocol: Arc<W>, session: Session, timeouts: TtsTimeouts) -> Self {
+        let (commands, received) = mpsc::unbounded_channel();
+        let shared = Arc::new(Shared::default());
+        let now = Instant::now();
+        let task = Task {
+            protocol,
+            session,
+            timeouts,
+            shared: shared.clone(),
+            contexts: HashMap::new(),
+            discarded: 0,
+            used: now,
+        };
+        tokio::spawn(task.run(received));
+        Self { commands, shared }
+    }
+
+    /// Whether utterances can begin here.
+    pub(super) fn is_open(&self) -> bool {
+        !self.commands.is_closed() && !self.shared.retired.load(Ordering::Acquire)
+    }
+
+    /// Slots in use.
+    pub(super) fn contexts(&self) -> usize {
+        self.shared.contexts.load(Ordering::Acquire)
+    }
+
+    /// Nothing begins here any more; what is being spoken goes on.
+    pub(super) fn retire(&self) {
+        self.shared.retired.store(true, Ordering::Release);
+    }
+
+    /// Takes a slot, in which one utterance is spoken.
+    pub(super) fn take_slot(&self) -> ContextSlot {
+        self.shared.contexts.fetch_add(1, Ordering::AcqRel);
+        ContextSlot { handle: Some(self.clone()) }
+    }
+}
+
+/// A slot that was taken and not used yet.
+pub(super) struct ContextSlot {
+    /// Nothing once the task has the slot, and will give it back.
+    handle: Option<Handle>,
+}
+
+impl ContextSlot {
+    /// Says `messages` in a context of this name. Dropping what it gives before [`ContextEvent::Done`] stops the context.
+    pub(super) fn begin(mut self, context: String, messages: Vec<String>) -> ActiveContext {
+        let (to, said) = queues::channel(Queue::Tts, WAITING);
+        let handle = self.handle.take().expect("only this takes it, and consumes the slot");
+        // A socket that has ended drops `to`, which the receiver sees as a lost connection.
+        let _ = handle.commands.send(SocketCommand::Begin { context: context.clone(), messages, to });
+        ActiveContext { context, handle, said, over: false }
+    }
+}
+
+impl Drop for ContextSlot {
+    fn drop(&mut self) {
+        if let Some(handle) = &self.handle {
+            handle.shared.contexts.fetch_sub(1, Ordering::AcqRel);
+        }
+    }
+}
+
+/// An utterance being spoken.
+pub(super) struct ActiveContext {
+    context: String,
+    handle: Handle,
+    said: queues::Receiver<ContextEvent>,
+    over: bool,
+}
+
+impl ActiveContext {
+    /// The next event; nothing when the socket ended.
+    pub(super) async fn next(&mut self) -> Option<ContextEvent> {
+        let said = self.said.recv().await;
+        self.over = matches!(said, None | Some(ContextEvent::Done | ContextEvent::Failed(_)));
+        said
+    }
+
+    /// Keeps others away from this socket.
+    pub(super) fn retire(&self) {
+        self.handle.retire();
+    }
+}
+
+impl Drop for ActiveContext {
+    fn drop(&mut self) {
+        if !self.over {
+            let _ = self.handle.commands.send(SocketCommand::Stop { context: std::mem::take(&mut self.context) });
+        }
+    }
+}
+
+/// One utterance's slot.
+enum Context {
+    Active(queues::Sender<ContextEvent>),
+    /// Stopped, and given up when that is not confirmed by this time.
+    Stopped {
+        until: Instant,
+    },
+}
+
+struct Task<W> {
+    protocol: Arc<W>,
+    session: Session,
+    timeouts: TtsTimeouts,
+    shared: Arc<Shared>,
+    contexts: HashMap<String, Context>,
+    /// Bytes of unwanted audio since the last command.
+    discarded: usize,
+    /// When the socket was last used.
+    used: Instant,
+}
+
+impl<W: TtsProtocol> Task<W> {
+    async fn run(mut self, mut commands: mpsc::UnboundedReceiver<SocketCommand>) {
+        let mut wanted = true;
+        let over = loop {
+            let unused = self.shared.contexts.load(Ordering::Acquire) == 0;
+            if unused && (!wanted || self.shared.retired.load(Ordering::Acquire)) {
+                break None;
+            }
+            let wake = self.next_deadline();
+            let step = tokio::select! {
+                biased;
+                command = commands.recv(), if wanted => match command {
+                    Some(command) => self.command(command).await,
+                    None => { wanted = false; Ok(()) }
+                },
+                // Before what is read: a provider that sends without end would keep the time from being looked at.
+                () = sleep_until(wake) => self.handle_deadlines().await,
+                message = self.session.next() => self.message(message).await,
+            };
+            match step {
+                Ok(()) => {}
+                Err(over) => break Some(over),
+            }
+        };
+        self.shared.retired.store(true, Ordering::Release);
+        match over {
+            Some(failure) => self.fail_all(&failure),
+            None => self.close().await,
+        }
+    }
+
+    async fn command(&mut self, command: SocketCommand) -> Result<(), AttemptError> {
+        self.used = Instant::now();
+        self.discarded = 0;
+        match command {
+            SocketCommand::Begin { context, messages, to } => {
+                self.contexts.insert(context, Context::Active(to));
+                self.send(messages).await
+            }
+            SocketCommand::Stop { context } => self.stop(&context).await,
+        }
+    }
+
+    async fn stop(&mut self, name: &str) -> Result<(), AttemptError> {
+        let Some(context) = self.contexts.get_mut(name) else { return Ok(()) };
+        let timeout = match self.protocol.limits().cancel_confirmation {
+            CancelConfirmation::None => Duration::ZERO,
+            CancelConfirmation::Cancelled => self.timeouts.stop,
+            // It goes on speaking to the end.
+            CancelConfirmation::Done => self.timeouts.first_audio + self.timeouts.gap,
+        };
+        *context = Context::Stopped { until: Instant::now() + timeout };
+        if timeout.is_zero() {
+            self.release(name);
+        }
+        self.send(self.protocol.stop(name)).await
+    }
+
+    async fn send(&mut self, messages: Vec<String>) -> Result<(), AttemptError> {
+        self.session.send_all(messages.into_iter().map(Message::text)).await
+    }
+
+    async fn message(&mut self, message: Result<Message, AttemptError>) -> Result<(), AttemptError> {
+        let provider = self.protocol.provider();
+        let message = match message? {
+            Message::Close(frame) => return Err(AttemptError::closed(provider, frame.as_ref(), self.protocol.key())),
+            message @ (Message::Text(_) | Message::Binary(_)) => message,
+            _ => return Ok(()),
+        };
+        let messages = self.protocol.read(&message).map_err(|words| AttemptError::unusable(provider, words))?;
+        for message in messages {
+            self.event(message).await?;
+        }
+        Ok(())
+    }
+
+    async fn event(&mut self, TtsMessage { context, event }: TtsMessage) -> Result<(), AttemptError> {
+        if let (None, TtsEvent::Failed(failure)) = (&context, &event) {
+            return Err(failure.clone());
+        }
+        let Some(name) = context.or_else(|| self.contexts.keys().next().cloned()) else { return Ok(()) };
+        match (self.contexts.get(&name), event) {
+            (None | Some(Context::Stopped { .. }), TtsEvent::Audio(late)) => return self.discarded(late.bytes()),
+            (None, _late) => {}
+            (Some(Context::Active(to)), TtsEvent::Audio(piece)) => {
+                let bytes = piece.bytes();
+                self.used = Instant::now();
+                if to.try_send(ContextEvent::Audio(piece), bytes).is_err() {
+                    return self.overflow(&name).await;
+                }
+            }
+            (Some(Context::Active(_)), TtsEvent::Done | TtsEvent::Cancelled) => self.finish(&name, ContextEvent::Done),
+            (Some(Context::Active(_)), TtsEvent::Failed(failure)) => self.finish(&name, ContextEvent::Failed(failure)),
+            (Some(Context::Stopped { .. }), TtsEvent::Done)
+                if self.protocol.limits().cancel_confirmation == CancelConfirmation::Cancelled => {}
+            (Some(Context::Stopped { .. }), TtsEvent::Done | TtsEvent::Cancelled | TtsEvent::Failed(_)) => {
+                self.release(&name);
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends a context with its last event.
+    fn finish(&mut self, name: &str, last: ContextEvent) {
+        if let Some(Context::Active(to)) = self.contexts.remove(name) {
+            to.finish(last);
+            self.shared.contexts.fetch_sub(1, Ordering::AcqRel);
+        }
+    }
+
+    /// Throws audio away. Of a provider that goes on and on nothing more is read.
+    fn discarded(&mut self, bytes: usize) -> Result<(), AttemptError> {
+        self.discarded += bytes;
+        if self.discarded <= MAX_DISCARDED_BYTES {
+            return Ok(());
+        }
+        Queue::Tts.full();
+        Err(self.session.lost("it does not stop sending audio that was stopped".to_owned()))
+    }
+
+    /// More audio is buffered for an utterance than can be played.
+    async fn overflow(&mut self, name: &str) -> Result<(), AttemptError> {
+        let failure = self.session.lost("it sends more audio than can be played".to_owned());
+        self.shared.retired.store(true, Ordering::Release);
+        let spoken = self.contexts.insert(name.to_owned(), Context::Stopped { until: Instant::now() });
+        if let Some(Context::Active(to)) = spoken {
+            to.finish(ContextEvent::Failed(failure));
+        }
+        self.stop(name).await
+    }
+
+    fn release(&mut self, name: &str) {
+        if self.contexts.remove(name).is_some() {
+            self.shared.contexts.fetch_sub(1, Ordering::AcqRel);
+        }
+    }
+
+    fn next_deadline(&self) -> Instant {
+        let stops = self.contexts.values().filter_map(|context| match context {
+            Context::Stopped { until } => Some(*until),
+            Context::Active(_) => None,
+        });
+        let idle = self.contexts.is_empty().then(|| self.used + self.timeouts.idle);
+        stops.chain(idle).fold(self.session.keepalive_due(), Instant::min)
+    }
+
+    async fn handle_deadlines(&mut self) -> Result<(), AttemptError> {
+        let now = Instant::now();
+        let late = |context: &Context| matches!(context, Context::Stopped { until } if *until <= now);
+        let given_up: Vec<String> =
+            self.contexts.iter().filter(|(_, context)| late(context)).map(|(name, _)| name.clone()).collect();
+        for name in &given_up {
+            // What it still says could be taken for the next utterance, or hold a slot for ever.
+            self.shared.retired.store(true, Ordering::Release);
+            self.release(name);
+        }
+        if self.contexts.is_empty() && self.used + self.timeouts.idle <= now {
+            self.shared.retired.store(true, Ordering::Release);
+        }
+        // Utterances on a dead socket are retried on another one, which those that timed out are not.
+        self.session.keepalive(now).await.map_err(|_| self.session.lost(DEAD.to_owned()))
+    }
+
+    fn fail_all(&mut self, failure: &AttemptError) {
+        for (_, context) in self.contexts.drain() {
+            if let Context::Active(to) = context {
+                to.finish(ContextEvent::Failed(failure.clone()));
+            }
+        }
+    }
+
+    async fn close(self) {
+        let close_message = self.protocol.close_message().map(Message::text);
+        self.session.close(close_message).await;
+    }
+}
