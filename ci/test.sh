@@ -18,9 +18,9 @@ DENY=0.20.2
 exec 2>&1 # one log, in order
 
 # Most service tests wait for real time rather than for a CPU. Each has database connections, of which there are 400, so small
-# machines run twice as many tests as they have CPUs, up to eight.
+# machines run three times as many tests as they have CPUs, up to eight.
 TEST_THREADS=$(nproc)
-[ "$TEST_THREADS" -ge 8 ] || TEST_THREADS=$((TEST_THREADS * 2 > 8 ? 8 : TEST_THREADS * 2))
+[ "$TEST_THREADS" -ge 8 ] || TEST_THREADS=$((TEST_THREADS * 3 > 8 ? 8 : TEST_THREADS * 3))
 
 # Exit code of a step that could not check anything.
 NOT_CHECKED=77
@@ -168,6 +168,7 @@ step "cargo-nextest" tool cargo-nextest "$NEXTEST" || stop "cargo-nextest could 
 step "cargo-deny" tool cargo-deny "$DENY" || stop "cargo-deny could not be installed."
 
 step "Format" cargo fmt --all --check
+step "No circles of imports" ci/circles.py
 step "Lints" cargo clippy --workspace --all-targets --locked -- -D warnings
 step "Tests, on SQLite" env SWITCHHOOK_PROPTEST_CASES="${SWITCHHOOK_PROPTEST_CASES:-100000}" \
     cargo nextest run --workspace --locked --profile ci --test-threads "$TEST_THREADS"

@@ -16,6 +16,7 @@ pub mod control;
 pub mod events;
 #[cfg(test)]
 mod fuzz;
+pub mod kind;
 pub mod media;
 pub mod media_queue;
 pub mod registry;
@@ -24,6 +25,7 @@ pub mod simulator;
 pub mod sip;
 pub mod stream;
 pub mod telnyx;
+mod transport;
 pub mod twilio;
 pub mod web;
 
@@ -44,8 +46,9 @@ pub use switchhook_core::call::CarrierEvent;
 
 pub use self::control::{AmdMode, CallControl, CarrierError, DialError, DialRequest, Dialed, FoundLeg, LegRef};
 pub use self::events::{LegEvent, LegEvents};
-pub use self::media::{CallInfo, FromCarrier, Media, MediaTransport, ToCarrier, WebSocketMedia};
+pub use self::media::{CallInfo, FromCarrier, Media, ToCarrier};
 use self::rest::Rest;
+pub use self::transport::{MediaTransport, WebSocketMedia};
 
 /// A carrier as one connection of a tenant reaches it.
 pub struct Carrier {

@@ -1,36 +1,12 @@
 //! A call's media between a carrier and the conversation, whatever transports it.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use switchhook_core::private::Private;
 use switchhook_media::frame::{AgentAudio, CallerAudio};
 use tokio::sync::mpsc;
 
-use super::callback::{CallbackError, CallbackRequest};
 use super::media_queue::MediaReceiver;
-use super::stream::StreamProtocol;
-use super::web::Browsers;
-
-/// How the media of a connection's legs reaches this service.
-#[derive(Clone)]
-pub enum MediaTransport {
-    /// The carrier opens a websocket to [`super::address::CallAddress::media`], on any node, which then owns the call.
-    WebSocket(Arc<dyn WebSocketMedia>),
-    /// A browser opens a websocket to [`super::address::Addresses::web_call`], on any node, which then runs the call.
-    Browser(Arc<Browsers>),
-    /// The adapter has a transport of its own, on the node that controls the leg: it sends [`super::LegEvent::Media`] once media flows.
-    Own,
-}
-
-/// The media websockets that a carrier opens.
-pub trait WebSocketMedia: Send + Sync {
-    /// Checks a handshake and returns the protocol spoken on the websocket.
-    ///
-    /// # Errors
-    /// When the signature is wrong.
-    fn open(&self, handshake: &CallbackRequest<'_>) -> Result<Box<dyn StreamProtocol>, CallbackError>;
-}
 
 /// Both directions of a call's media. Dropping it stops our side.
 #[derive(Debug)]

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use crate::frame::FRAME_DURATION;
+/// How long a frame is.
+pub const FRAME_DURATION: Duration = Duration::from_millis(20);
 
 /// How a call's audio is sampled inside. Carriers and providers convert from and to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

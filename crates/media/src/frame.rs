@@ -1,12 +1,9 @@
 //! Frames: 20 ms of a call's audio, and whose it is.
 
 use std::fmt;
-use std::time::Duration;
 
 use crate::format::AudioFormat;
 
-/// How long a frame is.
-pub const FRAME_DURATION: Duration = Duration::from_millis(20);
 /// Samples of the longest frame.
 const MOST_SAMPLES: usize = AudioFormat::Wideband.frame_samples();
 

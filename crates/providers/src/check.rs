@@ -13,8 +13,8 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 use utoipa::ToSchema;
 
+use super::entry::Provider;
 use super::realtime::{Command, Instructions, Realtime, RealtimeEvent, RealtimeOptions};
-use super::registry::Provider;
 use super::{Llm, LlmRequest, ProviderError, Stt, SttEvent, SttOptions, Tts, TtsAudio, TtsRequest};
 
 /// How long everything may take.

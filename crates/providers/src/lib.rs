@@ -13,6 +13,7 @@ pub mod cartesia;
 pub mod check;
 pub mod deepgram;
 pub mod elevenlabs;
+pub mod entry;
 mod extras;
 pub(crate) mod failure;
 #[cfg(test)]
@@ -51,6 +52,9 @@ use switchhook_runtime::panics::caught;
 use tokio::sync::mpsc;
 
 use crate::json_schema::Schema;
+
+/// Until a connection to a provider is made.
+pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Why a provider request failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -18,14 +18,11 @@ use url::Url;
 use uuid::Uuid;
 
 use super::adapter_config::AdapterConfig;
+use super::entry::{Build, Provider, ProviderEntry};
 use super::local::{self, LocalSpeech};
-use super::prices::{PriceList, Prices, Rates};
-use super::realtime::Realtime;
-use super::voices::Voices;
-use super::{Llm, Stt, Tts, anthropic, assemblyai, cartesia, deepgram, elevenlabs, gemini, openai, scripted};
+use super::prices::Prices;
+use super::{CONNECT_TIMEOUT, anthropic, assemblyai, cartesia, deepgram, elevenlabs, gemini, openai, scripted};
 
-/// Until a connection to a provider is made.
-pub(crate) const CONNECT: Duration = Duration::from_secs(3);
 /// An idle connection saves the next turn a handshake.
 const POOL_IDLE_TIMEOUT: Duration = Duration::from_secs(90);
 /// A provider that no call has used for so long is dropped, and with it the key: its connection may be deleted.
@@ -50,203 +47,10 @@ pub const PROVIDERS: &[ProviderEntry] = &[
     cartesia::ENTRY,
 ];
 
-/// What a provider is. The catalogue of the API follows from it; a test holds prices and docs against it.
-#[derive(Clone, Copy)]
-pub struct ProviderEntry {
-    /// Its name in the API, the price table and the docs.
-    pub name: &'static str,
-    /// What it offers.
-    pub kinds: &'static [Kind],
-    /// How it is made.
-    pub build: Build,
-    /// The kinds whose default model has no price per unit: it is billed in credits or by the token of audio.
-    pub unpriced: &'static [Kind],
-}
-
-/// How a provider is made.
-#[derive(Clone, Copy)]
-pub enum Build {
-    /// From a connection. Errors are sentences that name the setting.
-    Adapter(fn(&AdapterConfig<'_>) -> Result<Provider, String>),
-    /// From this process, with the settings of a connection or without one.
-    BuiltIn(BuiltIn),
-}
-
-type BuiltIn = fn(&Arc<LocalSpeech>, &Map<String, Value>) -> Result<Provider, String>;
-
-/// A kind of provider.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// Speech to text.
-    Stt,
-    /// Language model.
-    Llm,
-    /// Text to speech.
-    Tts,
-    /// Speech to speech.
-    Realtime,
-}
-
-impl Kind {
-    /// Its name in `settings.kinds`.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Stt => "stt",
-            Self::Llm => "llm",
-            Self::Tts => "tts",
-            Self::Realtime => "realtime",
-        }
-    }
-}
-
-impl ProviderEntry {
-    /// The provider of this name.
-    #[must_use]
-    pub fn named(name: &str) -> Option<&'static Self> {
-        PROVIDERS.iter().find(|entry| entry.name == name)
-    }
-}
-
-/// What one connection can do.
-#[derive(Clone, Default)]
-pub struct Provider {
-    pub(super) name: &'static str,
-    pub(super) stt: Option<Arc<dyn Stt>>,
-    pub(super) llm: Option<Arc<dyn Llm>>,
-    pub(super) tts: Option<Arc<dyn Tts>>,
-    pub(super) realtime: Option<Arc<dyn Realtime>>,
-    /// The voices of its text to speech.
-    pub(super) voices: Option<Arc<dyn Voices>>,
-    pub(super) prices: PriceList,
-    pub(super) default_models: DefaultModels,
-}
-
-/// The models that are used when an agent names none: the connection's, or the provider's.
-#[derive(Clone, Default)]
-pub(super) struct DefaultModels {
-    pub(super) stt: Option<String>,
-    pub(super) llm: Option<String>,
-    pub(super) tts: Option<String>,
-    pub(super) realtime: Option<String>,
-}
-
-impl DefaultModels {
-    /// As the connection's settings say, else these; an empty name is one that is not known.
-    pub(super) fn of(config: &AdapterConfig<'_>, stt: &str, llm: &str, tts: &str) -> Result<Self, String> {
-        let model = |setting: &str, default: &str| -> Result<Option<String>, String> {
-            let model = config.text(setting)?.unwrap_or(default);
-            Ok(Some(model.to_owned()).filter(|model| !model.is_empty()))
-        };
-        let (stt, llm, tts) = (model("stt_model", stt)?, model("model", llm)?, model("tts_model", tts)?);
-        Ok(Self { stt, llm, tts, realtime: None })
-    }
-}
-
-impl Provider {
-    /// Its word in the API.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        self.name
-    }
-
-    /// What its speech to text charges with this model, as far as that is known.
-    #[must_use]
-    pub fn stt_rates(&self, model: Option<&str>) -> Option<Rates> {
-        self.prices.of(model.or(self.default_models.stt.as_deref())).copied()
-    }
-
-    /// What this language model of it charges, as far as that is known.
-    #[must_use]
-    pub fn llm_rates(&self, model: Option<&str>) -> Option<Rates> {
-        self.prices.of(model.or(self.default_models.llm.as_deref())).copied()
-    }
-
-    /// What its text to speech charges with this model, as far as that is known.
-    #[must_use]
-    pub fn tts_rates(&self, model: Option<&str>) -> Option<Rates> {
-        self.prices.of(model.or(self.default_models.tts.as_deref())).copied()
-    }
-
-    /// Only what `settings.kinds` says that the server does: not every one that speaks a provider's protocol does all of it.
-    fn offered(self, settings: &Map<String, Value>) -> Result<Self, String> {
-        let Some(kinds) = settings.get("kinds").filter(|kinds| !kinds.is_null()) else { return Ok(self) };
-        let known = [Kind::Stt, Kind::Llm, Kind::Tts, Kind::Realtime].map(Kind::name);
-        let kinds = kinds
-            .as_array()
-            .filter(|kinds| !kinds.is_empty() && kinds.iter().all(|kind| known.iter().any(|known| kind == known)));
-        let kinds = kinds.ok_or_else(|| {
-            format!("settings.kinds must be a list of what the connection is for: {}.", known.join(", "))
-        })?;
-        let has = |kind: Kind| kinds.iter().any(|known| known == kind.name());
-        Ok(Self {
-            stt: self.stt.filter(|_| has(Kind::Stt)),
-            llm: self.llm.filter(|_| has(Kind::Llm)),
-            tts: self.tts.filter(|_| has(Kind::Tts)),
-            realtime: self.realtime.filter(|_| has(Kind::Realtime)),
-            ..self
-        })
-    }
-
-    /// What a speech-to-speech model of this provider charges, as far as that is known.
-    #[must_use]
-    pub fn realtime_rates(&self, model: Option<&str>) -> Option<Rates> {
-        self.prices.of(model.or(self.default_models.realtime.as_deref())).copied()
-    }
-
-    /// Its speech to text.
-    ///
-    /// # Errors
-    /// A sentence when it has none.
-    pub fn stt(self) -> Result<Arc<dyn Stt>, String> {
-        self.stt.ok_or_else(|| {
-            format!("Provider {} does no speech to text, or settings.kinds of its connection leaves it out.", self.name)
-        })
-    }
-
-    /// Its language model.
-    ///
-    /// # Errors
-    /// A sentence when it has none.
-    pub fn llm(self) -> Result<Arc<dyn Llm>, String> {
-        self.llm.ok_or_else(|| {
-            format!("Provider {} has no language model, or settings.kinds of its connection leaves it out.", self.name)
-        })
-    }
-
-    /// Its text to speech.
-    ///
-    /// # Errors
-    /// A sentence when it has none.
-    pub fn tts(self) -> Result<Arc<dyn Tts>, String> {
-        self.tts.ok_or_else(|| {
-            format!("Provider {} does no text to speech, or settings.kinds of its connection leaves it out.", self.name)
-        })
-    }
-
-    /// The voices of its text to speech.
-    ///
-    /// # Errors
-    /// A sentence when it has none.
-    pub fn voices(self) -> Result<Arc<dyn Voices>, String> {
-        let none = format!("Provider {} lists no voices.", self.name);
-        let voices = self.voices.clone();
-        self.tts()?;
-        voices.ok_or(none)
-    }
-
-    /// Its speech to speech.
-    ///
-    /// # Errors
-    /// A sentence when it has none.
-    pub fn realtime(self) -> Result<Arc<dyn Realtime>, String> {
-        self.realtime.ok_or_else(|| {
-            format!(
-                "Provider {} does no speech to speech, or settings.kinds of its connection leaves it out.",
-                self.name
-            )
-        })
-    }
+/// Returns the provider with this name.
+#[must_use]
+pub fn entry(name: &str) -> Option<&'static ProviderEntry> {
+    PROVIDERS.iter().find(|entry| entry.name == name)
 }
 
 /// What providers need of the configuration.
@@ -358,7 +162,7 @@ impl Registry {
     /// # Errors
     /// A sentence when there is none of that name.
     pub fn built_in(&self, name: &str) -> Result<Provider, String> {
-        match ProviderEntry::named(name) {
+        match entry(name) {
             Some(ProviderEntry { name, build: Build::BuiltIn(build), .. }) => {
                 Ok(Provider { name, prices: self.prices.of(name), ..build(&self.speech, &Map::new())? })
             }
@@ -397,7 +201,7 @@ impl Registry {
         let base_url =
             settings.get("base_url").and_then(Value::as_str).and_then(|url| Url::parse(&http_address(url)).ok());
         let clients = self.http.of(tenant);
-        let entry = ProviderEntry::named(name).ok_or_else(|| format!("this version cannot use {name} yet."))?;
+        let entry = entry(name).ok_or_else(|| format!("this version cannot use {name} yet."))?;
         let provider = match entry.build {
             Build::Adapter(build) => build(&AdapterConfig {
                 http: &base_url.map_or_else(|| clients.usual(), |url| clients.of(&url)),
@@ -419,7 +223,7 @@ impl Registry {
 fn client(settings: &ClientSettings) -> ClientBuilder {
     settings
         .builder()
-        .connect_timeout(CONNECT)
+        .connect_timeout(CONNECT_TIMEOUT)
         .pool_idle_timeout(POOL_IDLE_TIMEOUT)
         .http2_keep_alive_interval(HTTP2_KEEPALIVE.0)
         .http2_keep_alive_timeout(HTTP2_KEEPALIVE.1)
@@ -433,6 +237,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::entry::Kind;
 
     /// A provider with these settings.
     fn provider(entry: &ProviderEntry, settings: &Value) -> Provider {
@@ -515,10 +320,7 @@ mod tests {
             }
         }
         for name in Prices::load(None).expect("a table").providers() {
-            assert!(
-                ProviderEntry::named(name).is_some(),
-                "prices.default.toml has prices of {name}, which is no provider"
-            );
+            assert!(entry(name).is_some(), "prices.default.toml has prices of {name}, which is no provider");
         }
     }
 

@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use switchhook_carriers::registry as carriers;
+use switchhook_providers::entry::Kind as ProviderKind;
 use switchhook_providers::registry as providers;
 use utoipa::ToSchema;
 
@@ -46,13 +47,13 @@ impl Kind {
     }
 }
 
-impl From<providers::Kind> for Kind {
-    fn from(kind: providers::Kind) -> Self {
+impl From<ProviderKind> for Kind {
+    fn from(kind: ProviderKind) -> Self {
         match kind {
-            providers::Kind::Stt => Self::Stt,
-            providers::Kind::Llm => Self::Llm,
-            providers::Kind::Tts => Self::Tts,
-            providers::Kind::Realtime => Self::Realtime,
+            ProviderKind::Stt => Self::Stt,
+            ProviderKind::Llm => Self::Llm,
+            ProviderKind::Tts => Self::Tts,
+            ProviderKind::Realtime => Self::Realtime,
         }
     }
 }
@@ -98,7 +99,7 @@ pub fn kinds(provider: &str, settings: &Map<String, Value>) -> Vec<Kind> {
         let name = serde_json::to_value(kind).ok();
         named.is_none_or(|named| name.is_some_and(|name| named.contains(&name)))
     };
-    let is_provider = providers::ProviderEntry::named(provider).is_some();
+    let is_provider = providers::entry(provider).is_some();
     offered.iter().filter(|kind| !is_provider || is_named(kind)).copied().collect()
 }
 

@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use switchhook_media::dtmf::Detector;
-use switchhook_media::format::AudioFormat;
-use switchhook_media::frame::{CallerAudio, FRAME_DURATION, Frame};
+use switchhook_media::format::{AudioFormat, FRAME_DURATION};
+use switchhook_media::frame::{CallerAudio, Frame};
 use switchhook_media::{level, tone};
 use switchhook_recordings as recordings;
 use tokio::sync::mpsc;

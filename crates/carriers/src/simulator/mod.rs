@@ -31,7 +31,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::scenario::Scenario;
 use self::settings::SimulatorSettings;
-use super::registry::CarrierKind;
+use super::kind::CarrierKind;
 use super::{
     CallControl, Carrier, CarrierError, Connection, DialError, DialRequest, Dialed, Driver, FoundLeg, LegEvents,
     LegRef, MediaTransport, ProviderFault, Simulation,

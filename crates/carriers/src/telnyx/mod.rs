@@ -27,7 +27,7 @@ use self::signature::PublicKey;
 use self::wire::{Codec, TelnyxWire};
 use super::address::{Addresses, CallAddress, ConnectionAddress};
 use super::callback::{Callback, CallbackError, CallbackRequest, Decline, InboundRoute, Reply, Webhooks};
-use super::registry::CarrierKind;
+use super::kind::CarrierKind;
 use super::stream::StreamProtocol;
 use super::{
     AmdMode, CallControl, Carrier, CarrierError, Connection, DialError, DialRequest, Dialed, FoundLeg, LegEvents,

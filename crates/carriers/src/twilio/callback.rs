@@ -8,19 +8,11 @@ use serde_json::Value;
 use url::form_urlencoded;
 
 use super::causes::{self, CallEnd};
+use super::topics::{AMD, DOCUMENT, STATUS, STREAM, VOICE};
 use super::{Flavour, twiml};
 use crate::CarrierEvent;
 use crate::address::Addresses;
 use crate::callback::{Callback, CallbackError, CallbackRequest, IncomingCall, Reply};
-
-/// The topics of our addresses.
-pub(super) const STATUS: &str = "status";
-pub(super) const AMD: &str = "amd";
-pub(super) const STREAM: &str = "stream";
-/// What to do with a call.
-pub(super) const VOICE: &str = "voice";
-/// The same, where the address itself holds the document: sealed, in the field of its query with this name.
-pub(super) const DOCUMENT: &str = "document";
 
 /// Reads a request whose signature was checked.
 ///

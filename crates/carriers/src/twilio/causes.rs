@@ -7,7 +7,7 @@ use std::ops::RangeInclusive;
 use switchhook_core::call::{CarrierCause, EndedBy, ErrorCode, Hangup};
 
 use super::Flavour;
-use super::rest::Problem;
+use super::problem::Problem;
 use crate::rest::RestResponse;
 use crate::{CarrierError, CarrierEvent, DialError, sip};
 

@@ -6,9 +6,11 @@
 
 pub(crate) mod callback;
 mod causes;
+mod problem;
 pub(crate) mod records;
 mod rest;
 pub(crate) mod signature;
+mod topics;
 mod twiml;
 pub(crate) mod wire;
 
@@ -29,7 +31,7 @@ use self::signature::SigningKeys;
 use self::wire::MediaStreams;
 use super::address::{Addresses, CallAddress, ConnectionAddress};
 use super::callback::{Callback, CallbackError, CallbackRequest, Decline, InboundRoute, Reply, Webhooks};
-use super::registry::CarrierKind;
+use super::kind::CarrierKind;
 use super::rest::{RestError, below};
 use super::stream::StreamProtocol;
 use super::{
@@ -53,7 +55,7 @@ const LONGEST_AFTER_TRANSFER: &str = "14400";
 /// Twilio in the registry.
 pub const TWILIO: CarrierKind = CarrierKind {
     required_credentials: &["account_sid", "auth_token"],
-    inbound_topic: Some(callback::VOICE),
+    inbound_topic: Some(topics::VOICE),
     driver: Some(|_| Arc::new(connect_twilio)),
     ..CarrierKind::planned("twilio")
 };
@@ -61,7 +63,7 @@ pub const TWILIO: CarrierKind = CarrierKind {
 /// SignalWire in the registry.
 pub const SIGNALWIRE: CarrierKind = CarrierKind {
     required_credentials: &["project_id", "api_token", "signing_key"],
-    inbound_topic: Some(callback::VOICE),
+    inbound_topic: Some(topics::VOICE),
     driver: Some(|_| Arc::new(connect_signalwire)),
     ..CarrierKind::planned("signalwire")
 };
@@ -169,7 +171,7 @@ impl Adapter {
             ("To", request.to.reveal().to_owned()),
             ("From", request.from.reveal().to_owned()),
             ("Timeout", request.ring_timeout_seconds.clamp(1, MAX_TIMEOUT).to_string()),
-            ("StatusCallback", address.report(callback::STATUS)),
+            ("StatusCallback", address.report(topics::STATUS)),
             ("StatusCallbackMethod", POST.to_owned()),
         ];
         fields.extend(match self.flavour {
@@ -177,7 +179,7 @@ impl Adapter {
                 ("Twiml", twiml::connect(self.flavour, address)),
                 ("TimeLimit", request.time_limit_seconds.clamp(1, MAX_TIME_LIMIT).to_string()),
             ],
-            Flavour::SignalWire => [("Url", address.report(callback::VOICE)), ("Method", POST.to_owned())],
+            Flavour::SignalWire => [("Url", address.report(topics::VOICE)), ("Method", POST.to_owned())],
         });
         // A field for each: joined or numbered ones are dropped.
         fields.extend(
@@ -192,7 +194,7 @@ impl Adapter {
             ("MachineDetection", detection.to_owned()),
             // Synchronous detection would leave the callee in silence until it has ended.
             ("AsyncAmd", "true".to_owned()),
-            ("AsyncAmdStatusCallback", address.report(callback::AMD)),
+            ("AsyncAmdStatusCallback", address.report(topics::AMD)),
             ("AsyncAmdStatusCallbackMethod", POST.to_owned()),
         ]);
         fields
@@ -203,9 +205,9 @@ impl Adapter {
         match self.flavour {
             Flavour::Twilio => [("Twiml", document.to_owned()), ("TimeLimit", LONGEST_AFTER_TRANSFER.to_owned())],
             Flavour::SignalWire => {
-                let at = self.addresses.for_call("signalwire", call).report(callback::DOCUMENT);
+                let at = self.addresses.for_call("signalwire", call).report(topics::DOCUMENT);
                 let sealed = self.addresses.seal(call, document);
-                [("Url", format!("{at}?{}={sealed}", callback::DOCUMENT)), ("Method", POST.to_owned())]
+                [("Url", format!("{at}?{}={sealed}", topics::DOCUMENT)), ("Method", POST.to_owned())]
             }
         }
     }
@@ -213,7 +215,7 @@ impl Adapter {
     /// The id of an application that sends calls to us, made where there is none.
     async fn application(&self, to: &ConnectionAddress) -> Result<String, CarrierError> {
         let known = self.api.applications(APPLICATION).await?;
-        let url = to.report(callback::VOICE);
+        let url = to.report(topics::VOICE);
         if let Some(ours) = known.into_iter().find(|application| application.voice_url.as_ref() == Some(&url)) {
             return Ok(ours.sid);
         }
@@ -230,9 +232,9 @@ impl Adapter {
 /// What has calls sent to us, of a number or an application.
 fn inbound_fields(to: &ConnectionAddress) -> Vec<(&'static str, String)> {
     vec![
-        ("VoiceUrl", to.report(callback::VOICE)),
+        ("VoiceUrl", to.report(topics::VOICE)),
         ("VoiceMethod", POST.to_owned()),
-        ("StatusCallback", to.report(callback::STATUS)),
+        ("StatusCallback", to.report(topics::STATUS)),
         ("StatusCallbackMethod", POST.to_owned()),
     ]
 }

@@ -11,7 +11,7 @@ use time::format_description::well_known::{Rfc2822, Rfc3339};
 
 use super::Flavour;
 use super::causes::{self, CallEnd};
-use super::rest::text;
+use super::problem::text;
 use crate::FoundLeg;
 
 /// A call may have been created this much earlier than we say, by the carrier's clock.

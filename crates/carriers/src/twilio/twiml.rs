@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use switchhook_core::phone_number::PhoneNumber;
 
-use super::{Flavour, LONGEST_AFTER_TRANSFER, callback};
+use super::{Flavour, LONGEST_AFTER_TRANSFER, topics};
 use crate::address::CallAddress;
 use crate::callback::Decline;
 
@@ -17,7 +17,7 @@ pub(super) const TOKEN: &str = "token";
 pub(super) fn connect(flavour: Flavour, call: &CallAddress) -> String {
     let mut stream = String::from("<Connect><Stream");
     attribute(&mut stream, "url", &call.media());
-    attribute(&mut stream, "statusCallback", &call.report(callback::STREAM));
+    attribute(&mut stream, "statusCallback", &call.report(topics::STREAM));
     attribute(&mut stream, "statusCallbackMethod", "POST");
     if flavour == Flavour::SignalWire {
         attribute(&mut stream, "authBearerToken", call.token());

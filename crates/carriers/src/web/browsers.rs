@@ -8,9 +8,8 @@ use switchhook_core::id::CallId;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::leg::Leg;
-use crate::media_queue::media_queue;
-use crate::{CarrierEvent, LegEvent, LegEvents, Media};
+use crate::media_queue::{MediaSender, media_queue};
+use crate::{CarrierEvent, LegEvent, LegEvents, Media, ToCarrier};
 
 /// Frames of the agent that may wait: four seconds. They are sent at most 100 ms ahead of their time.
 const WAITING: usize = 200;
@@ -31,6 +30,27 @@ pub(super) struct SharedLeg {
     sockets: mpsc::Sender<WebSocket>,
     /// What such a socket has to know; empty while one is connected.
     resume: Mutex<String>,
+}
+
+/// What the leg of a browser needs, with its place among those of its node.
+pub struct Seat {
+    pub(super) shared: Arc<SharedLeg>,
+    pub(super) to_us: MediaSender,
+    pub(super) from_us: mpsc::Receiver<ToCarrier>,
+    pub(super) resumed: mpsc::Receiver<WebSocket>,
+    pub(super) held: HeldPlace,
+}
+
+/// A place that is given up when this is dropped.
+pub(super) struct HeldPlace {
+    browsers: Arc<Browsers>,
+    call: CallId,
+}
+
+impl Drop for HeldPlace {
+    fn drop(&mut self) {
+        self.browsers.left(self.call);
+    }
 }
 
 /// Whether a call has room for a browser on this node.
@@ -64,7 +84,7 @@ impl Browsers {
 
     /// Takes a call's first socket; nothing while the call has one.
     #[must_use]
-    pub fn join(self: &Arc<Self>, call: CallId) -> Option<Leg> {
+    pub fn join(self: &Arc<Self>, call: CallId) -> Option<Seat> {
         let mut legs = lock(&self.0);
         if legs.contains_key(&call) {
             return None;
@@ -82,7 +102,7 @@ impl Browsers {
         });
         legs.insert(call, shared.clone());
         drop(legs);
-        Some(Leg::new(self.clone(), call, shared, (to_us, from_us), resumed))
+        Some(Seat { shared, to_us, from_us, resumed, held: HeldPlace { browsers: self.clone(), call } })
     }
 
     /// Hands over a socket that goes on where a lost one ended. Gives it back when this token does not allow that.
@@ -126,7 +146,7 @@ impl Browsers {
         lock(&self.0).values().for_each(|leg| leg.end.cancel());
     }
 
-    pub(super) fn left(&self, call: CallId) {
+    fn left(&self, call: CallId) {
         lock(&self.0).remove(&call);
     }
 }

@@ -1,22 +1,19 @@
 //! One browser's side of a call: the task that reads and writes its socket, and waits for it when it is lost.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::ws::{CloseFrame, Message, WebSocket, close_code};
 use bytes::{Bytes, BytesMut};
 use switchhook_core::call::{CarrierCause, EndedBy, Hangup};
-use switchhook_core::id::CallId;
-use switchhook_media::frame::{CallerAudio, FRAME_DURATION, Frame};
+use switchhook_media::format::FRAME_DURATION;
+use switchhook_media::frame::{CallerAudio, Frame};
 use switchhook_runtime::clock;
-use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout, timeout_at};
 
 use super::FORMAT;
-use super::browsers::{Browsers, SharedLeg};
+use super::browsers::Seat;
 use super::flood::FloodGate;
 use super::wire::{AgentState, BrowserMessage, ServiceMessage};
-use crate::media_queue::MediaSender;
 use crate::stream::codec::{StreamDecoder, StreamEncoder, StreamFormat};
 use crate::{CallInfo, CarrierEvent, FromCarrier, LegEvent, ToCarrier};
 
@@ -45,10 +42,7 @@ pub struct Ended {
 
 /// One browser of a call.
 pub struct Leg {
-    shared: Arc<SharedLeg>,
-    to_us: MediaSender,
-    from_us: mpsc::Receiver<ToCarrier>,
-    resumed: mpsc::Receiver<WebSocket>,
+    seat: Seat,
     /// By which the next socket goes on, when this one is lost.
     resume: String,
     decoder: StreamDecoder,
@@ -62,19 +56,6 @@ pub struct Leg {
     state: AgentState,
     /// When the browser will have played what it was sent.
     plays_until: Instant,
-    _seat: Seat,
-}
-
-/// The leg's place among the browsers of its node.
-struct Seat {
-    browsers: Arc<Browsers>,
-    call: CallId,
-}
-
-impl Drop for Seat {
-    fn drop(&mut self) {
-        self.browsers.left(self.call);
-    }
 }
 
 /// Why a socket is used no more.
@@ -91,20 +72,12 @@ enum Parted {
 }
 
 impl Leg {
-    pub(super) fn new(
-        browsers: Arc<Browsers>,
-        call: CallId,
-        shared: Arc<SharedLeg>,
-        (to_us, from_us): (MediaSender, mpsc::Receiver<ToCarrier>),
-        resumed: mpsc::Receiver<WebSocket>,
-    ) -> Self {
+    /// The leg of a browser that has taken this seat.
+    #[must_use]
+    pub fn new(seat: Seat) -> Self {
         const SAME_RATE: &str = "nothing is resampled";
         let now = Instant::now();
         Self {
-            shared,
-            to_us,
-            from_us,
-            resumed,
             resume: String::new(),
             decoder: StreamDecoder::new(StreamFormat::L16, FORMAT).expect(SAME_RATE),
             encoder: StreamEncoder::new(StreamFormat::L16, FORMAT).expect(SAME_RATE),
@@ -114,7 +87,7 @@ impl Leg {
             gate: FloodGate::new(now),
             state: AgentState::Listening,
             plays_until: now,
-            _seat: Seat { browsers, call },
+            seat,
         }
     }
 
@@ -136,7 +109,7 @@ impl Leg {
                 Err(parted) => break parted,
             }
         };
-        let Self { shared, to_us, from_us, _seat, .. } = self;
+        let Seat { shared, to_us, from_us, held: _held, .. } = self.seat;
         let dialed = shared.events.get();
         if parted == Parted::Over && dialed.is_some() {
             // Without an order the call has ended some other way.
@@ -175,16 +148,16 @@ impl Leg {
                         Some(Err(_)) | None => Err(Parted::Lost),
                     }
                 }
-                message = self.from_us.recv() => match message {
+                message = self.seat.from_us.recv() => match message {
                     Some(message) => self.say(socket, message).await,
                     None => Err(Parted::Over),
                 },
-                () = self.shared.end.cancelled() => Err(Parted::Over),
+                () = self.seat.shared.end.cancelled() => Err(Parted::Over),
                 _ = ticks.tick() => {
                     let silent = heard_at.elapsed();
                     if silent >= LOST_AFTER {
                         Err(Parted::Lost)
-                    } else if self.shared.events.get().is_none() && !is_live() {
+                    } else if self.seat.shared.events.get().is_none() && !is_live() {
                         Err(Parted::Over)
                     } else {
                         self.tick(socket, silent >= PING_AFTER && !std::mem::replace(&mut pinged, silent >= PING_AFTER)).await
@@ -215,22 +188,22 @@ impl Leg {
 
     /// What the person says. Before the conversation begins nobody hears it, and it would be heard late.
     fn hear(&mut self, audio: &[u8]) -> Result<(), Parted> {
-        if self.shared.events.get().is_none() {
+        if self.seat.shared.events.get().is_none() {
             return Ok(());
         }
         self.decoder.decode(audio, &mut self.samples);
         let size = FORMAT.frame_samples();
         let whole = self.samples.len() / size * size;
         let mut frames = self.samples[..whole].chunks_exact(size).map(|chunk| Frame::from_slice(FORMAT, chunk));
-        let heard = frames.all(|frame| self.to_us.send(FromCarrier::Audio(CallerAudio(frame))));
+        let heard = frames.all(|frame| self.seat.to_us.send(FromCarrier::Audio(CallerAudio(frame))));
         self.samples.drain(..whole);
         if heard { Ok(()) } else { Err(Parted::Over) }
     }
 
     fn read(&mut self, text: &str) -> Result<(), Parted> {
         let taken = match BrowserMessage::read(text) {
-            Ok(BrowserMessage::Dtmf(key)) => self.to_us.send(FromCarrier::Dtmf(key)),
-            Ok(BrowserMessage::Mark(mark)) => self.to_us.send(FromCarrier::MarkPlayed(mark)),
+            Ok(BrowserMessage::Dtmf(key)) => self.seat.to_us.send(FromCarrier::Dtmf(key)),
+            Ok(BrowserMessage::Mark(mark)) => self.seat.to_us.send(FromCarrier::MarkPlayed(mark)),
             Ok(BrowserMessage::HangUp) => return Err(Parted::HungUp),
             Ok(BrowserMessage::Start | BrowserMessage::Resume(_) | BrowserMessage::Ignored) => true,
             Err(words) => {
@@ -289,17 +262,17 @@ impl Leg {
     /// Waits for a socket that goes on. What the agent says meanwhile is not heard.
     async fn await_resumption(&mut self) -> Result<WebSocket, Parted> {
         let by = Instant::now() + RESUME_WITHIN;
-        self.shared.resumable_by(&self.resume);
+        self.seat.shared.resumable_by(&self.resume);
         let resumed = loop {
             tokio::select! {
                 biased;
-                socket = self.resumed.recv() => break socket.ok_or(Parted::Lost),
-                message = self.from_us.recv() => if message.is_none() { break Err(Parted::Over) },
-                () = self.shared.end.cancelled() => break Err(Parted::Over),
+                socket = self.seat.resumed.recv() => break socket.ok_or(Parted::Lost),
+                message = self.seat.from_us.recv() => if message.is_none() { break Err(Parted::Over) },
+                () = self.seat.shared.end.cancelled() => break Err(Parted::Over),
                 () = tokio::time::sleep_until(by) => break Err(Parted::Lost),
             }
         };
-        self.shared.resumable_by("");
+        self.seat.shared.resumable_by("");
         (self.plays_until, self.state) = (Instant::now(), AgentState::Listening);
         resumed
     }

@@ -16,9 +16,9 @@ use switchhook_core::call::ErrorCode;
 use switchhook_core::phone_number::PhoneNumber;
 use switchhook_media::format::AudioFormat;
 
-pub use self::browsers::{Browsers, Place};
+pub use self::browsers::{Browsers, Place, Seat};
 pub use self::leg::{Ended, Leg, MESSAGE_LIMIT, refuse, resume_token};
-use super::registry::CarrierKind;
+use super::kind::CarrierKind;
 use super::{
     CallControl, Carrier, CarrierError, Connection, DialError, DialRequest, Dialed, Driver, FoundLeg, LegEvents,
     LegRef, MediaTransport,

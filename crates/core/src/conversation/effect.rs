@@ -5,9 +5,11 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::input::{Failure, ToolCall};
+use super::cascade::messages as cascade;
+use super::failure::Failure;
+use super::realtime::messages as realtime;
+use super::tool_call::ToolCall;
 use super::transcript::Entry;
-use super::{cascade, realtime};
 use crate::Timestamp;
 
 /// One thing to do. Effects are performed in the order they are returned. `Debug` never shows what was said.

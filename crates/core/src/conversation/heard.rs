@@ -1,12 +1,29 @@
 //! How much of an utterance was heard, in words, given how much of its audio was played.
 
+use std::fmt;
 use std::time::Duration;
 
-use super::input::SpokenWord;
 use crate::language::is_unspaced;
 
 /// How long a character takes when nothing better is known: 15 characters a second.
 const PER_CHARACTER: Duration = Duration::from_micros(66_625);
+
+/// A word with its place in an utterance.
+#[derive(Clone, PartialEq, Eq)]
+pub struct SpokenWord {
+    /// The word as written in the utterance's text.
+    pub text: String,
+    /// Milliseconds from the start of the utterance.
+    pub start_ms: u64,
+    /// Milliseconds from the start of the utterance.
+    pub end_ms: u64,
+}
+
+impl fmt::Debug for SpokenWord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SpokenWord({} to {} ms)", self.start_ms, self.end_ms)
+    }
+}
 
 /// What is known about the audio of an utterance.
 #[derive(Clone, Default)]

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde_json::Value;
 
-use super::input::ToolCall;
+use super::tool_call::ToolCall;
 
 /// Follows the agent's instructions in every request: the model writes for speech.
 const SPOKEN_STYLE: &str = "You are talking on the phone. Answer in one or two short spoken sentences, without lists, \

@@ -5,7 +5,10 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::{cascade, realtime};
+use super::cascade::messages as cascade;
+use super::failure::Failure;
+use super::heard::SpokenWord;
+use super::realtime::messages as realtime;
 
 /// One thing that happened. Its `Debug` names the event and its numbers, never what was said.
 #[derive(Clone, PartialEq)]
@@ -76,14 +79,14 @@ pub enum Input {
     ToolResult {
         /// The turn of its [`super::Effect::RunTool`].
         turn: u32,
-        /// [`ToolCall::id`].
+        /// [`super::ToolCall::id`].
         id: String,
         /// What the model is given.
         result: Value,
     },
     /// A tool wants the caller transferred, once what is being said was heard.
     TransferRequested {
-        /// [`ToolCall::id`].
+        /// [`super::ToolCall::id`].
         id: String,
         /// To whom.
         number: String,
@@ -126,68 +129,6 @@ impl From<realtime::Input> for Input {
     }
 }
 
-/// A word with its place in an utterance.
-#[derive(Clone, PartialEq, Eq)]
-pub struct SpokenWord {
-    /// The word as written in the utterance's text.
-    pub text: String,
-    /// Milliseconds from the start of the utterance.
-    pub start_ms: u64,
-    /// Milliseconds from the start of the utterance.
-    pub end_ms: u64,
-}
-
-/// A tool called by the model.
-#[derive(Clone, PartialEq)]
-pub struct ToolCall {
-    /// The provider's id of the call, repeated with the result.
-    pub id: String,
-    /// The tool's name.
-    pub name: String,
-    /// A JSON object.
-    pub arguments: Value,
-    /// What the provider wants back unchanged whenever it is shown this call again.
-    pub signature: Option<String>,
-}
-
-/// What kind of failure a provider had: what the call ends with if it cannot go on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FailureCode {
-    /// It did not respond in time.
-    ProviderTimeout,
-    /// It refuses our settings or credentials: trying again is useless.
-    Config,
-    /// It refuses what it took earlier in the call: trying again is useless, too, but nothing was wrong when the call began.
-    Refused,
-    /// Anything else.
-    Pipeline,
-}
-
-impl FailureCode {
-    /// Whether trying again is useless.
-    #[must_use]
-    pub fn is_final(self) -> bool {
-        matches!(self, Self::Config | Self::Refused)
-    }
-}
-
-/// A failure of a provider.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Failure {
-    /// Its kind.
-    pub code: FailureCode,
-    /// One sentence for the call's `error` field.
-    pub words: String,
-}
-
-impl Failure {
-    /// A failure with its sentence.
-    #[must_use]
-    pub fn new(code: FailureCode, words: impl Into<String>) -> Self {
-        Self { code, words: words.into() }
-    }
-}
-
 impl fmt::Debug for Input {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -219,23 +160,5 @@ impl fmt::Debug for Input {
             Self::Strategy(StrategyInput::Realtime(input)) => write!(f, "{input:?}"),
             Self::Tick => f.write_str("Tick"),
         }
-    }
-}
-
-impl fmt::Debug for SpokenWord {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "SpokenWord({} to {} ms)", self.start_ms, self.end_ms)
-    }
-}
-
-impl fmt::Debug for ToolCall {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "ToolCall({})", self.name)
-    }
-}
-
-impl fmt::Debug for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Failure({:?})", self.code)
     }
 }

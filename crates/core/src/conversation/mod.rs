@@ -19,6 +19,7 @@ mod control;
 mod dialogue;
 mod dtmf;
 mod effect;
+mod failure;
 mod greeting;
 mod heard;
 mod history;
@@ -30,6 +31,7 @@ pub mod realtime;
 mod silence;
 mod strategy;
 mod timings;
+mod tool_call;
 mod transcript;
 mod voicemail;
 
@@ -40,9 +42,12 @@ use std::collections::HashSet;
 use std::fmt;
 
 pub use effect::{Effect, End, ResponseStages, SpeechSource, TurnTimes};
+pub use failure::{Failure, FailureCode};
+pub use heard::SpokenWord;
 pub use history::{Message, Role};
-pub use input::{Failure, FailureCode, Input, SpokenWord, StrategyInput, ToolCall};
+pub use input::{Input, StrategyInput};
 pub use timings::Timings;
+pub use tool_call::ToolCall;
 pub use transcript::{Entry, Speaker};
 
 use self::cascade::Cascade;

@@ -7,8 +7,9 @@ mod tests;
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use super::failure::Failure;
+use super::heard::SpokenWord;
 use super::heard::{Audio, heard};
-use super::input::{Failure, SpokenWord};
 use crate::Timestamp;
 
 /// Audio is played in frames of this length.

@@ -5,7 +5,8 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::dialogue::Dialogue;
-use super::input::{Failure, StrategyInput};
+use super::failure::Failure;
+use super::input::StrategyInput;
 use super::playback::Kind;
 use crate::Timestamp;
 

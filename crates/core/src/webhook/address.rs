@@ -11,7 +11,6 @@ use std::str::FromStr;
 use ipnet::{IpNet, Ipv6Net};
 
 use self::registry::SPECIAL;
-use super::url_policy::UrlRefusal;
 
 /// The rules and an operator's exemptions, such as `127.0.0.0/8,10.1.2.3/32:8080,http`.
 ///
@@ -55,20 +54,8 @@ impl AddressPolicy {
         self.judge_on(address, None)
     }
 
-    /// Checks a destination: address, port and encryption.
-    ///
-    /// # Errors
-    /// Why the destination is refused.
-    pub fn judge_destination(&self, to: Destination) -> Result<(), UrlRefusal> {
-        self.judge_on(to.address, Some(to.port))?;
-        let exempt = self.exempts(to.address.to_canonical(), Some(to.port));
-        if to.plain && !(exempt && self.allow_http) {
-            return Err(UrlRefusal::Scheme);
-        }
-        if exempt || is_open_port(to.port) { Ok(()) } else { Err(UrlRefusal::Port) }
-    }
-
-    fn judge_on(&self, address: IpAddr, port: Option<u16>) -> Result<(), Refusal> {
+    /// The same of a connection to a port.
+    pub(super) fn judge_on(&self, address: IpAddr, port: Option<u16>) -> Result<(), Refusal> {
         match address {
             IpAddr::V4(address) => self.judge_v4(address, port),
             IpAddr::V6(address) => match (address.to_ipv4_mapped(), embedded_v4(address)) {
@@ -93,7 +80,8 @@ impl AddressPolicy {
         if GLOBAL_UNICAST.contains(&address) { Ok(()) } else { Err(Refusal { what: "unassigned" }) }
     }
 
-    fn exempts(&self, address: IpAddr, port: Option<u16>) -> bool {
+    /// Whether an exemption covers this address, on this port or on any.
+    pub(super) fn exempts(&self, address: IpAddr, port: Option<u16>) -> bool {
         let applies = |exemption: &&Exemption| exemption.port.is_none() || exemption.port == port;
         self.allow.iter().filter(applies).any(|exemption| exemption.network.contains(&address))
     }

@@ -50,6 +50,21 @@ pub fn judge_url(text: &str, policy: &AddressPolicy) -> Result<Url, UrlRefusal> 
     Ok(url)
 }
 
+impl AddressPolicy {
+    /// Checks a destination: address, port and encryption.
+    ///
+    /// # Errors
+    /// Why the destination is refused.
+    pub fn judge_destination(&self, to: Destination) -> Result<(), UrlRefusal> {
+        self.judge_on(to.address, Some(to.port))?;
+        let exempt = self.exempts(to.address.to_canonical(), Some(to.port));
+        if to.plain && !(exempt && self.allow_http) {
+            return Err(UrlRefusal::Scheme);
+        }
+        if exempt || is_open_port(to.port) { Ok(()) } else { Err(UrlRefusal::Port) }
+    }
+}
+
 fn destination(url: &Url, address: IpAddr, port: u16) -> Destination {
     Destination { address, port, plain: url.scheme() == "http" }
 }

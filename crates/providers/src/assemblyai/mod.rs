@@ -3,7 +3,7 @@
 pub mod stt;
 
 use super::adapter_config::AdapterConfig;
-use super::registry::{Build, DefaultModels, Kind, Provider, ProviderEntry};
+use super::entry::{Build, DefaultModels, Kind, Provider, ProviderEntry};
 
 /// This provider in the registry.
 pub const ENTRY: ProviderEntry =

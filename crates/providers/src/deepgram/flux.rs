@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use switchhook_net::outbound::ws::Message;
 
-use super::stt::KEYTERM_LIMITS;
+use super::KEYTERM_LIMITS;
 use crate::SttOptions;
 use crate::stt::{KeepAlive, SttMessage, SttProtocol, SttSettings, classify_error};
 use crate::websocket::{StreamError, field, json};

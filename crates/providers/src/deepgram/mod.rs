@@ -7,8 +7,15 @@ pub mod tts;
 mod voices;
 
 use super::adapter_config::AdapterConfig;
-use super::registry::{Build, DefaultModels, Kind, Provider, ProviderEntry};
+use super::entry::{Build, DefaultModels, Kind, Provider, ProviderEntry};
+use super::stt::KeytermLimits;
 use super::tts::TtsTimeouts;
+
+/// The name in errors.
+const PROVIDER: &str = "deepgram";
+
+/// 500 tokens in all.
+const KEYTERM_LIMITS: KeytermLimits = KeytermLimits { max_count: 100, max_chars: 200, max_total_chars: 1_500 };
 
 /// This provider in the registry.
 pub const ENTRY: ProviderEntry =

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::Value;
 use switchhook_net::outbound::ws::Message;
 
-use super::stt::KEYTERM_LIMITS;
+use super::KEYTERM_LIMITS;
 use crate::SttOptions;
 use crate::stt::{
     KeepAlive, SttMessage, SttProtocol, SttSettings, classify_close_code, classify_error, close_description,

@@ -3,16 +3,12 @@
 
 use std::sync::Arc;
 
-use super::{flux, nova};
+use super::{KEYTERM_LIMITS, PROVIDER, flux, nova};
 use crate::adapter_config::AdapterConfig;
-use crate::stt::{
-    Encoding, KeytermLimits, SttAdapter, SttDefaults, SttProtocol, SttServer, SttStreamConfig, streaming_stt,
-};
+use crate::stt::{Encoding, SttAdapter, SttDefaults, SttProtocol, SttServer, SttStreamConfig, streaming_stt};
 use crate::websocket::Handshake;
 use crate::{Stt, SttOptions, is_english};
 
-/// The name in errors.
-pub(super) const PROVIDER: &str = "deepgram";
 const URL: &str = "https://api.deepgram.com";
 /// When neither the agent nor the connection names a model.
 pub(crate) const DEFAULT_MODEL: &str = "nova-3";
@@ -24,10 +20,6 @@ const DEFAULTS: SttDefaults = SttDefaults {
     // A Finalize without pending words may stay unconfirmed; one with words is confirmed in 350 ms at the 99th percentile.
     finalize_timeout_without_words_ms: Some(700),
 };
-
-/// 500 tokens in all.
-pub(super) const KEYTERM_LIMITS: KeytermLimits =
-    KeytermLimits { max_count: 100, max_chars: 200, max_total_chars: 1_500 };
 
 /// Speech to text of a connection.
 ///

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use switchhook_core::private::Private;
 use switchhook_net::outbound::ws::{Message, below};
 
+use super::PROVIDER;
 use crate::adapter_config::AdapterConfig;
 use crate::failure::AttemptError;
 use crate::parameters::Parameters;
@@ -22,7 +23,6 @@ use crate::tts::{TtsTimeouts, primary_language};
 use crate::websocket::Handshake;
 use crate::{Tts, TtsRequest};
 
-const PROVIDER: &str = "deepgram";
 const URL: &str = "https://api.deepgram.com";
 /// When neither the agent nor the connection names one.
 pub(crate) const DEFAULT_VOICE: &str = "aura-2-thalia-en";

@@ -5,7 +5,7 @@ pub mod tts;
 mod voices;
 
 use super::adapter_config::AdapterConfig;
-use super::registry::{Build, DefaultModels, Kind, Provider, ProviderEntry};
+use super::entry::{Build, DefaultModels, Kind, Provider, ProviderEntry};
 use super::tts::TtsTimeouts;
 
 /// This provider in the registry.

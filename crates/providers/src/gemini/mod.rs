@@ -16,9 +16,9 @@ use serde_json::{Value, json};
 
 use self::wire::ContentResponse;
 use super::adapter_config::AdapterConfig;
+use super::entry::{Build, DefaultModels, Kind, Provider, ProviderEntry};
 use super::llm::turns::turns;
 use super::llm::{LlmAdapter, LlmClient, LlmServer, MAX_TOKENS};
-use super::registry::{Build, DefaultModels, Kind, Provider, ProviderEntry};
 use super::{Llm, LlmRequest};
 
 /// Where Google itself listens.

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use serde_json::Value;
+use switchhook_core::private::Private;
 use switchhook_net::outbound::LookupError;
 
-use super::LlmServer;
-use super::server::FIRST_BYTE;
-use crate::ProviderError;
+use super::FIRST_BYTE;
 use crate::failure::{Classified, ErrorMessage, FailureClass, classify_message, classify_response, is_error};
+use crate::{CONNECT_TIMEOUT, ProviderError};
 
 /// How much of an error body is read.
 const BODY: usize = 16 * 1024;
@@ -70,7 +70,7 @@ impl LlmFailure {
             };
         }
         if error.is_timeout() {
-            return Self { kind: FailureKind::Timeout(super::server::CONNECT), ..Self::provider(AT_ONCE, "") };
+            return Self { kind: FailureKind::Timeout(CONNECT_TIMEOUT), ..Self::provider(AT_ONCE, "") };
         }
         Self::provider(AT_ONCE, without_url(error))
     }
@@ -161,8 +161,8 @@ impl LlmFailure {
         }
     }
 
-    pub(super) fn into_error(self, provider: &'static str, server: &LlmServer) -> ProviderError {
-        let words = self.words.without_key(server.key());
+    pub(super) fn into_error(self, provider: &'static str, key: Option<&Private<String>>) -> ProviderError {
+        let words = self.words.without_key(key);
         match self.kind {
             FailureKind::Configuration => ProviderError::Config { provider, words },
             FailureKind::Provider => ProviderError::Failed { provider, words },

@@ -24,11 +24,13 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 pub(crate) use self::failure::{LlmFailure, Retry};
 use self::reasoning::ReasoningFilter;
-use self::server::FIRST_BYTE;
 pub(crate) use self::server::LlmServer;
 use self::shorten::shorten;
 use crate::sse::{Events, TooLong};
 use crate::{Analysis, AnalysisRequest, Llm, LlmEvent, LlmRequest, ProviderError, Spent, Usage};
+
+/// Until the headers of a response.
+const FIRST_BYTE: Duration = Duration::from_secs(5);
 
 /// All of it, repetitions included.
 const WHOLE: Duration = Duration::from_secs(60);
@@ -201,7 +203,7 @@ impl<D: LlmAdapter> LlmClient<D> {
     ) -> Result<(), ProviderError> {
         let asked = timeout(WHOLE, self.with_retries(request, &events, spent)).await;
         let asked = asked.unwrap_or_else(|_| Err(LlmFailure::timeout(WHOLE)));
-        asked.map_err(|failure| failure.into_error(self.dialect.name(), &self.server))
+        asked.map_err(|failure| failure.into_error(self.dialect.name(), self.server.key()))
     }
 
     async fn collect_text(&self, request: LlmRequest, spent: &Spent) -> Result<String, ProviderError> {
@@ -357,7 +359,7 @@ impl<D: LlmAdapter> Llm for LlmClient<D> {
         };
         // Other failures are ignored: the first request will report them.
         match timeout(FIRST_BYTE, greeted).await {
-            Ok(Some(failure)) => Err(failure.into_error(self.dialect.name(), &self.server)),
+            Ok(Some(failure)) => Err(failure.into_error(self.dialect.name(), self.server.key())),
             _ => Ok(()),
         }
     }

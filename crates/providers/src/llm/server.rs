@@ -9,17 +9,14 @@ use serde_json::{Map, Value};
 use switchhook_core::private::Private;
 use tokio::time::Instant;
 
-use super::LlmFailure;
+use super::{FIRST_BYTE, LlmFailure};
 use crate::LlmRequest;
 use crate::adapter_config::{AdapterConfig, signed, versioned, with_version};
 use crate::extras::{Extras, object};
-pub(super) use crate::registry::CONNECT;
 
 /// Body fields that settings must not override.
 const OWN_FIELDS: [&str; 7] = ["contents", "messages", "model", "stream", "system", "systemInstruction", "tools"];
 
-/// Until the headers of a response.
-pub(super) const FIRST_BYTE: Duration = Duration::from_secs(5);
 /// How long most servers, and we, keep an idle connection.
 const WARM: Duration = Duration::from_secs(45);
 /// What a customer may set instead, in milliseconds. The turn engine waits for ten seconds at most.

@@ -2,7 +2,8 @@
 //!
 //! STT: `stt` → `segment` → Moonshine. TTS: `tts` → hibari. `shared` holds the models.
 
-mod shared;
+mod phrase_cache;
+pub(crate) mod shared;
 mod stt;
 mod tts;
 
@@ -10,7 +11,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::registry::{Build, Kind, Provider, ProviderEntry};
+use super::entry::{Build, Kind, Provider, ProviderEntry};
 use super::voices::{Voice, VoiceList};
 
 pub use shared::LocalSpeech;

@@ -8,7 +8,7 @@ use switchhook_speech::models::{HIBARI, MOONSHINE, ModelStore};
 use switchhook_speech::{Cores, Hibari, Moonshine, SpeechError};
 use tokio::sync::OnceCell;
 
-use super::tts::PhraseCache;
+use super::phrase_cache::PhraseCache;
 use crate::{ProviderError, is_english};
 
 /// The name in errors.

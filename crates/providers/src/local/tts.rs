@@ -1,8 +1,7 @@
 //! hibari as a provider.
 
-use std::collections::VecDeque;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use switchhook_core::conversation::SpokenWord;
@@ -14,13 +13,12 @@ use switchhook_speech::hibari::{self, Hibari, Speech};
 use switchhook_speech::{Cancel, Job, SpeechError};
 use tokio::sync::mpsc;
 
+use super::phrase_cache::Utterance;
 use super::shared::{LocalSpeech, check_language, english_only, failed};
 use crate::{ProviderError, Tts, TtsAudio, TtsRequest, Usage, is_english};
 
 /// Audio sent at once.
 const PIECE_MS: usize = 1_000;
-/// The cache limit, in samples: about twelve minutes of telephone calls in 12 MB.
-const MAX_CACHED_SAMPLES: usize = 6_000_000;
 /// Silence is looked for in pieces of this length.
 const LOOK_MS: usize = 5;
 /// Quieter pieces at the ends are silence.
@@ -94,12 +92,6 @@ impl Tts for LocalTts {
     }
 }
 
-/// A phrase as it goes onto the line.
-struct Utterance {
-    samples: Vec<i16>,
-    words: Vec<SpokenWord>,
-}
-
 fn synthesize_for_call(
     voice: &Hibari,
     text: &str,
@@ -134,57 +126,6 @@ fn without_silence(format: AudioFormat, samples: &[i16]) -> Range<usize> {
     (first * look).saturating_sub(lead)..((last + 1) * look + tail).min(samples.len())
 }
 
-/// Recently synthesized phrases: greetings, questions and prompts are the same in every call.
-#[derive(Default)]
-pub(super) struct PhraseCache(Mutex<CachedPhrases>);
-
-#[derive(Default)]
-struct CachedPhrases {
-    /// Least lately used first.
-    phrases: VecDeque<Phrase>,
-    samples: usize,
-}
-
-struct Phrase {
-    text: String,
-    speed: u32,
-    format: AudioFormat,
-    utterance: Arc<Utterance>,
-}
-
-impl Phrase {
-    fn is(&self, request: &TtsRequest) -> bool {
-        self.text == request.text && self.speed == request.speed.to_bits() && self.format == request.format
-    }
-}
-
-impl PhraseCache {
-    fn find(&self, request: &TtsRequest) -> Option<Arc<Utterance>> {
-        let mut cache = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let index = cache.phrases.iter().position(|phrase| phrase.is(request))?;
-        let phrase = cache.phrases.remove(index)?;
-        let utterance = Arc::clone(&phrase.utterance);
-        cache.phrases.push_back(phrase);
-        Some(utterance)
-    }
-
-    fn keep(&self, request: &TtsRequest, utterance: &Arc<Utterance>) {
-        let mut cache = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        cache.samples += utterance.samples.len();
-        cache.phrases.push_back(Phrase {
-            text: request.text.clone(),
-            speed: request.speed.to_bits(),
-            format: request.format,
-            utterance: Arc::clone(utterance),
-        });
-        while cache.samples > MAX_CACHED_SAMPLES
-            && let Some(oldest) = cache.phrases.pop_front()
-        {
-            cache.samples -= oldest.utterance.samples.len();
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -198,29 +139,5 @@ mod tests {
             assert_eq!(without_silence(format, &samples), ms(500 - LEAD_MS)..ms(1_200 + TAIL_MS));
             assert_eq!(without_silence(format, &[0; 500]), 0..0);
         }
-    }
-
-    #[test]
-    fn what_was_not_said_for_longest_is_forgotten_first() {
-        let phrases = PhraseCache::default();
-        let third = Arc::new(Utterance { samples: vec![0; MAX_CACHED_SAMPLES / 3], words: Vec::new() });
-        let request = |text: &str| TtsRequest {
-            text: text.to_owned(),
-            voice: None,
-            model: None,
-            speed: 1.0,
-            language: String::new(),
-            format: AudioFormat::Narrowband,
-        };
-        for text in ["one", "two", "three"] {
-            phrases.keep(&request(text), &third);
-        }
-        assert!(phrases.find(&request("one")).is_some());
-        phrases.keep(&request("four"), &third);
-        assert!(phrases.find(&request("two")).is_none());
-        assert!(phrases.find(&request("one")).is_some() && phrases.find(&request("four")).is_some());
-        let faster = TtsRequest { speed: 1.5, ..request("one") };
-        let wider = TtsRequest { format: AudioFormat::Wideband, ..request("one") };
-        assert!(phrases.find(&faster).is_none() && phrases.find(&wider).is_none(), "others are other phrases");
     }
 }

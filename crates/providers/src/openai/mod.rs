@@ -11,11 +11,18 @@ mod voices;
 pub(crate) mod wire;
 
 use super::adapter_config::AdapterConfig;
-use super::registry::{Build, DefaultModels, Kind, Provider, ProviderEntry};
+use super::entry::{Build, DefaultModels, Kind, Provider, ProviderEntry};
+use super::stt::KeytermLimits;
 use super::tts::TtsTimeouts;
 
 /// Where OpenAI itself listens.
 pub const OPENAI_URL: &str = "https://api.openai.com/v1";
+
+/// The name in errors.
+const PROVIDER: &str = "openai";
+
+/// More than this is beyond what a prompt for Whisper holds (224 tokens), and slows others down.
+const KEYTERM_LIMITS: KeytermLimits = KeytermLimits { max_count: 100, max_chars: 200, max_total_chars: 800 };
 
 /// This provider in the registry.
 pub const ENTRY: ProviderEntry = ProviderEntry {

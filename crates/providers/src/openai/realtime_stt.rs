@@ -11,7 +11,7 @@ use switchhook_net::outbound::ws::Message;
 use switchhook_net::queues::Queue;
 
 use super::server::SpeechServer;
-use super::stt::{KEYTERM_LIMITS, PROVIDER};
+use super::{KEYTERM_LIMITS, PROVIDER};
 use crate::SttOptions;
 use crate::adapter_config::AdapterConfig;
 use crate::failure;

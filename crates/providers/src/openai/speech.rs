@@ -17,6 +17,7 @@ use switchhook_net::queues::Queue;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout, timeout_at};
 
+use super::PROVIDER;
 use super::server::SpeechServer;
 use crate::adapter_config::AdapterConfig;
 use crate::failure::{AttemptError, classify_response};
@@ -25,7 +26,6 @@ use crate::tts::decoder::Decoder;
 use crate::tts::{Retries, TtsDefaults, TtsOutput, TtsTimeouts, cost, is_speakable};
 use crate::{ProviderError, Tts, TtsAudio, TtsRequest, Usage};
 
-const PROVIDER: &str = "openai";
 /// When neither the agent nor the connection names one.
 pub(super) const VOICE: &str = "alloy";
 pub(crate) const DEFAULT_MODEL: &str = "gpt-4o-mini-tts";

@@ -7,13 +7,7 @@ use super::server::SpeechServer;
 use super::transcriptions::{self, Transcriptions};
 use crate::Stt;
 use crate::adapter_config::AdapterConfig;
-use crate::stt::{KeytermLimits, streaming_stt};
-
-/// The name in errors.
-pub(super) const PROVIDER: &str = "openai";
-
-/// More than this is beyond what a prompt for Whisper holds (224 tokens), and slows others down.
-pub(super) const KEYTERM_LIMITS: KeytermLimits = KeytermLimits { max_count: 100, max_chars: 200, max_total_chars: 800 };
+use crate::stt::streaming_stt;
 
 #[derive(Clone, Copy)]
 enum Api {

@@ -14,8 +14,8 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use super::entry::{Build, Kind, Provider, ProviderEntry};
 use super::local::LocalSpeech;
-use super::registry::{Build, Kind, Provider, ProviderEntry};
 use super::voices::{Voice, VoiceList};
 
 pub use llm::{NeverResponds, ScriptedLlm};

@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use switchhook_core::call::ErrorCode;
-use switchhook_media::frame::{FRAME_DURATION, Frame};
+use switchhook_media::format::FRAME_DURATION;
+use switchhook_media::frame::Frame;
 use switchhook_net::queues::Queue;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, sleep_until};

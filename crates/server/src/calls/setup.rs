@@ -24,9 +24,10 @@ use switchhook_core::id::{AgentId, ConnectionId, TenantId};
 use switchhook_core::private::Private;
 use switchhook_media::format::AudioFormat;
 use switchhook_providers::check::{self, Check};
+use switchhook_providers::entry::Provider;
 use switchhook_providers::json_schema::Schema;
 use switchhook_providers::prices::Rates;
-use switchhook_providers::registry::{Provider, ProviderConnection, Registry};
+use switchhook_providers::registry::{ProviderConnection, Registry};
 use switchhook_providers::scripted::NeverResponds;
 use switchhook_providers::{Llm, Stt, SttOptions, Tts, without_secret};
 use switchhook_vault::Vault;
@@ -38,10 +39,12 @@ use crate::store::connections::ConnectionRow;
 use crate::store::{Conn, Store, agents, connections};
 use crate::talk::Settings;
 use crate::talk::phrase_cache::PhraseCache;
-use crate::talk::pipeline::{AllResponseTimes, KnownRates, LlmSettings, Pipeline, RateLimits, TtsSettings};
+use crate::talk::pipeline::{AllResponseTimes, KnownRates, LlmSettings, Pipeline};
+use crate::talk::provider_health::RateLimits;
 use crate::talk::realtime::Model;
 use crate::talk::tools::secrets::{self, Secrets};
 use crate::talk::tools::{Lists, Shared, Toolbox};
+use crate::talk::voice::TtsSettings;
 
 /// Everything that can be known of a call before it is dialled.
 pub struct CallPlan {

@@ -12,6 +12,7 @@ use switchhook_runtime::clock::Clock;
 use super::{Failure, output};
 use crate::config::Config;
 use crate::operator::{self, Tenant};
+use crate::store::deactivation;
 use crate::store::tenants::{self, MonthlyCap, OwnLimits, OwnRules};
 use crate::store::{Store, Tx};
 
@@ -179,7 +180,7 @@ async fn execute(command: Command, store: &Store, config: &Config, json: bool) -
             id
         }
         Command::Deactivate { id } => {
-            tenants::deactivate_for_operator(&mut tx, id, now).await?;
+            deactivation::deactivate_for_operator(&mut tx, id, now).await?;
             id
         }
         Command::Activate { id } => {

@@ -12,7 +12,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use axum::routing::any;
 use switchhook_carriers::MediaTransport;
-use switchhook_carriers::web::{self, Browsers, Ended, Place};
+use switchhook_carriers::web::{self, Browsers, Ended, Leg, Place};
 use switchhook_core::Timestamp;
 use switchhook_core::call::Status;
 use switchhook_core::id::{CallId, ConnectionId};
@@ -83,13 +83,13 @@ async fn open(
 
 /// The call's first socket.
 async fn talk(context: Arc<Context>, browsers: Arc<Browsers>, call: CallId, socket: WebSocket) {
-    let Some(leg) = browsers.join(call) else { return web::refuse(socket).await };
+    let Some(seat) = browsers.join(call) else { return web::refuse(socket).await };
     if !incoming::connect_browser(&context, call).await {
-        drop(leg);
+        drop(seat);
         return web::refuse(socket).await;
     }
     let (live, store) = (context.live.clone(), context.store.clone());
-    leg.run(socket, move || live.events(call).is_some(), || ended(store, call)).await;
+    Leg::new(seat).run(socket, move || live.events(call).is_some(), || ended(store, call)).await;
 }
 
 /// A socket that goes on where a lost one ended.

@@ -5,7 +5,7 @@ use switchhook_core::Timestamp;
 use switchhook_core::id::{ConnectionId, TenantId};
 use uuid::Uuid;
 
-use super::calls::CallRow;
+use super::calls::row::CallRow;
 use super::{Conn, Tx, execute, run};
 
 /// What is kept of a refusal, in characters.

@@ -14,6 +14,7 @@ use uuid::Uuid;
 
 use super::calls::{CallRequest, Overrides, search};
 use super::deliveries::body;
+use super::erasure::{body_without_words, take_words_out};
 use super::{Conn, Dialect, Tx, execute, on, push_ids, run};
 
 /// Calls or deliveries per transaction.
@@ -97,15 +98,6 @@ async fn erase_event(tx: &mut Tx, call: Uuid) -> Result<(), sqlx::Error> {
     Ok(())
 }
 
-/// Erases the words in the data of `call.completed` or `call.failed`; absent fields and `null` stay.
-fn take_words_out(data: &mut Value) {
-    for (name, left) in [("summary", WORDS_DELETED.into()), ("error", WORDS_DELETED.into()), ("outcome", Value::Null)] {
-        if let Some(words) = data.get_mut(name).filter(|words| !words.is_null()) {
-            *words = left;
-        }
-    }
-}
-
 /// Erases the bodies of a batch of ended deliveries of erased calls, and the responses of their receivers. Returns their number.
 ///
 /// # Errors
@@ -124,15 +116,6 @@ pub async fn erase_deliveries_for_housekeeping(tx: &mut Tx) -> Result<usize, sql
         execute!(tx, ANSWERS; id)?;
     }
     Ok(ended.len())
-}
-
-pub(super) fn body_without_words(body: &[u8]) -> Vec<u8> {
-    // We wrote it, so it is JSON; anything else is deleted completely.
-    let mut body: Value = serde_json::from_slice(body).unwrap_or_default();
-    if let Some(data) = body.get_mut("data") {
-        take_words_out(data);
-    }
-    body.to_string().into_bytes()
 }
 
 /// Deletes ended calls with their events, transcripts and ended deliveries. A delivery in flight

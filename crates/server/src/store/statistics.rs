@@ -9,7 +9,7 @@ use switchhook_core::histogram::Histogram;
 use switchhook_core::id::{AgentId, TenantId};
 use uuid::Uuid;
 
-use super::calls::{CallRow, cost_micros};
+use super::calls::row::{CallRow, cost_micros};
 use super::{Conn, Tx, chunks, on};
 
 const HOUR: i64 = 3_600_000_000;

@@ -6,7 +6,7 @@ use switchhook_core::id::TenantId;
 use switchhook_core::quota::Limits;
 use uuid::Uuid;
 
-use super::{Conn, Tx, calls, deliveries, execute, locking, run, sessions};
+use super::{Conn, Tx, execute, locking, run};
 use crate::config::Config;
 
 /// A row of `tenants`.
@@ -211,24 +211,6 @@ pub async fn activate_for_operator(
 ) -> Result<Option<TenantRow>, sqlx::Error> {
     const SQL: &str = "UPDATE tenants SET active = TRUE, updated_at = $2 WHERE id = $1 RETURNING *";
     run!(tx, query_as.fetch_optional, SQL; id.uuid(), now.as_micros())
-}
-
-/// Deactivates a tenant: its keys, sessions, calls and deliveries. Returns the tenant. Nodes end the calls marked here within
-/// seconds, queued ones without dialling them.
-///
-/// # Errors
-/// When the database fails.
-pub async fn deactivate_for_operator(
-    tx: &mut Tx,
-    id: TenantId,
-    now: Timestamp,
-) -> Result<Option<TenantRow>, sqlx::Error> {
-    const SQL: &str = "UPDATE tenants SET active = FALSE, updated_at = $2 WHERE id = $1 RETURNING *";
-    let row = run!(tx, query_as.fetch_optional, SQL; id.uuid(), now.as_micros())?;
-    calls::request_hangup_of_all(tx, id, now).await?;
-    deliveries::cancel_of_tenant(tx, id).await?;
-    sessions::end_of_tenant(tx, id).await?;
-    Ok(row)
 }
 
 /// Returns the tenants with outbound exemptions.

@@ -24,7 +24,8 @@ use switchhook_core::Timestamp;
 use switchhook_core::conversation::{
     Conversation, Effect, Entry, Failure, FailureCode, Input, ResponseStages, Speaker, TurnTimes,
 };
-use switchhook_media::frame::{CallerAudio, FRAME_DURATION};
+use switchhook_media::format::FRAME_DURATION;
+use switchhook_media::frame::CallerAudio;
 use switchhook_media::vad::{Vad, VadSettings};
 use switchhook_providers::{ProviderError, Spent, TtsAudio, Usage};
 use switchhook_runtime::panics::{caught, caught_now};

@@ -7,7 +7,8 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use switchhook_media::frame::{AgentAudio, FRAME_DURATION};
+use switchhook_media::format::FRAME_DURATION;
+use switchhook_media::frame::AgentAudio;
 use tokio::time::Instant;
 
 use super::playback::Played;

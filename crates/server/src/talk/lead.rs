@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use switchhook_media::frame::FRAME_DURATION;
+use switchhook_media::format::FRAME_DURATION;
 use tokio::time::Instant;
 
 /// The lead on a calm line.

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use switchhook_carriers::{CallInfo, FromCarrier, Media, ToCarrier};
 use switchhook_media::dtmf::Dialer;
-use switchhook_media::format::AudioFormat;
-use switchhook_media::frame::{AgentAudio, CallerAudio, FRAME_DURATION, Frame};
+use switchhook_media::format::{AudioFormat, FRAME_DURATION};
+use switchhook_media::frame::{AgentAudio, CallerAudio, Frame};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout};
 

@@ -17,11 +17,13 @@ pub mod phrase_cache;
 pub mod pipeline;
 pub mod playback;
 pub mod prepared;
+pub mod provider_health;
 pub mod realtime;
 pub mod recorder;
 pub(crate) mod strip_nul;
 pub mod stt;
 pub mod tools;
+pub mod voice;
 
 use std::path::PathBuf;
 

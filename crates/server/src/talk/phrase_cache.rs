@@ -5,13 +5,10 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use switchhook_providers::{Tts, TtsRequest};
 
-use super::pipeline::{Rendered, TtsSettings};
+use super::voice::{Rendered, Voice};
 
 /// What is cached at most, in bytes: an hour of speech.
 const MOST_BYTES: usize = 64 << 20;
-
-/// A provider's voice, and how it speaks.
-pub type Voice = (Arc<dyn Tts>, TtsSettings);
 
 /// What was said by which voice.
 #[derive(Default)]
@@ -111,7 +108,8 @@ fn bytes(said: &Rendered) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::talk::pipeline::ProviderHealth;
+    use crate::talk::provider_health::ProviderHealth;
+    use crate::talk::voice::TtsSettings;
     use switchhook_media::format::AudioFormat;
     use switchhook_providers::scripted::ScriptedTts;
 

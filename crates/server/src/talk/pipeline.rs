@@ -4,27 +4,24 @@
 //! middle is not, since half a response has been heard. Where the agent wants it, a model that is late gets company. Dropping
 //! a [`Running`] cancels it.
 
-mod health;
 mod hedging;
 mod response_times;
 mod run;
 mod usage_ledger;
 
-pub use self::health::{ProviderHealth, RateLimit, RateLimits};
 pub use self::response_times::{AllResponseTimes, ResponseTimes};
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use switchhook_core::conversation::{Message, SpokenWord};
-use switchhook_media::format::AudioFormat;
+use switchhook_core::conversation::Message;
 use switchhook_providers::json_schema::Schema;
 use switchhook_providers::llm;
 use switchhook_providers::prices::Rates;
 use switchhook_providers::tts::cost;
 use switchhook_providers::{
     Analysis, AnalysisRequest, Llm, LlmEvent, LlmRequest, ProviderError, Spent, Stt, SttEvent, SttOptions, Tts,
-    TtsAudio, TtsRequest, Usage,
+    TtsAudio, Usage,
 };
 use switchhook_runtime::panics::{Panicked, caught};
 use tokio::sync::{Semaphore, mpsc};
@@ -33,10 +30,12 @@ use tokio_util::task::AbortOnDropHandle;
 
 use self::run::{Entry, Kind, run};
 use self::usage_ledger::UsageLedger;
-use super::phrase_cache::{PhraseCache, Voice};
+use super::phrase_cache::PhraseCache;
+use super::provider_health::ProviderHealth;
 use super::strip_nul::{strip_nul, strip_nul_value};
 use super::stt::{SpeechToText, SttProvider};
 use super::tools::Toolbox;
+use super::voice::{Rendered, TtsSettings, Voice};
 
 /// How long a model with a fallback behind it may take to give its first sign.
 const LLM_TIMEOUT: Duration = Duration::from_secs(4);
@@ -123,36 +122,6 @@ pub struct LlmSettings {
     pub response_times: Arc<ResponseTimes>,
     /// What it has shown in this call.
     pub health: ProviderHealth,
-}
-
-/// How a voice speaks.
-#[derive(Clone, Debug)]
-pub struct TtsSettings {
-    /// The provider's voice name.
-    pub voice: Option<String>,
-    /// The provider's model name.
-    pub model: Option<String>,
-    /// Speaking rate; 1 is the voice's own.
-    pub speed: f32,
-    /// BCP 47 tag.
-    pub language: String,
-    /// The format of the call's audio.
-    pub format: AudioFormat,
-    /// What it has shown in this call.
-    pub health: ProviderHealth,
-}
-
-impl TtsSettings {
-    pub(super) fn request(&self, text: &str) -> TtsRequest {
-        TtsRequest {
-            text: text.to_owned(),
-            voice: self.voice.clone(),
-            model: self.model.clone(),
-            speed: self.speed,
-            language: self.language.clone(),
-            format: self.format,
-        }
-    }
 }
 
 /// What a running request says, and which one.
@@ -392,22 +361,6 @@ impl Pipeline {
             }
         }
         (Err(last), cost)
-    }
-}
-
-/// A phrase that has been spoken into memory.
-#[derive(Default)]
-pub struct Rendered {
-    /// 8 kHz, 16 bit, mono.
-    pub samples: Vec<i16>,
-    /// When its words are spoken.
-    pub words: Vec<SpokenWord>,
-}
-
-impl Rendered {
-    fn add(&mut self, piece: TtsAudio) {
-        self.samples.extend(piece.samples);
-        self.words.extend(piece.words);
     }
 }
 

@@ -11,7 +11,7 @@ use crate::Timestamp;
 use crate::agent::GreetingMode;
 use crate::conversation::dialogue::Dialogue;
 use crate::conversation::effect::End;
-use crate::conversation::input::{Failure, FailureCode};
+use crate::conversation::failure::{Failure, FailureCode};
 use crate::conversation::phase::{Closing, GoodbyeFiller};
 use crate::conversation::phrases;
 use crate::conversation::playback::Kind;

@@ -15,8 +15,8 @@ use crate::Timestamp;
 use crate::conversation::dialogue::Dialogue;
 use crate::conversation::effect::{Effect as CommonEffect, End, TurnTimes};
 use crate::conversation::history::Message;
-use crate::conversation::input::ToolCall;
 use crate::conversation::playback::Kind;
+use crate::conversation::tool_call::ToolCall;
 
 /// The tool by which the model ends the call.
 const END_CALL: &str = "end_call";

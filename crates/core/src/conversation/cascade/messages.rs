@@ -2,8 +2,9 @@
 
 use std::fmt;
 
+use crate::conversation::failure::Failure;
 use crate::conversation::history::Message;
-use crate::conversation::input::{Failure, ToolCall};
+use crate::conversation::tool_call::ToolCall;
 
 /// One thing that STT or LLM reports. Its `Debug` names the event and its numbers, never what was said.
 #[derive(Clone, PartialEq)]

@@ -4,7 +4,7 @@
 use super::Cascade;
 use crate::Timestamp;
 use crate::conversation::dialogue::Dialogue;
-use crate::conversation::input::{Failure, FailureCode};
+use crate::conversation::failure::{Failure, FailureCode};
 use crate::conversation::phase::GoodbyeFiller;
 use crate::conversation::playback::Kind;
 

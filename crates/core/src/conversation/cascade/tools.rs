@@ -8,7 +8,7 @@ use super::llm::{LlmRequest, Stage};
 use crate::Timestamp;
 use crate::conversation::dialogue::Dialogue;
 use crate::conversation::effect::Effect;
-use crate::conversation::input::{Failure, FailureCode};
+use crate::conversation::failure::{Failure, FailureCode};
 use crate::conversation::playback::Kind;
 
 /// How often tools run for one turn. A model that wants more than that goes round in circles.

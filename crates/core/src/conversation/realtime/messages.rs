@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::conversation::input::{Failure, ToolCall};
+use crate::conversation::failure::Failure;
+use crate::conversation::tool_call::ToolCall;
 
 /// One thing that a session reports. Its `Debug` names the event, never what was said.
 #[derive(Clone, PartialEq)]

@@ -5,7 +5,7 @@
 
 mod caller;
 mod items;
-mod messages;
+pub(super) mod messages;
 mod response_deadline;
 mod responses;
 mod sessions;
@@ -26,11 +26,13 @@ use self::responses::{Response, ResponseRequest};
 use self::sessions::{LateTool, SessionState, Understanding};
 use super::dialogue::Dialogue;
 use super::effect::End;
-use super::input::{Failure, StrategyInput, ToolCall};
+use super::failure::Failure;
+use super::input::StrategyInput;
 use super::phase::GoodbyeFiller;
 use super::phrases;
 use super::playback::Kind;
 use super::strategy::{Prompt, Strategy};
+use super::tool_call::ToolCall;
 use crate::Timestamp;
 use crate::agent::{AgentConfig, GreetingMode};
 

@@ -7,7 +7,7 @@ use super::{Command, Effect, Instructions, Realtime};
 use crate::Timestamp;
 use crate::conversation::dialogue::Dialogue;
 use crate::conversation::effect::{Effect as CommonEffect, TurnTimes};
-use crate::conversation::input::{Failure, FailureCode};
+use crate::conversation::failure::{Failure, FailureCode};
 use crate::conversation::phrases;
 use crate::conversation::playback::Kind;
 

@@ -9,8 +9,9 @@ use super::{Command, Instructions, Realtime};
 use crate::Timestamp;
 use crate::conversation::dialogue::Dialogue;
 use crate::conversation::effect::{Effect as CommonEffect, End};
-use crate::conversation::input::{Failure, FailureCode, ToolCall};
+use crate::conversation::failure::{Failure, FailureCode};
 use crate::conversation::playback::Kind;
+use crate::conversation::tool_call::ToolCall;
 
 /// How often a response is requested again when the model is busy.
 const TRIES: u32 = 3;

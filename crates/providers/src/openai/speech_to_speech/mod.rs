@@ -13,8 +13,8 @@ use switchhook_media::format::AudioFormat;
 
 use self::audio::Format;
 use self::wire::OpenAiRealtime;
+use super::PROVIDER;
 use super::server::SpeechServer;
-use super::stt::PROVIDER;
 use crate::adapter_config::AdapterConfig;
 use crate::realtime::protocol::{RealtimeAdapter, RealtimeProtocol};
 use crate::realtime::{Realtime, RealtimeClient, RealtimeOptions};

@@ -3,7 +3,7 @@
 use switchhook_core::agent::{AgentConfig, Fallback};
 use switchhook_core::id::{ConnectionId, TenantId};
 use switchhook_media::format::AudioFormat;
-use switchhook_providers::registry::Provider;
+use switchhook_providers::entry::Provider;
 use switchhook_providers::{SttOptions, TtsRequest};
 
 use super::{Setup, SetupError, with_fallbacks};

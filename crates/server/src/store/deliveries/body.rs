@@ -11,7 +11,8 @@ use switchhook_core::id::{DeliveryId, TenantId};
 use uuid::Uuid;
 
 use super::{Conn, Tx, execute, on, run};
-use crate::store::{push_ids, retention};
+use crate::store::erasure::body_without_words;
+use crate::store::push_ids;
 
 /// Selects the event's data for a delivery without its own bytes.
 macro_rules! data {
@@ -67,7 +68,7 @@ pub async fn get(conn: &mut Conn, tenant: TenantId, id: DeliveryId) -> Result<Ve
     );
     let row: Row = run!(conn, query_as.fetch_one, SQL; tenant.uuid(), id.uuid())?;
     let bytes = row.source.into_bytes(row.id, &row.event);
-    Ok(if row.erase { retention::body_without_words(&bytes) } else { bytes })
+    Ok(if row.erase { body_without_words(&bytes) } else { bytes })
 }
 
 /// Copies the bytes to deliveries in flight of these calls, before their events change or are deleted.

@@ -24,9 +24,11 @@ use uuid::Uuid;
 use super::cascade::SttEvents;
 use super::*;
 use crate::config::Config;
-use crate::talk::pipeline::{KnownRates, LlmSettings, ProviderHealth, TtsSettings};
+use crate::talk::pipeline::{KnownRates, LlmSettings};
 use crate::talk::prepared::Prepared;
+use crate::talk::provider_health::ProviderHealth;
 use crate::talk::tools::{Shared, Toolbox};
+use crate::talk::voice::TtsSettings;
 
 const GREETING: &str = "Hello, this is Ava from Harbor Table.";
 

@@ -11,11 +11,11 @@ use switchhook_runtime::panics::caught;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, sleep_until};
 
-use super::health::ProviderHealth;
 use super::hedging::{Hedging, Step};
 use super::response_times::ResponseTimes;
 use super::usage_ledger::UsageLedger;
 use super::{Signal, TTS_TIMEOUT, WAITING, llm_timeout, none_configured, stopped, timed_out};
+use crate::talk::provider_health::ProviderHealth;
 
 /// A provider that has no room for longer is not waited for: the conversation gives up after ten seconds.
 const LONGEST_WAIT: Duration = Duration::from_secs(7);

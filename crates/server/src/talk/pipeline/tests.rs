@@ -12,8 +12,11 @@ use switchhook_net::outbound::Client;
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
+use switchhook_providers::TtsRequest;
+
 use super::*;
 use crate::config::Config;
+use crate::talk::provider_health::RateLimits;
 use crate::talk::tools::Shared;
 
 /// Never answers, and tells when its question is taken back.

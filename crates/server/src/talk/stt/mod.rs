@@ -20,7 +20,8 @@ mod single;
 use std::sync::Arc;
 use std::time::Duration;
 
-use switchhook_media::frame::{CallerAudio, FRAME_DURATION};
+use switchhook_media::format::FRAME_DURATION;
+use switchhook_media::frame::CallerAudio;
 use switchhook_providers::prices::Rates;
 use switchhook_providers::replay_buffer::SttInput;
 use switchhook_providers::{ProviderError, Spent, Stt, SttEvent, SttOptions, SttSession, Usage};

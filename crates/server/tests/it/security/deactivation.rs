@@ -5,7 +5,7 @@ use std::time::Duration;
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 use switchhook::store::calls;
-use switchhook::store::tenants;
+use switchhook::store::{deactivation, tenants};
 use switchhook_core::id::{CallId, TenantId};
 use switchhook_runtime::clock::Clock;
 
@@ -19,7 +19,7 @@ async fn set_active(service: &TestService, tenant: TenantId, active: bool) {
     let mut tx = service.store().begin().await.expect("a transaction");
     let row = match active {
         true => tenants::activate_for_operator(&mut tx, tenant, now).await,
-        false => tenants::deactivate_for_operator(&mut tx, tenant, now).await,
+        false => deactivation::deactivate_for_operator(&mut tx, tenant, now).await,
     };
     assert_eq!(row.expect("written").map(|row| row.active), Some(active));
     tx.commit().await.expect("committed");

@@ -5,7 +5,7 @@ use std::time::Duration;
 use reqwest::header::{ACCEPT, AUTHORIZATION, ORIGIN};
 use reqwest::{Method, StatusCode};
 use serde_json::json;
-use switchhook::store::tenants;
+use switchhook::store::{deactivation, tenants};
 use switchhook_core::id::TenantId;
 use switchhook_runtime::clock::Clock;
 
@@ -138,7 +138,7 @@ async fn deactivation_ends_sessions_and_streams_at_once_and_nobody_signs_in() {
     ana.sign_in(&oidc, json!({})).await;
     let tenant: TenantId = text(&ana.who().await.1["tenant"]["id"]).parse().expect("an id");
     let mut tx = service.store().begin().await.expect("a transaction");
-    tenants::deactivate_for_operator(&mut tx, tenant, clock.now()).await.expect("deactivated");
+    deactivation::deactivate_for_operator(&mut tx, tenant, clock.now()).await.expect("deactivated");
     tx.commit().await.expect("committed");
 
     assert_eq!(ana.who().await.0, StatusCode::UNAUTHORIZED);

@@ -9,8 +9,7 @@ use switchhook_carriers::{FromCarrier, Media, ToCarrier};
 use switchhook_core::agent::AgentConfig;
 use switchhook_core::conversation::{End, FailureCode};
 use switchhook_core::id::{AgentId, CallId};
-use switchhook_media::format::AudioFormat;
-use switchhook_media::frame::FRAME_DURATION;
+use switchhook_media::format::{AudioFormat, FRAME_DURATION};
 use switchhook_net::outbound::Client;
 use switchhook_providers::realtime::{Command as SessionCommand, Realtime as Provider, RealtimeOptions};
 use switchhook_providers::scripted::ScriptedTts;
@@ -19,9 +18,11 @@ use uuid::Uuid;
 
 use super::*;
 use crate::config::Config;
-use crate::talk::pipeline::{KnownRates, Pipeline, ProviderHealth, TtsSettings};
+use crate::talk::pipeline::{KnownRates, Pipeline};
 use crate::talk::prepared::Prepared;
+use crate::talk::provider_health::ProviderHealth;
 use crate::talk::tools::{Shared, Toolbox};
+use crate::talk::voice::TtsSettings;
 use crate::talk::{Command, Ended, Note, Report, Settings};
 
 /// No silence in which the caller waits may be longer, in milliseconds.

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use switchhook_media::format::AudioFormat;
-use switchhook_media::frame::{FRAME_DURATION, Frame};
+use switchhook_media::format::{AudioFormat, FRAME_DURATION};
+use switchhook_media::frame::Frame;
 
 use super::*;
 

@@ -7,8 +7,10 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use serde_json::json;
-use switchhook::talk::pipeline::{KnownRates, LlmSettings, Pipeline, ProviderHealth, TtsSettings};
+use switchhook::talk::pipeline::{KnownRates, LlmSettings, Pipeline};
+use switchhook::talk::provider_health::ProviderHealth;
 use switchhook::talk::tools::{Shared, Toolbox};
+use switchhook::talk::voice::TtsSettings;
 use switchhook_core::agent::AgentConfig;
 use switchhook_core::conversation::{Conversation, ToolCall};
 use switchhook_core::id::{AgentId, CallId};

@@ -1,0 +1,203 @@
+//! What a provider is in the registry, and what one connection to it can do.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use crate::adapter_config::AdapterConfig;
+use crate::local::shared::LocalSpeech;
+use crate::prices::{PriceList, Rates};
+use crate::realtime::Realtime;
+use crate::voices::Voices;
+use crate::{Llm, Stt, Tts};
+
+/// What a provider is. The catalogue of the API follows from it; a test holds prices and docs against it.
+#[derive(Clone, Copy)]
+pub struct ProviderEntry {
+    /// Its name in the API, the price table and the docs.
+    pub name: &'static str,
+    /// What it offers.
+    pub kinds: &'static [Kind],
+    /// How it is made.
+    pub build: Build,
+    /// The kinds whose default model has no price per unit: it is billed in credits or by the token of audio.
+    pub unpriced: &'static [Kind],
+}
+
+/// How a provider is made.
+#[derive(Clone, Copy)]
+pub enum Build {
+    /// From a connection. Errors are sentences that name the setting.
+    Adapter(fn(&AdapterConfig<'_>) -> Result<Provider, String>),
+    /// From this process, with the settings of a connection or without one.
+    BuiltIn(BuiltIn),
+}
+
+type BuiltIn = fn(&Arc<LocalSpeech>, &Map<String, Value>) -> Result<Provider, String>;
+
+/// A kind of provider.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Speech to text.
+    Stt,
+    /// Language model.
+    Llm,
+    /// Text to speech.
+    Tts,
+    /// Speech to speech.
+    Realtime,
+}
+
+impl Kind {
+    /// Its name in `settings.kinds`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Stt => "stt",
+            Self::Llm => "llm",
+            Self::Tts => "tts",
+            Self::Realtime => "realtime",
+        }
+    }
+}
+
+/// What one connection can do.
+#[derive(Clone, Default)]
+pub struct Provider {
+    pub(crate) name: &'static str,
+    pub(crate) stt: Option<Arc<dyn Stt>>,
+    pub(crate) llm: Option<Arc<dyn Llm>>,
+    pub(crate) tts: Option<Arc<dyn Tts>>,
+    pub(crate) realtime: Option<Arc<dyn Realtime>>,
+    /// The voices of its text to speech.
+    pub(crate) voices: Option<Arc<dyn Voices>>,
+    pub(crate) prices: PriceList,
+    pub(crate) default_models: DefaultModels,
+}
+
+/// The models that are used when an agent names none: the connection's, or the provider's.
+#[derive(Clone, Default)]
+pub(crate) struct DefaultModels {
+    pub(crate) stt: Option<String>,
+    pub(crate) llm: Option<String>,
+    pub(crate) tts: Option<String>,
+    pub(crate) realtime: Option<String>,
+}
+
+impl DefaultModels {
+    /// As the connection's settings say, else these; an empty name is one that is not known.
+    pub(crate) fn of(config: &AdapterConfig<'_>, stt: &str, llm: &str, tts: &str) -> Result<Self, String> {
+        let model = |setting: &str, default: &str| -> Result<Option<String>, String> {
+            let model = config.text(setting)?.unwrap_or(default);
+            Ok(Some(model.to_owned()).filter(|model| !model.is_empty()))
+        };
+        let (stt, llm, tts) = (model("stt_model", stt)?, model("model", llm)?, model("tts_model", tts)?);
+        Ok(Self { stt, llm, tts, realtime: None })
+    }
+}
+
+impl Provider {
+    /// Its word in the API.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.name
+    }
+
+    /// What its speech to text charges with this model, as far as that is known.
+    #[must_use]
+    pub fn stt_rates(&self, model: Option<&str>) -> Option<Rates> {
+        self.prices.of(model.or(self.default_models.stt.as_deref())).copied()
+    }
+
+    /// What this language model of it charges, as far as that is known.
+    #[must_use]
+    pub fn llm_rates(&self, model: Option<&str>) -> Option<Rates> {
+        self.prices.of(model.or(self.default_models.llm.as_deref())).copied()
+    }
+
+    /// What its text to speech charges with this model, as far as that is known.
+    #[must_use]
+    pub fn tts_rates(&self, model: Option<&str>) -> Option<Rates> {
+        self.prices.of(model.or(self.default_models.tts.as_deref())).copied()
+    }
+
+    /// Only what `settings.kinds` says that the server does: not every one that speaks a provider's protocol does all of it.
+    pub(crate) fn offered(self, settings: &Map<String, Value>) -> Result<Self, String> {
+        let Some(kinds) = settings.get("kinds").filter(|kinds| !kinds.is_null()) else { return Ok(self) };
+        let known = [Kind::Stt, Kind::Llm, Kind::Tts, Kind::Realtime].map(Kind::name);
+        let kinds = kinds
+            .as_array()
+            .filter(|kinds| !kinds.is_empty() && kinds.iter().all(|kind| known.iter().any(|known| kind == known)));
+        let kinds = kinds.ok_or_else(|| {
+            format!("settings.kinds must be a list of what the connection is for: {}.", known.join(", "))
+        })?;
+        let has = |kind: Kind| kinds.iter().any(|known| known == kind.name());
+        Ok(Self {
+            stt: self.stt.filter(|_| has(Kind::Stt)),
+            llm: self.llm.filter(|_| has(Kind::Llm)),
+            tts: self.tts.filter(|_| has(Kind::Tts)),
+            realtime: self.realtime.filter(|_| has(Kind::Realtime)),
+            ..self
+        })
+    }
+
+    /// What a speech-to-speech model of this provider charges, as far as that is known.
+    #[must_use]
+    pub fn realtime_rates(&self, model: Option<&str>) -> Option<Rates> {
+        self.prices.of(model.or(self.default_models.realtime.as_deref())).copied()
+    }
+
+    /// Its speech to text.
+    ///
+    /// # Errors
+    /// A sentence when it has none.
+    pub fn stt(self) -> Result<Arc<dyn Stt>, String> {
+        self.stt.ok_or_else(|| {
+            format!("Provider {} does no speech to text, or settings.kinds of its connection leaves it out.", self.name)
+        })
+    }
+
+    /// Its language model.
+    ///
+    /// # Errors
+    /// A sentence when it has none.
+    pub fn llm(self) -> Result<Arc<dyn Llm>, String> {
+        self.llm.ok_or_else(|| {
+            format!("Provider {} has no language model, or settings.kinds of its connection leaves it out.", self.name)
+        })
+    }
+
+    /// Its text to speech.
+    ///
+    /// # Errors
+    /// A sentence when it has none.
+    pub fn tts(self) -> Result<Arc<dyn Tts>, String> {
+        self.tts.ok_or_else(|| {
+            format!("Provider {} does no text to speech, or settings.kinds of its connection leaves it out.", self.name)
+        })
+    }
+
+    /// The voices of its text to speech.
+    ///
+    /// # Errors
+    /// A sentence when it has none.
+    pub fn voices(self) -> Result<Arc<dyn Voices>, String> {
+        let none = format!("Provider {} lists no voices.", self.name);
+        let voices = self.voices.clone();
+        self.tts()?;
+        voices.ok_or(none)
+    }
+
+    /// Its speech to speech.
+    ///
+    /// # Errors
+    /// A sentence when it has none.
+    pub fn realtime(self) -> Result<Arc<dyn Realtime>, String> {
+        self.realtime.ok_or_else(|| {
+            format!(
+                "Provider {} does no speech to speech, or settings.kinds of its connection leaves it out.",
+                self.name
+            )
+        })
+    }
+}

@@ -1,0 +1,58 @@
+//! A voice, and what it has spoken into memory.
+
+use std::sync::Arc;
+
+use switchhook_core::conversation::SpokenWord;
+use switchhook_media::format::AudioFormat;
+use switchhook_providers::{Tts, TtsAudio, TtsRequest};
+
+use super::provider_health::ProviderHealth;
+
+/// A provider's voice, and how it speaks.
+pub type Voice = (Arc<dyn Tts>, TtsSettings);
+
+/// How a voice speaks.
+#[derive(Clone, Debug)]
+pub struct TtsSettings {
+    /// The provider's voice name.
+    pub voice: Option<String>,
+    /// The provider's model name.
+    pub model: Option<String>,
+    /// Speaking rate; 1 is the voice's own.
+    pub speed: f32,
+    /// BCP 47 tag.
+    pub language: String,
+    /// The format of the call's audio.
+    pub format: AudioFormat,
+    /// What it has shown in this call.
+    pub health: ProviderHealth,
+}
+
+impl TtsSettings {
+    pub(super) fn request(&self, text: &str) -> TtsRequest {
+        TtsRequest {
+            text: text.to_owned(),
+            voice: self.voice.clone(),
+            model: self.model.clone(),
+            speed: self.speed,
+            language: self.language.clone(),
+            format: self.format,
+        }
+    }
+}
+
+/// A phrase that has been spoken into memory.
+#[derive(Default)]
+pub struct Rendered {
+    /// 8 kHz, 16 bit, mono.
+    pub samples: Vec<i16>,
+    /// When its words are spoken.
+    pub words: Vec<SpokenWord>,
+}
+
+impl Rendered {
+    pub(super) fn add(&mut self, piece: TtsAudio) {
+        self.samples.extend(piece.samples);
+        self.words.extend(piece.words);
+    }
+}
