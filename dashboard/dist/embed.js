@@ -248,12 +248,15 @@ function c(e) {
 }
 // src/talk/speaker.worklet.ts
 var l = 16e3, u = 16, d = class extends AudioWorkletProcessor {
-	resampler = new o(l, sampleRate);
+	rate;
+	resampler;
 	playout = new e(sampleRate);
 	blocks = 0;
 	loudest = 0;
-	constructor() {
-		super(), this.port.onmessage = (e) => this.take(e.data);
+	constructor(e) {
+		super();
+		let { rate: t } = e?.processorOptions ?? {};
+		this.rate = t ?? l, this.resampler = new o(this.rate, sampleRate), this.port.onmessage = (e) => this.take(e.data);
 	}
 	process(e, t) {
 		let n = t[0]?.[0];
@@ -270,7 +273,7 @@ var l = 16e3, u = 16, d = class extends AudioWorkletProcessor {
 			case "mark":
 				this.playout.mark(e.name);
 				break;
-			case "clear": this.resampler = new o(l, sampleRate), this.playout.clear();
+			case "clear": this.resampler = new o(this.rate, sampleRate), this.playout.clear();
 		}
 	}
 	passed(e) {

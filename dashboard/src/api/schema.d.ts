@@ -268,6 +268,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/calls/{id}/listen": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Lets somebody listen to a live call, both sides.
+         * @description The socket brings `{"type":"start","sample_rate":8000,"channels":2}`, then 20 ms of 16 bit PCM at a time, caller left, agent right, until
+         *     the call ends or the key or session that asked stops working. It must reach the node that runs the call. A listener who is too slow
+         *     misses audio; the call never waits.
+         */
+        post: operations["listen_to_call"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/calls/{id}/recording": {
         parameters: {
             query?: never;
@@ -1941,6 +1963,19 @@ export interface components {
              * @description `cursor` for the next page.
              */
             next_cursor: string | null;
+        };
+        /** @description Where a live call is heard. */
+        ListenAddress: {
+            /**
+             * Format: date-time
+             * @description Until when it can be opened.
+             */
+            expires_at: string;
+            /**
+             * @description The address of a websocket, good for one connection. Whoever has it can listen.
+             * @example wss://voice.example.com/media/listen/AQIDBA
+             */
+            url: string;
         };
         /** @description A language model and its settings. */
         LlmChoice: {
@@ -9719,6 +9754,270 @@ export interface operations {
                      *       "status": 404,
                      *       "title": "Not Found",
                      *       "type": "https://switchhook.dev/errors/not_found"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description Seconds to wait
+                     * @example 1
+                     */
+                    "Retry-After"?: number;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "rate_limited",
+                     *       "detail": "Rate limit exceeded: 120 requests in 60 seconds are allowed. Try again in 1 s.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 429,
+                     *       "title": "Too Many Requests",
+                     *       "type": "https://switchhook.dev/errors/rate_limited"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The service failed; its log has the reason under the request id. */
+            500: {
+                headers: {
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "internal_error",
+                     *       "detail": "An internal error occurred. The service's log has the reason under this request id.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 500,
+                     *       "title": "Internal Server Error",
+                     *       "type": "https://switchhook.dev/errors/internal_error"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The service is overloaded or stopping. */
+            503: {
+                headers: {
+                    /**
+                     * @description Seconds to wait
+                     * @example 1
+                     */
+                    "Retry-After"?: number;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "timeout",
+                     *       "detail": "The request timed out. It can be sent again.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 503,
+                     *       "title": "Service Unavailable",
+                     *       "type": "https://switchhook.dev/errors/timeout"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    listen_to_call: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The call */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The address of the socket */
+            200: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "expires_at": "2026-01-31T12:00:00.000000Z",
+                     *       "url": "wss://voice.example.com/media/listen/AQIDBA"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ListenAddress"];
+                };
+            };
+            /** @description No valid API key or session: it is missing, malformed, wrong, expired or revoked, or there are both. */
+            401: {
+                headers: {
+                    /**
+                     * @description How to authenticate
+                     * @example Bearer
+                     */
+                    "WWW-Authenticate"?: "Bearer";
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "unauthorized",
+                     *       "detail": "A valid API key is required. Send it as \"Authorization: Bearer <key>\".",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 401,
+                     *       "title": "Unauthorized",
+                     *       "type": "https://switchhook.dev/errors/unauthorized"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The tenant is deactivated, or the person's role or the request's origin does not permit this. */
+            403: {
+                headers: {
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "tenant_deactivated",
+                     *       "detail": "This tenant is deactivated.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 403,
+                     *       "title": "Forbidden",
+                     *       "type": "https://switchhook.dev/errors/tenant_deactivated"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The resource does not exist in this tenant. */
+            404: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "not_found",
+                     *       "detail": "No such resource.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 404,
+                     *       "title": "Not Found",
+                     *       "type": "https://switchhook.dev/errors/not_found"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The call is not in progress, or five people listen already */
+            409: {
+                headers: {
+                    /**
+                     * @description Remaining requests, and seconds until there are more
+                     * @example "default";r=119;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "default";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "conflict",
+                     *       "detail": "It already exists or is still in use.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 409,
+                     *       "title": "Conflict",
+                     *       "type": "https://switchhook.dev/errors/conflict"
                      *     }
                      */
                     "application/json": components["schemas"]["ErrorBody"];

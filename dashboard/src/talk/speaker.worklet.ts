@@ -1,4 +1,4 @@
-/** Plays the agent's 16 kHz PCM, and tells the page which marks were passed and how loud it is. */
+/** Plays PCM, at the 16 kHz of the agent or the rate it is made for, and tells the page which marks were passed and how loud it is. */
 
 import { Playout } from "./playout";
 import { fromPcm16, loudness, Resampler } from "./resample";
@@ -9,13 +9,17 @@ const RATE = 16_000;
 const REPORT_EVERY = 16;
 
 class Speaker extends AudioWorkletProcessor {
-  private resampler = new Resampler(RATE, sampleRate);
+  private readonly rate: number;
+  private resampler: Resampler;
   private readonly playout = new Playout(sampleRate);
   private blocks = 0;
   private loudest = 0;
 
-  constructor() {
+  constructor(options?: AudioWorkletNodeOptions) {
     super();
+    const { rate } = (options?.processorOptions ?? {}) as { rate?: number };
+    this.rate = rate ?? RATE;
+    this.resampler = new Resampler(this.rate, sampleRate);
     this.port.onmessage = (event: MessageEvent<SpeakerInput>) => this.take(event.data);
   }
 
@@ -41,7 +45,7 @@ class Speaker extends AudioWorkletProcessor {
         break;
       case "clear":
         // What the filter still holds belongs to the words that are dropped.
-        this.resampler = new Resampler(RATE, sampleRate);
+        this.resampler = new Resampler(this.rate, sampleRate);
         this.playout.clear();
         break;
     }

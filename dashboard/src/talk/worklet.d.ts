@@ -7,4 +7,4 @@ declare class AudioWorkletProcessor {
   process(inputs: Float32Array[][], outputs: Float32Array[][]): boolean;
 }
 
-declare function registerProcessor(name: string, processor: new () => AudioWorkletProcessor): void;
+declare function registerProcessor(name: string, processor: new (options?: AudioWorkletNodeOptions) => AudioWorkletProcessor): void;

@@ -27,6 +27,7 @@ use tokio_util::task::TaskTracker;
 use crate::config::Config;
 use crate::store::Store;
 use crate::store::lease_time::LeaseTime;
+use crate::talk::audience::Audience;
 use crate::wakeups::Wakeups;
 
 /// How long a node owns a call without saying so again.
@@ -92,6 +93,7 @@ pub struct Live {
 struct RunnerHandle {
     signals: mpsc::UnboundedSender<RunnerSignal>,
     events: LegEvents,
+    audience: Audience,
 }
 
 impl Live {
@@ -104,15 +106,16 @@ impl Live {
     fn register(&self, call: CallId) -> Option<LiveEntry> {
         let (sender, signals) = mpsc::unbounded_channel();
         let (events, received) = LegEvents::new();
+        let audience = Audience::default();
         let fresh = self.with(|calls| match calls.entry(call) {
             std::collections::hash_map::Entry::Vacant(slot) => {
-                slot.insert(RunnerHandle { signals: sender, events: events.clone() });
+                slot.insert(RunnerHandle { signals: sender, events: events.clone(), audience: audience.clone() });
                 measure(calls.len());
                 true
             }
             std::collections::hash_map::Entry::Occupied(_) => false,
         });
-        fresh.then(|| LiveEntry { live: self.clone(), call, signals, events, received })
+        fresh.then(|| LiveEntry { live: self.clone(), call, signals, events, received, audience })
     }
 
     /// Signals one runner, if the call runs here.
@@ -129,6 +132,12 @@ impl Live {
     #[must_use]
     pub fn events(&self, call: CallId) -> Option<LegEvents> {
         self.with(|calls| calls.get(&call).map(|runner| runner.events.clone()))
+    }
+
+    /// The listeners of a call that runs here.
+    #[must_use]
+    pub fn audience(&self, call: CallId) -> Option<Audience> {
+        self.with(|calls| calls.get(&call).map(|runner| runner.audience.clone()))
     }
 
     /// Opens the one media stream that a call may have at a time; nothing while another one is open.
@@ -186,6 +195,7 @@ struct LiveEntry {
     /// The leg's events, both ends.
     events: LegEvents,
     received: mpsc::Receiver<LegEvent>,
+    audience: Audience,
 }
 
 impl Drop for LiveEntry {

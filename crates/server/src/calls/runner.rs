@@ -55,7 +55,7 @@ pub enum ClaimReason {
 pub(super) async fn run(context: Context, row: CallRow, reason: ClaimReason, mut entry: LiveEntry) {
     let span = tracing::info_span!("call", id = %row.call_id());
     async {
-        match Runner::new(context, row, reason, entry.events.clone()).await {
+        match Runner::new(context, row, reason, &entry).await {
             Ok(mut runner) => runner.run(reason, &mut entry).await,
             // The lease lapses, and the call is looked at again.
             Err(error) => tracing::error!(%error, "a call could not be taken up; trying again"),
@@ -203,8 +203,11 @@ struct Runner {
 }
 
 impl Runner {
-    async fn new(context: Context, row: CallRow, reason: ClaimReason, events: LegEvents) -> Result<Self, sqlx::Error> {
-        let (carrier, plan) = load(&context, &row).await?;
+    async fn new(context: Context, row: CallRow, reason: ClaimReason, entry: &LiveEntry) -> Result<Self, sqlx::Error> {
+        let (carrier, mut plan) = load(&context, &row).await?;
+        if let Ok(plan) = &mut plan {
+            plan.talk.audience = entry.audience.clone();
+        }
         let timing = super::setup::timing(&context.config, plan.as_ref().ok());
         let call = Call::restore(row.snapshot()?, timing);
         // The greeting is synthesised and STT connected while the phone rings.
@@ -225,7 +228,7 @@ impl Runner {
             timing,
             carrier,
             plan: plan.map(Arc::new),
-            events,
+            events: entry.events.clone(),
             prepared,
             unused: None,
             answering: Answering::default(),

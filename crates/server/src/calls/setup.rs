@@ -38,6 +38,7 @@ use crate::store::calls::CallRow;
 use crate::store::connections::ConnectionRow;
 use crate::store::{Conn, Store, agents, connections};
 use crate::talk::Settings;
+use crate::talk::audience::Audience;
 use crate::talk::phrase_cache::PhraseCache;
 use crate::talk::pipeline::{AllResponseTimes, KnownRates, LlmSettings, Pipeline};
 use crate::talk::provider_health::RateLimits;
@@ -182,7 +183,7 @@ impl Setup {
             ring_timeout_seconds: agent.limits.ring_timeout_seconds,
             pipeline,
             realtime,
-            talk: Settings { agent, recording, format: AudioFormat::default() },
+            talk: Settings { agent, recording, audience: Audience::default(), format: AudioFormat::default() },
             outcome: schemas.outcome,
         })
     }

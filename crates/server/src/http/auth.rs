@@ -53,10 +53,25 @@ impl Tenant {
     /// # Errors
     /// When the database fails.
     pub async fn is_still_admitted(&self, conn: &mut Conn, now: Timestamp) -> Result<bool, sqlx::Error> {
-        match self.principal {
-            Principal::Key(key) => api_keys::still_opens(conn, self.id, key, now).await,
-            Principal::Session(hash) => {
-                let session = sessions::find_for_authentication(conn, &hash).await?;
+        self.principal.is_still_admitted(self.id, conn, now).await
+    }
+}
+
+impl Principal {
+    /// Whether the key or session of this tenant is still valid.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn is_still_admitted(
+        &self,
+        tenant: TenantId,
+        conn: &mut Conn,
+        now: Timestamp,
+    ) -> Result<bool, sqlx::Error> {
+        match self {
+            Self::Key(key) => api_keys::still_opens(conn, tenant, *key, now).await,
+            Self::Session(hash) => {
+                let session = sessions::find_for_authentication(conn, hash).await?;
                 Ok(session.is_some_and(|session| session.tenant_active && session.times().is_open(now)))
             }
         }

@@ -16,6 +16,7 @@ mod events;
 pub mod extract;
 mod fallback;
 pub mod health;
+mod listening;
 pub mod merge_patch;
 mod metrics;
 pub mod numbers;
@@ -75,6 +76,7 @@ pub fn router(state: HttpState) -> Router {
         .route("/metrics", get(metrics::show))
         .merge(carrier::routes())
         .merge(web_media::routes())
+        .merge(listening::routes())
         .merge(openapi::routes())
         .merge(sign_in::routes())
         .fallback(dashboard::serve)

@@ -40,6 +40,9 @@ const SILENCE: Duration = Duration::from_secs(60);
 const PROBES: Duration = Duration::from_secs(15);
 /// How long sent data may stay unacknowledged, or the peer's window closed.
 const UNACKNOWLEDGED: Duration = Duration::from_secs(60);
+/// Bytes that may wait here beyond what is under way to the peer. More would only be later: audio, above all, is better left out.
+#[cfg(target_os = "linux")]
+const UNSENT: u32 = 64 * 1024;
 /// Pause after a failed accept, for example without file descriptors.
 const ACCEPT_RETRY_PAUSE: Duration = Duration::from_millis(500);
 
@@ -109,8 +112,8 @@ pub async fn serve(listener: TcpListener, router: axum::Router, bounds: Bounds, 
 }
 
 async fn serve_connection(stream: TcpStream, place: Place, handler: Handler, stop: CancellationToken) {
-    if let Err(error) = enable_keepalive(&stream) {
-        tracing::debug!(%error, "could not enable TCP keepalive for a connection");
+    if let Err(error) = prepare(&stream) {
+        tracing::debug!(%error, "could not set the options of a connection");
     }
     let io = TokioIo::new(Guarded::new(stream, handler.timeouts, handler.exchange.clone(), place));
     let mut http = http1::Builder::new();
@@ -128,13 +131,16 @@ async fn serve_connection(stream: TcpStream, place: Place, handler: Handler, sto
     }
 }
 
-/// Enables TCP keepalive, which closes connections to dead peers.
-fn enable_keepalive(stream: &TcpStream) -> std::io::Result<()> {
+/// Enables TCP keepalive, which closes connections to dead peers, and bounds what waits for slow ones.
+fn prepare(stream: &TcpStream) -> std::io::Result<()> {
     stream.set_nodelay(true)?;
     let socket = SockRef::from(stream);
     socket.set_tcp_keepalive(&TcpKeepalive::new().with_time(SILENCE).with_interval(PROBES))?;
     #[cfg(target_os = "linux")]
-    socket.set_tcp_user_timeout(Some(UNACKNOWLEDGED))?;
+    {
+        socket.set_tcp_user_timeout(Some(UNACKNOWLEDGED))?;
+        socket.set_tcp_notsent_lowat(UNSENT)?;
+    }
     Ok(())
 }
 

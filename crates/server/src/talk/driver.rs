@@ -176,7 +176,7 @@ impl Driver {
             conversation,
             pipeline,
             models,
-            media_session: MediaSession::new(media, format, recorder),
+            media_session: MediaSession::new(media, format, recorder, settings.audience.open(format)),
             vad: Vad::new(VadSettings::default()),
             machine: MachineDetector::new(agent),
             segment: 0,

@@ -10,6 +10,7 @@ use switchhook_media::frame::{AgentAudio, CallerAudio, Frame};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout};
 
+use super::audience::Tap;
 use super::in_flight::InFlight;
 use super::latency::Punctuality;
 use super::lead::Lead;
@@ -19,8 +20,8 @@ use super::recorder::Recorder;
 #[cfg(test)]
 mod tests;
 
-/// Frames of the caller that may wait to be recorded, against jitter: 200 ms.
-const RECORDED_BEHIND: usize = 10;
+/// Frames of the caller that may wait to be recorded and listened to, against jitter: 200 ms.
+const CALLER_BEHIND: usize = 10;
 /// Frames that are later than this are not sent after each other: what they would have played is played a little later.
 const LATEST: Duration = Duration::from_millis(200);
 /// How long the end of a recording is waited for.
@@ -37,8 +38,10 @@ pub(super) struct MediaSession {
     tones_until: Instant,
     punctuality: Punctuality,
     recorder: Option<Recorder>,
-    unrecorded: VecDeque<CallerAudio>,
-    /// Frames of the agent that were sent ahead; each is recorded when it is heard.
+    tap: Tap,
+    /// Frames of the caller that are recorded and listened to when their turn comes.
+    caller_behind: VecDeque<CallerAudio>,
+    /// Frames of the agent that were sent ahead; each is recorded and listened to when the caller hears it.
     sent_ahead: VecDeque<AgentAudio>,
     /// Whether the line has taken nothing for seconds.
     broken: bool,
@@ -69,7 +72,7 @@ pub(super) enum Arrived {
 
 impl MediaSession {
     /// For media whose frames have this format.
-    pub(super) fn new(media: Media, format: AudioFormat, recorder: Option<Recorder>) -> Self {
+    pub(super) fn new(media: Media, format: AudioFormat, recorder: Option<Recorder>, tap: Tap) -> Self {
         let now = Instant::now();
         Self {
             lead: media.buffered.then(|| Lead::new(now)),
@@ -80,7 +83,8 @@ impl MediaSession {
             tones_until: now,
             punctuality: Punctuality::default(),
             recorder,
-            unrecorded: VecDeque::new(),
+            tap,
+            caller_behind: VecDeque::new(),
             sent_ahead: VecDeque::new(),
             broken: false,
         }
@@ -96,7 +100,7 @@ impl MediaSession {
         }
         if late > LATEST {
             // Nothing is sent, and yet 20 ms of the call have passed.
-            self.record();
+            self.share();
             return sent;
         }
         loop {
@@ -105,7 +109,7 @@ impl MediaSession {
                 break;
             }
         }
-        self.record();
+        self.share();
         sent.heard = self.in_flight.heard(now);
         sent
     }
@@ -132,20 +136,33 @@ impl MediaSession {
     /// Sends a frame; gives when the carrier plays it.
     fn send_audio(&mut self, now: Instant, audio: AgentAudio) -> Instant {
         self.send(ToCarrier::Audio(audio));
-        if self.recorder.is_some() {
+        if self.is_overheard() {
             self.sent_ahead.push_back(audio);
         }
         self.lead.as_mut().map_or(now, |lead| lead.send(now))
     }
 
-    /// 20 ms of both sides to the recording, as they are heard.
-    fn record(&mut self) {
+    /// 20 ms of both sides to the recording and to whoever listens, as they are heard.
+    fn share(&mut self) {
+        if !self.is_overheard() {
+            self.caller_behind.clear();
+            self.sent_ahead.clear();
+            return;
+        }
+        let silence = Frame::silence(self.playback.format());
+        let caller = self.caller_behind.pop_front().unwrap_or(CallerAudio(silence));
+        let agent = self.sent_ahead.pop_front().unwrap_or(AgentAudio(silence));
+        if self.tap.is_heard() {
+            self.tap.push(&caller, &agent);
+        }
         if let Some(recorder) = &mut self.recorder {
-            let silence = Frame::silence(self.playback.format());
-            let caller = self.unrecorded.pop_front().unwrap_or(CallerAudio(silence));
-            let agent = self.sent_ahead.pop_front().unwrap_or(AgentAudio(silence));
             recorder.push(caller, agent);
         }
+    }
+
+    /// Whether the conversation is recorded or listened to.
+    fn is_overheard(&self) -> bool {
+        self.recorder.is_some() || self.tap.is_heard()
     }
 
     /// Shows the far end what happens, where it is shown that.
@@ -202,11 +219,11 @@ impl MediaSession {
     pub(super) fn arrived(&mut self, message: Option<FromCarrier>) -> Arrived {
         match message {
             Some(FromCarrier::Audio(frame)) => {
-                if self.recorder.is_some() {
-                    if self.unrecorded.len() >= RECORDED_BEHIND {
-                        self.unrecorded.pop_front();
+                if self.is_overheard() {
+                    if self.caller_behind.len() >= CALLER_BEHIND {
+                        self.caller_behind.pop_front();
                     }
-                    self.unrecorded.push_back(frame);
+                    self.caller_behind.push_back(frame);
                 }
                 Arrived::Audio(frame)
             }

@@ -3,9 +3,10 @@
 //! The [`driver`] is the one task of a call: it feeds [`switchhook_core::conversation::Conversation`] and performs its effects. The
 //! `media_session` is the carrier's end; [`stt`] or a session of [`realtime`] hears the caller; [`playback`] holds what the agent is
 //! about to say; [`pipeline`] runs requests to LLM and TTS, and [`phrase_cache`] caches what is said again and again; [`recorder`] writes
-//! the recording, [`latency`] adds up what callers had to wait, [`tools`] are what the model may call. [`prepared`] is what is connected
-//! while the phone rings. Nothing here knows the database: what is worth keeping leaves as [`Note`]s and, at the end, as a [`Report`].
+//! the recording, [`audience`] are people who listen, [`latency`] adds up what callers had to wait, [`tools`] are what the model may call.
+//! [`prepared`] is what is connected while the phone rings. Nothing here knows the database: what is worth keeping leaves as [`Note`]s and, at the end, as a [`Report`].
 
+pub mod audience;
 mod connecting;
 pub mod driver;
 mod in_flight;
@@ -35,6 +36,8 @@ use switchhook_media::format::AudioFormat;
 use switchhook_providers::Usage;
 use tokio::sync::mpsc;
 
+use self::audience::Audience;
+
 /// What a conversation needs to know before it begins.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -42,6 +45,8 @@ pub struct Settings {
     pub agent: AgentConfig,
     /// Where the recording goes, when there is to be one.
     pub recording: Option<PathBuf>,
+    /// Who listens while it goes on.
+    pub audience: Audience,
     /// The format of the audio inside the call.
     pub format: AudioFormat,
 }

@@ -15,6 +15,7 @@ mod demo;
 mod doubles;
 mod harness;
 mod http;
+mod listening;
 mod mcp_tools;
 mod privacy;
 mod providers;

@@ -22,6 +22,7 @@ import { CostCard } from "./CostCard";
 import { DetailsCard } from "./DetailsCard";
 import { EventsCard } from "./EventsCard";
 import { Failure } from "./Failure";
+import { ListenButton } from "./ListenButton";
 import { HangUpButton, LiveControls } from "./LiveControls";
 import { PlaceCallButton } from "./PlaceCall";
 import { PlaybackContext, usePlaybackOf } from "./playback";
@@ -197,7 +198,10 @@ function Header({ call, live, agent }: { call: Call; live: boolean; agent: strin
             </ButtonLink>
           )}
           {live ? (
-            <HangUpButton call={call} />
+            <>
+              <ListenButton call={call} />
+              <HangUpButton call={call} />
+            </>
           ) : (
             !isWeb(call) && (
               <PlaceCallButton

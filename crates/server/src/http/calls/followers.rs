@@ -1,4 +1,4 @@
-//! Limits event streams: each holds a connection and polls the database.
+//! Limits streams, and listeners to calls: each holds a connection and looks into the database.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,7 +15,7 @@ use crate::http::error::ApiError;
 /// Maximum streams per tenant and node.
 const MAX_STREAMS: usize = 32;
 /// How often a stream's API key or session is checked.
-const RECHECK: Duration = Duration::from_secs(2);
+pub(in crate::http) const RECHECK: Duration = Duration::from_secs(2);
 
 /// Whether the client asks for a stream.
 pub(in crate::http) fn wants_stream(headers: &HeaderMap) -> bool {

@@ -8,6 +8,7 @@ mod events;
 pub(super) mod followers;
 mod hangup;
 mod list;
+mod listen;
 pub(crate) mod recording;
 mod resource;
 mod say;
@@ -38,5 +39,6 @@ pub fn routes() -> OpenApiRouter<HttpState> {
         .routes(routes!(events::events))
         .routes(routes!(deliveries::list))
         .routes(routes!(recording::recording))
+        .routes(routes!(listen::listen))
         .routes(routes!(simulate::inbound))
 }

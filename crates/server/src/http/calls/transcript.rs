@@ -68,23 +68,16 @@ pub(super) async fn transcript(
             return Ok(StatusCode::NO_CONTENT.into_response());
         }
         let place = state.followers.join(tenant.id)?;
-        let listener = Listener {
-            state,
-            tenant,
-            call: id,
-            seen,
-            pending: VecDeque::new(),
-            checked: Instant::now(),
-            _place: place,
-        };
-        return Ok(Sse::new(listen(listener)).keep_alive(KeepAlive::default()).into_response());
+        let reader =
+            Reader { state, tenant, call: id, seen, pending: VecDeque::new(), checked: Instant::now(), _place: place };
+        return Ok(Sse::new(follow(reader)).keep_alive(KeepAlive::default()).into_response());
     }
     let data = calls::transcript(&mut conn, tenant.id, id, 0).await?;
     let tool_calls = tool_calls::list(&mut conn, tenant.id, id, 0).await?;
     Ok(Json(Transcript { data, tool_calls }).into_response())
 }
 
-/// What a listener has been sent.
+/// What a reader has been sent.
 #[derive(Clone, Copy, Default)]
 struct Seen {
     lines: i64,
@@ -110,7 +103,7 @@ impl Seen {
 }
 
 /// A stream of a call's transcript.
-struct Listener {
+struct Reader {
     state: HttpState,
     tenant: Tenant,
     call: CallId,
@@ -122,11 +115,11 @@ struct Listener {
 }
 
 /// Reads the database, so any node can serve any call.
-fn listen(listener: Listener) -> impl Stream<Item = Result<sse::Event, Infallible>> {
-    stream::unfold(listener, async move |mut listener| Some((Ok(listener.next().await?), listener)))
+fn follow(reader: Reader) -> impl Stream<Item = Result<sse::Event, Infallible>> {
+    stream::unfold(reader, async move |mut reader| Some((Ok(reader.next().await?), reader)))
 }
 
-impl Listener {
+impl Reader {
     /// Waits for the next message; `None` at the end of the stream.
     async fn next(&mut self) -> Option<sse::Event> {
         loop {

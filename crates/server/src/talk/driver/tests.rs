@@ -24,6 +24,7 @@ use uuid::Uuid;
 use super::cascade::SttEvents;
 use super::*;
 use crate::config::Config;
+use crate::talk::audience::Audience;
 use crate::talk::pipeline::{KnownRates, LlmSettings};
 use crate::talk::prepared::Prepared;
 use crate::talk::provider_health::ProviderHealth;
@@ -129,7 +130,12 @@ fn line() -> Media {
 async fn held(providers: Vec<Arc<dyn Stt>>, recording: &Path) -> (Report, Vec<String>, Duration) {
     let agent = agent();
     let pipeline = pipeline(&agent, providers);
-    let settings = Settings { agent, recording: Some(recording.to_owned()), format: AudioFormat::Narrowband };
+    let settings = Settings {
+        agent,
+        recording: Some(recording.to_owned()),
+        audience: Audience::default(),
+        format: AudioFormat::Narrowband,
+    };
     let prepared = Prepared::new(settings, pipeline, Vec::new());
     let (commands, orders) = mpsc::unbounded_channel();
     let (notes, mut noted) = mpsc::unbounded_channel();
@@ -193,7 +199,7 @@ async fn a_task_of_the_conversation_that_panics_ends_the_call() {
     let pipeline = pipeline(&agent, vec![stt]);
     let stt = pipeline.start_stt(events, &usage);
     let (notes, _noted) = mpsc::unbounded_channel();
-    let settings = Settings { agent, recording: None, format: AudioFormat::Narrowband };
+    let settings = Settings { agent, recording: None, audience: Audience::default(), format: AudioFormat::Narrowband };
     let models = Models::Cascade(Box::new(Cascade::new(stt, SttEvents::new(events_in), None)));
     let mut driver = Driver::new(&settings, pipeline, models, line(), notes, usage);
     driver.tasks.spawn(async {

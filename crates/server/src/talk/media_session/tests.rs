@@ -8,6 +8,7 @@ use switchhook_media::wav;
 use tokio::sync::mpsc::Receiver;
 
 use super::*;
+use crate::talk::audience::Audience;
 
 const UTTERANCE: u32 = 1;
 
@@ -41,6 +42,7 @@ impl Phone {
                 Media { incoming, outgoing, buffered, shows_conversation: false },
                 AudioFormat::Narrowband,
                 None,
+                Audience::default().open(AudioFormat::Narrowband),
             ),
             phone,
         )
@@ -181,8 +183,12 @@ async fn a_recording_is_as_long_as_the_call_whatever_was_lost_or_late() {
     let (line, incoming) = media_queue();
     let (outgoing, mut to_carrier) = mpsc::channel(200);
     let media = Media { incoming, outgoing, buffered: true, shows_conversation: false };
-    let mut media_session =
-        MediaSession::new(media, AudioFormat::Narrowband, Some(Recorder::start(path.clone(), AudioFormat::Narrowband)));
+    let mut media_session = MediaSession::new(
+        media,
+        AudioFormat::Narrowband,
+        Some(Recorder::start(path.clone(), AudioFormat::Narrowband)),
+        Audience::default().open(AudioFormat::Narrowband),
+    );
     let began = Instant::now();
     say(&mut media_session, 500);
     // The node stands still for three seconds, and catches up with its ticks then. Of the caller, every third frame is lost.

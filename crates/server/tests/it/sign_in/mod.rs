@@ -2,6 +2,7 @@
 
 mod browser;
 mod first;
+mod listening;
 mod local;
 mod nodes;
 mod pages;

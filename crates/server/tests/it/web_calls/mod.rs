@@ -9,7 +9,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use switchhook_media::wav;
 
-use self::browser::Browser;
+pub(crate) use self::browser::Browser;
 use crate::harness::{Agent, Client, TestService, deliveries_of, text};
 
 /// Places a web call; its id, and the address of its socket.

@@ -18,6 +18,7 @@ use uuid::Uuid;
 
 use super::*;
 use crate::config::Config;
+use crate::talk::audience::Audience;
 use crate::talk::pipeline::{KnownRates, Pipeline};
 use crate::talk::prepared::Prepared;
 use crate::talk::provider_health::ProviderHealth;
@@ -223,8 +224,11 @@ impl Call {
         let (line, media) = FarEnd::connect(delay);
         let (commands, receiver) = mpsc::unbounded_channel();
         let (noting, notes) = mpsc::unbounded_channel();
-        let prepared =
-            Prepared::new(Settings { agent, recording: None, format: AudioFormat::Narrowband }, pipeline, vec![model]);
+        let prepared = Prepared::new(
+            Settings { agent, recording: None, audience: Audience::default(), format: AudioFormat::Narrowband },
+            pipeline,
+            vec![model],
+        );
         let talk = tokio::spawn(prepared.talk(media, receiver, noting));
         Self { stages, line, talk, _commands: commands, _notes: notes }
     }

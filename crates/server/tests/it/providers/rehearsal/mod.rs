@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
+use switchhook::talk::audience::Audience;
 use switchhook::talk::prepared::{Preparation, Prepared};
 use switchhook::talk::realtime::Model;
 use switchhook::talk::{Ended, Note, Report, Settings, TranscriptLine as Entry};
@@ -62,7 +63,12 @@ impl Rehearsal {
     pub(super) async fn begin_with(agent: &AgentConfig, cast: Cast, models: Vec<Model>) -> Self {
         let (pipeline, backstage) = cast.pipeline(agent);
         let mut prepared = Prepared::new(
-            Settings { agent: agent.clone(), recording: None, format: AudioFormat::Narrowband },
+            Settings {
+                agent: agent.clone(),
+                recording: None,
+                audience: Audience::default(),
+                format: AudioFormat::Narrowband,
+            },
             pipeline,
             models,
         );

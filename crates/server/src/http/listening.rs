@@ -1,0 +1,244 @@
+//! Listening to a live call: `/media/listen/<token>`, the websocket on which both sides are heard, and the token that opens it once.
+//!
+//! A token says who may listen to which call, and until when; it is sealed, so that every node can read it and nobody else. It is used up on
+//! the node that runs the call, where its number is remembered for as long as it is good.
+
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::Path;
+use axum::extract::ws::rejection::WebSocketUpgradeRejection;
+use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade, close_code};
+use axum::http::StatusCode;
+use axum::response::Response;
+use axum::routing::any;
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use switchhook_core::Timestamp;
+use switchhook_core::id::{ApiKeyId, CallId, ConnectionId, TenantId};
+use switchhook_runtime::clock;
+use switchhook_vault::Vault;
+use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout};
+use uuid::Uuid;
+
+use super::HttpState;
+use super::auth::{Principal, Tenant};
+use super::calls::followers::{Place, RECHECK};
+use super::error::ApiError;
+use crate::store::calls;
+use crate::talk::audience::{Audience, Listener, MOST, Refusal, TICKET_LIFE, TicketNumber};
+
+/// What a token is sealed for.
+const CONTEXT: &str = "listener token";
+/// Listeners have nothing to say.
+const MESSAGE_LIMIT: usize = 1 << 10;
+/// Until a message must have been taken.
+const SEND: Duration = Duration::from_secs(5);
+
+/// What a token says.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+pub(super) struct Ticket {
+    number: TicketNumber,
+    tenant: Uuid,
+    call: Uuid,
+    /// Whose key or session must still be good.
+    holder: Holder,
+    /// In microseconds.
+    expires_at: i64,
+}
+
+#[derive(Clone, Copy, Serialize, Deserialize)]
+enum Holder {
+    Key(Uuid),
+    Session([u8; 32]),
+}
+
+impl Ticket {
+    /// Makes one for whoever asks, good from `now`.
+    pub(super) fn new(tenant: Tenant, call: CallId, now: Timestamp) -> Self {
+        let holder = match tenant.principal {
+            Principal::Key(key) => Holder::Key(key.uuid()),
+            Principal::Session(hash) => Holder::Session(hash),
+        };
+        let expires_at = (now + TICKET_LIFE).as_micros();
+        Self {
+            number: Uuid::from_bytes(clock::random()),
+            tenant: tenant.id.uuid(),
+            call: call.uuid(),
+            holder,
+            expires_at,
+        }
+    }
+
+    pub(super) fn expires_at(&self) -> Timestamp {
+        Timestamp::from_micros(self.expires_at)
+    }
+
+    /// The address of its websocket below `public_url`.
+    pub(super) fn url(&self, public_url: &str, vault: &Vault) -> String {
+        let plain = serde_json::to_vec(self).expect("numbers are JSON");
+        let token = URL_SAFE_NO_PAD.encode(vault.seal(CONTEXT, &plain));
+        format!("{}/media/listen/{token}", public_url.replacen("http", "ws", 1))
+    }
+
+    fn read(token: &str, vault: &Vault) -> Option<Self> {
+        let plain = vault.open(CONTEXT, &URL_SAFE_NO_PAD.decode(token).ok()?).ok()?;
+        serde_json::from_slice(plain.reveal()).ok()
+    }
+
+    fn call(&self) -> CallId {
+        CallId::from_uuid(self.call)
+    }
+
+    fn tenant(&self) -> TenantId {
+        TenantId::from_uuid(self.tenant)
+    }
+
+    /// Whether its holder may still do what it permits; not, when that cannot be found out.
+    async fn is_still_good(&self, state: &HttpState) -> bool {
+        let principal = match self.holder {
+            Holder::Key(key) => Principal::Key(ApiKeyId::from_uuid(key)),
+            Holder::Session(hash) => Principal::Session(hash),
+        };
+        let Ok(mut conn) = state.store.read().await else { return false };
+        principal.is_still_admitted(self.tenant(), &mut conn, state.clock.now()).await.unwrap_or(false)
+    }
+}
+
+/// The error for one listener too many.
+pub(super) fn too_many_listeners() -> ApiError {
+    let detail = format!("{MOST} people listen to this call, which is the limit. One of them has to stop first.");
+    ApiError::conflict("too_many_listeners", detail)
+}
+
+/// The error for a call in which nobody talks.
+pub(super) fn not_in_progress(status: &str) -> ApiError {
+    let detail = match status {
+        "in_progress" => "The call is beginning or ending; there is nothing to hear.".to_owned(),
+        status => format!("The call is {status}; only a call that is in progress can be heard."),
+    };
+    ApiError::conflict("call_not_in_progress", detail)
+}
+
+/// Outside `/v1`: the token says who asks.
+pub(super) fn routes() -> Router<HttpState> {
+    Router::new().route("/media/listen/{token}", any(open))
+}
+
+async fn open(
+    state: HttpState,
+    Path(token): Path<String>,
+    upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
+) -> Result<Response, ApiError> {
+    let ticket = Ticket::read(&token, &state.vault).ok_or_else(|| ApiError::not_found("listener token"))?;
+    state.carrier_rate.admit(ConnectionId::from_uuid(ticket.tenant), Instant::now()).map_err(|wait| {
+        let detail = "Rate limit exceeded: too many attempts to listen.";
+        ApiError::too_many("listener_rate_limit", detail, wait.as_secs() + 1)
+    })?;
+    if ticket.expires_at() <= state.clock.now() {
+        return Err(token_used());
+    }
+    if !ticket.is_still_good(&state).await {
+        return Err(ApiError::unauthorized());
+    }
+    let row = calls::get(&mut state.store.read().await?, ticket.tenant(), ticket.call()).await?;
+    let row = row.ok_or_else(|| ApiError::not_found("call"))?;
+    if !row.in_conversation() {
+        return Err(not_in_progress(&row.status));
+    }
+    let upgrade = upgrade.map_err(|_| {
+        ApiError::new(StatusCode::UPGRADE_REQUIRED, "no_websocket", "This address takes websockets (RFC 6455) only.")
+    })?;
+    let audience = state.calls.as_ref().and_then(|calls| calls.live.audience(ticket.call()));
+    let audience = audience.ok_or_else(call_elsewhere)?;
+    let place = state.followers.join(ticket.tenant())?;
+    let listener = audience.join(ticket.number, Instant::now()).map_err(|refusal| match refusal {
+        Refusal::Silent => not_in_progress(&row.status),
+        Refusal::Used => token_used(),
+        Refusal::Full => too_many_listeners(),
+    })?;
+    let upgrade = upgrade.max_message_size(MESSAGE_LIMIT).max_frame_size(MESSAGE_LIMIT);
+    Ok(upgrade.on_upgrade(move |socket| play(state, ticket, listener, place, socket)))
+}
+
+fn token_used() -> ApiError {
+    ApiError::conflict("token_used", "This token was used or has expired. Ask for another one.")
+}
+
+fn call_elsewhere() -> ApiError {
+    let detail = "This call runs on another node. Open the address again until it reaches that node.";
+    ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "call_elsewhere", detail).retry_after(1)
+}
+
+/// Whether a call that runs here has no more room for listeners.
+pub(super) fn is_full(state: &HttpState, call: CallId) -> bool {
+    let audience = state.calls.as_ref().and_then(|calls| calls.live.audience(call));
+    audience.as_ref().is_some_and(Audience::is_full)
+}
+
+/// Plays the call to a listener until it ends, the listener leaves, or may listen no more.
+async fn play(state: HttpState, ticket: Ticket, mut listener: Listener, _place: Place, mut socket: WebSocket) {
+    let start = json!({ "type": "start", "sample_rate": listener.format().sample_rate(), "channels": 2 });
+    let mut sent = transmit(&mut socket, Message::Text(start.to_string().into())).await;
+    let mut checks = interval_at(Instant::now() + RECHECK, RECHECK);
+    checks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    while sent {
+        tokio::select! {
+            frame = listener.next() => match frame {
+                Some(frame) => sent = transmit(&mut socket, Message::Binary(frame)).await,
+                None => return close(socket, close_code::NORMAL, "the call has ended").await,
+            },
+            message = socket.recv() => match message {
+                Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
+                Some(Ok(Message::Text(_) | Message::Binary(_))) => {
+                    return close(socket, close_code::POLICY, "listeners say nothing").await;
+                }
+                Some(Ok(Message::Close(_)) | Err(_)) | None => return,
+            },
+            _ = checks.tick() => if !ticket.is_still_good(&state).await {
+                return close(socket, close_code::POLICY, "the key or session is no longer good").await;
+            },
+        }
+    }
+}
+
+/// Sends a message to a listener, who has gone when that fails.
+async fn transmit(socket: &mut WebSocket, message: Message) -> bool {
+    matches!(timeout(SEND, socket.send(message)).await, Ok(Ok(())))
+}
+
+async fn close(mut socket: WebSocket, code: u16, reason: &'static str) {
+    transmit(&mut socket, Message::Close(Some(CloseFrame { code, reason: reason.into() }))).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_is_read_by_every_node_and_cannot_be_made_or_changed() {
+        let vault = Vault::for_tests([1; 32]);
+        let ticket = Ticket {
+            number: Uuid::from_u128(7),
+            tenant: Uuid::from_u128(1),
+            call: Uuid::from_u128(2),
+            holder: Holder::Session([3; 32]),
+            expires_at: 4,
+        };
+        let url = ticket.url("https://voice.example.com", &vault);
+        let token = url.strip_prefix("wss://voice.example.com/media/listen/").expect("its place");
+        let read = Ticket::read(token, &Vault::for_tests([1; 32])).expect("the same key");
+        assert_eq!((read.number, read.call(), read.tenant()), (ticket.number, ticket.call(), ticket.tenant()));
+        assert!(matches!(read.holder, Holder::Session(hash) if hash == [3; 32]));
+        assert_eq!(read.expires_at(), ticket.expires_at());
+
+        assert!(Ticket::read(token, &Vault::for_tests([2; 32])).is_none(), "another key");
+        let other = URL_SAFE_NO_PAD.encode(vault.seal("something else", &serde_json::to_vec(&ticket).expect("JSON")));
+        assert!(Ticket::read(&other, &vault).is_none(), "sealed for something else");
+        for wrong in ["", "x", &token[1..], &token[..token.len() - 1], "ä"] {
+            assert!(Ticket::read(wrong, &vault).is_none(), "{wrong}");
+        }
+    }
+}

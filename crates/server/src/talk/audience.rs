@@ -1,0 +1,226 @@
+//! People who listen to a live conversation: both sides as they are heard, 20 ms at a time.
+//!
+//! The conversation pushes into a [`Tap`], which never waits: what a slow [`Listener`] has not taken is overwritten. The tap is the
+//! conversation's only tie to its listeners, and with it they are gone.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use switchhook_media::format::AudioFormat;
+use switchhook_media::frame::{AgentAudio, CallerAudio};
+use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::broadcast::{self, WeakSender};
+use tokio::time::Instant;
+use uuid::Uuid;
+
+/// Who may listen to one call at a time.
+pub const MOST: usize = 5;
+/// How long a ticket is good for.
+pub const TICKET_LIFE: Duration = Duration::from_secs(60);
+/// Frames that a listener may be behind: a bit more than a second.
+const BEHIND: usize = 64;
+
+/// By which a ticket is known.
+pub type TicketNumber = Uuid;
+
+/// The listeners of one call. Clones share them.
+#[derive(Clone, Debug, Default)]
+pub struct Audience(Arc<Mutex<Inner>>);
+
+#[derive(Debug, Default)]
+struct Inner {
+    /// What is heard, once the conversation has begun.
+    stage: Option<Stage>,
+    /// Tickets that were used, and when they are good for nothing anyway.
+    used: Vec<(TicketNumber, Instant)>,
+}
+
+#[derive(Debug)]
+struct Stage {
+    frames: WeakSender<Bytes>,
+    format: AudioFormat,
+}
+
+/// Why somebody may not listen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// Nobody talks yet, or any more.
+    Silent,
+    /// The ticket was used.
+    Used,
+    /// [`MOST`] listen.
+    Full,
+}
+
+impl Audience {
+    /// Lets people listen to a conversation in this format, which begins.
+    #[must_use]
+    pub fn open(&self, format: AudioFormat) -> Tap {
+        let (frames, _) = broadcast::channel(BEHIND);
+        self.lock().stage = Some(Stage { frames: frames.downgrade(), format });
+        Tap(frames)
+    }
+
+    /// Whether nobody else may listen now.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        let inner = self.lock();
+        inner.stage.as_ref().and_then(|stage| stage.frames.upgrade()).is_some_and(|frames| is_full(&frames))
+    }
+
+    /// Admits a listener with a ticket, which is then used.
+    ///
+    /// # Errors
+    /// The reason why not; the ticket can be used later, unless it was before.
+    pub fn join(&self, ticket: TicketNumber, now: Instant) -> Result<Listener, Refusal> {
+        let mut inner = self.lock();
+        inner.used.retain(|(_, until)| *until > now);
+        if inner.used.iter().any(|(used, _)| *used == ticket) {
+            return Err(Refusal::Used);
+        }
+        let stage = inner.stage.as_ref().ok_or(Refusal::Silent)?;
+        let frames = stage.frames.upgrade().ok_or(Refusal::Silent)?;
+        if is_full(&frames) {
+            return Err(Refusal::Full);
+        }
+        let listener = Listener { frames: frames.subscribe(), format: stage.format };
+        inner.used.push((ticket, now + TICKET_LIFE));
+        Ok(listener)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        // Whole at every step.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn is_full(frames: &broadcast::Sender<Bytes>) -> bool {
+    frames.receiver_count() >= MOST
+}
+
+/// Where a conversation is heard.
+#[derive(Debug)]
+pub struct Tap(broadcast::Sender<Bytes>);
+
+impl Tap {
+    /// Whether anybody listens.
+    #[must_use]
+    pub fn is_heard(&self) -> bool {
+        self.0.receiver_count() > 0
+    }
+
+    /// The next 20 ms of both sides. Never waits.
+    pub fn push(&self, caller: &CallerAudio, agent: &AgentAudio) {
+        let (caller, agent) = (caller.0.samples(), agent.0.samples());
+        let mut stereo = BytesMut::with_capacity(4 * caller.len());
+        for (left, right) in caller.iter().zip(agent) {
+            stereo.extend_from_slice(&left.to_le_bytes());
+            stereo.extend_from_slice(&right.to_le_bytes());
+        }
+        // Listeners may leave at any time.
+        let _ = self.0.send(stereo.freeze());
+    }
+}
+
+/// Somebody who listens.
+#[derive(Debug)]
+pub struct Listener {
+    frames: broadcast::Receiver<Bytes>,
+    format: AudioFormat,
+}
+
+impl Listener {
+    /// The format of each side.
+    #[must_use]
+    pub const fn format(&self) -> AudioFormat {
+        self.format
+    }
+
+    /// The next frame: 20 ms of 16 bit PCM, caller left, agent right. Nothing once the conversation is over. What was not taken in time is
+    /// left out. May be dropped and called again.
+    pub async fn next(&mut self) -> Option<Bytes> {
+        loop {
+            match self.frames.recv().await {
+                Ok(frame) => return Some(frame),
+                Err(RecvError::Lagged(_)) => {}
+                Err(RecvError::Closed) => return None,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use switchhook_media::frame::Frame;
+
+    use super::*;
+
+    const FORMAT: AudioFormat = AudioFormat::Narrowband;
+
+    fn ticket(number: u128) -> TicketNumber {
+        Uuid::from_u128(number)
+    }
+
+    fn push(tap: &Tap, caller: i16, agent: i16) {
+        let frame = |sample| Frame::from_slice(FORMAT, &[sample; FORMAT.frame_samples()]);
+        tap.push(&CallerAudio(frame(caller)), &AgentAudio(frame(agent)));
+    }
+
+    /// The first sample of either side.
+    async fn heard(listener: &mut Listener) -> (i16, i16) {
+        let frame = listener.next().await.expect("a frame");
+        assert_eq!(frame.len(), 4 * FORMAT.frame_samples());
+        (i16::from_le_bytes([frame[0], frame[1]]), i16::from_le_bytes([frame[2], frame[3]]))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn everybody_hears_both_sides_until_the_conversation_ends() {
+        let (audience, now) = (Audience::default(), Instant::now());
+        assert_eq!(audience.join(ticket(1), now).err(), Some(Refusal::Silent), "not yet");
+        let tap = audience.open(FORMAT);
+        assert!(!tap.is_heard());
+        push(&tap, 1, -1);
+        let mut one = audience.join(ticket(1), now).expect("the ticket was not used");
+        let mut two = audience.join(ticket(2), now).expect("a place");
+        assert!(tap.is_heard());
+        push(&tap, 2, -2);
+        assert_eq!((heard(&mut one).await, heard(&mut two).await), ((2, -2), (2, -2)));
+        push(&tap, 3, -3);
+        drop(tap);
+        assert_eq!(heard(&mut one).await, (3, -3), "what was said is still heard");
+        assert_eq!(one.next().await, None);
+        assert_eq!(audience.join(ticket(3), now).err(), Some(Refusal::Silent), "not any more");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_slow_listener_loses_frames_and_nobody_else_does() {
+        let (audience, now) = (Audience::default(), Instant::now());
+        let tap = audience.open(FORMAT);
+        let (mut slow, mut quick) =
+            (audience.join(ticket(1), now).expect("one"), audience.join(ticket(2), now).expect("two"));
+        for number in 0..500 {
+            push(&tap, number, 0);
+            assert_eq!(heard(&mut quick).await, (number, 0));
+        }
+        let missed = 500 - i16::try_from(BEHIND).expect("few");
+        assert_eq!(heard(&mut slow).await, (missed, 0), "the oldest are gone");
+        assert_eq!(heard(&mut slow).await, (missed + 1, 0));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_ticket_admits_once_and_places_are_few() {
+        let (audience, now) = (Audience::default(), Instant::now());
+        let _tap = audience.open(FORMAT);
+        let mut listeners: Vec<_> = (0..5).map(|number| audience.join(ticket(number), now).expect("a place")).collect();
+        assert!(audience.is_full());
+        assert_eq!(audience.join(ticket(9), now).err(), Some(Refusal::Full));
+        listeners.pop();
+        assert_eq!(audience.join(ticket(4), now + TICKET_LIFE / 2).err(), Some(Refusal::Used));
+        listeners.push(audience.join(ticket(9), now).expect("it was not used by being refused"));
+        assert_eq!(listeners.len(), MOST);
+
+        let _later = audience.join(ticket(10), now + 2 * TICKET_LIFE);
+        assert!(audience.lock().used.is_empty(), "what has expired is forgotten");
+    }
+}

@@ -1,0 +1,101 @@
+//! People who listen to calls while they go on.
+
+mod access;
+mod ear;
+
+use reqwest::Method;
+use serde_json::json;
+use switchhook_media::level::{VOICED_DBFS, rms_dbfs};
+use switchhook_media::wav;
+
+pub(crate) use self::ear::{Ear, address};
+use crate::cluster::Cluster;
+use crate::harness::{Client, TestService, text};
+use crate::web_calls::Browser;
+
+/// Answers, and a simulated caller talks; answers and is silent.
+const TALKS: &str = "+12025550100";
+const HOLDS: &str = "+12025550109";
+
+async fn talking(client: &Client, agent: &crate::harness::Agent, to: &str) -> String {
+    let call = client.place(agent, to).await;
+    client.wait_for(&call, |call| call["status"] == "in_progress").await;
+    call
+}
+
+/// Whether a voice is in it.
+fn is_heard(samples: &[i16]) -> bool {
+    samples.chunks(160).any(|chunk| rms_dbfs(chunk) > VOICED_DBFS)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_listener_hears_both_sides_as_they_are_recorded_and_a_slow_one_costs_nobody_anything() {
+    let service = TestService::start().await;
+    let client = &service.client;
+    let agent = client.scripted_agent(json!({ "recording": { "enabled": true } })).await;
+    let call = talking(client, &agent, TALKS).await;
+    let slow = Ear::hard_of_hearing(&address(client, &call).await).await;
+    let mut ear = Ear::open(client, &call).await;
+    assert_eq!(ear.until_closed().await, 1000, "the call has ended");
+    assert_eq!(ear.sample_rate, 8_000);
+
+    let ended = client.wait_for_end(&call).await;
+    assert_eq!(ended["end_reason"], "agent_hangup", "{ended}");
+    let recording = client.request(Method::GET, &text(&ended["recording_url"])).send().await.expect("an answer");
+    let recording = wav::read(&recording.bytes().await.expect("a whole body")).expect("a WAV file");
+    for (side, (heard, recorded)) in ear.sides.iter().zip(&recording.channels).enumerate() {
+        assert!(heard.len() > 5 * 8_000 && is_heard(heard), "side {side}: {} samples", heard.len());
+        assert!(recorded.ends_with(heard), "side {side} is what was recorded, to the last sample");
+    }
+
+    let mut slow = slow;
+    slow.until_closed().await;
+    assert!(slow.frames < ear.frames, "{} of {} frames", slow.frames, ear.frames);
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_that_is_not_recorded_is_heard_too_at_its_own_rate() {
+    let service = TestService::start().await;
+    let client = &service.client;
+    let agent = client.scripted_agent(json!({ "recording": { "enabled": false } })).await;
+    let placed = client.create("/v1/calls", json!({ "agent_id": agent.id, "to": "web" })).await;
+    let call = text(&placed["id"]);
+    let mut browser = Browser::connect(&text(&placed["web"]["url"])).await;
+    let listening = async {
+        client.wait_for(&call, |call| call["status"] == "in_progress").await;
+        let mut ear = Ear::open(client, &call).await;
+        (ear.until_closed().await, ear)
+    };
+    let ((code, ear), _end) = tokio::join!(listening, async {
+        browser.hear_agent().await;
+        browser.say("name").await;
+        browser.hear_agent().await;
+        browser.send(json!({ "type": "hangup" })).await;
+        browser.end().await
+    });
+    assert_eq!((code, ear.sample_rate), (1000, 16_000));
+    assert!(ear.sides.iter().all(|side| is_heard(side)), "both sides");
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_socket_that_reaches_another_node_says_so_and_its_token_is_still_good() {
+    let cluster = Cluster::new(&["--rate-limit", "100000"]).await;
+    let nodes = [cluster.start(), cluster.start()];
+    let agent = nodes[0].client.scripted_agent(json!({ "silence": { "hangup_after_seconds": null } })).await;
+    let call = talking(&nodes[0].client, &agent, HOLDS).await;
+    let runs = usize::from(nodes[0].live_calls().await == 0);
+    let (here, elsewhere) = (&nodes[runs].client, &nodes[1 - runs].client);
+
+    // Asked for where it does not run; the address names the node that was asked.
+    let url = address(elsewhere, &call).await;
+    let path = url.split("/media/").nth(1).expect("a path");
+    let there = format!("{}/media/{path}", here.base.replacen("http", "ws", 1));
+    assert_eq!(Ear::at(&url).await.err(), Some(503));
+    let mut ear = Ear::at(&there).await.expect("it runs there");
+    ear.frames(10).await;
+    assert_eq!(Ear::at(&there).await.err(), Some(409), "once only");
+    elsewhere.post(&format!("/v1/calls/{call}/hangup"), json!({})).await;
+    assert_eq!(ear.until_closed().await, 1000);
+}
