@@ -18,14 +18,14 @@ const OTHERS: usize = 4_096;
 
 /// The transport's end. Clones feed the same call.
 #[derive(Debug)]
-pub struct MediaSender(Arc<Shared>);
+pub struct MediaSender(Arc<SharedQueue>);
 
 /// The conversation's end.
 #[derive(Debug)]
-pub struct MediaReceiver(Arc<Shared>);
+pub struct MediaReceiver(Arc<SharedQueue>);
 
 #[derive(Debug, Default)]
-struct Shared {
+struct SharedQueue {
     queue: Mutex<Queue>,
     arrived: Notify,
 }
@@ -43,12 +43,12 @@ struct Queue {
 /// A queue for the media of one call.
 #[must_use]
 pub fn media_queue() -> (MediaSender, MediaReceiver) {
-    let shared = Arc::new(Shared::default());
+    let shared = Arc::new(SharedQueue::default());
     shared.queue().senders = 1;
     (MediaSender(shared.clone()), MediaReceiver(shared))
 }
 
-impl Shared {
+impl SharedQueue {
     fn queue(&self) -> MutexGuard<'_, Queue> {
         // It is whole at every step.
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)

@@ -11,13 +11,13 @@ pub struct Resampler {
     from_hz: u32,
     to_hz: u32,
     /// `None` when both rates are the same.
-    filter: Option<Filter>,
+    filter: Option<FirFilter>,
     waiting: Vec<f32>,
     taken: u64,
     given: u64,
 }
 
-struct Filter {
+struct FirFilter {
     fft: Fft<f32>,
     chunk_in: usize,
     chunk_out: Vec<f32>,
@@ -53,7 +53,7 @@ impl Resampler {
         if !usable(from_hz) || !usable(to_hz) || common_divisor(from_hz, to_hz) < 10 {
             return Err(UnsupportedRates { from_hz, to_hz });
         }
-        let filter = if from_hz == to_hz { None } else { Some(Filter::new(from_hz, to_hz)?) };
+        let filter = if from_hz == to_hz { None } else { Some(FirFilter::new(from_hz, to_hz)?) };
         Ok(Self { from_hz, to_hz, filter, waiting: Vec::new(), taken: 0, given: 0 })
     }
 
@@ -121,7 +121,7 @@ impl Resampler {
     }
 }
 
-impl Filter {
+impl FirFilter {
     fn new(from_hz: u32, to_hz: u32) -> Result<Self, UnsupportedRates> {
         let unsupported = || UnsupportedRates { from_hz, to_hz };
         let rate = |hz: u32| usize::try_from(hz).map_err(|_| unsupported());

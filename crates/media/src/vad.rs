@@ -37,7 +37,7 @@ pub enum VadEvent {
 
 /// Between the events there are two more states: something that may become speech, or silence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum VadState {
     Quiet,
     Starting { voiced_ms: u32 },
     Speaking { since_ms: u32 },
@@ -56,7 +56,7 @@ pub struct Vad {
     detector: Box<Detector>,
     window: Vec<i16>,
     last_sample: i16,
-    state: State,
+    state: VadState,
     probability: f32,
     noise_floor_dbfs: f32,
 }
@@ -76,7 +76,7 @@ impl Vad {
             detector: Detector::default_boxed(),
             window: Vec::with_capacity(WINDOW + 320),
             last_sample: 0,
-            state: State::Quiet,
+            state: VadState::Quiet,
             probability: 0.0,
             noise_floor_dbfs: -70.0,
         }
@@ -114,7 +114,7 @@ impl Vad {
     /// Whether speech has begun and not stopped.
     #[must_use]
     pub fn is_speaking(&self) -> bool {
-        matches!(self.state, State::Speaking { .. } | State::Stopping { .. })
+        matches!(self.state, VadState::Speaking { .. } | VadState::Stopping { .. })
     }
 
     /// How loud it is when nobody speaks.
@@ -134,26 +134,30 @@ impl Vad {
         let (voiced, silent) = (self.probability >= on, self.probability < off);
         let settings = self.settings;
         let (next, event) = match self.state {
-            State::Quiet if voiced => (State::Starting { voiced_ms: WINDOW_MS }, None),
-            State::Quiet => (State::Quiet, None),
-            State::Starting { .. } if silent => (State::Quiet, None),
-            State::Starting { voiced_ms } if voiced_ms + WINDOW_MS >= settings.start_speech_ms => {
-                (State::Speaking { since_ms: voiced_ms + WINDOW_MS }, Some(VadEvent::SpeechStarted))
+            VadState::Quiet if voiced => (VadState::Starting { voiced_ms: WINDOW_MS }, None),
+            VadState::Quiet => (VadState::Quiet, None),
+            VadState::Starting { .. } if silent => (VadState::Quiet, None),
+            VadState::Starting { voiced_ms } if voiced_ms + WINDOW_MS >= settings.start_speech_ms => {
+                (VadState::Speaking { since_ms: voiced_ms + WINDOW_MS }, Some(VadEvent::SpeechStarted))
             }
-            State::Starting { voiced_ms } => (State::Starting { voiced_ms: voiced_ms + WINDOW_MS }, None),
-            State::Speaking { since_ms } | State::Stopping { since_ms, .. } if since_ms >= settings.max_speech_ms => {
-                (State::Quiet, Some(VadEvent::SpeechStopped))
+            VadState::Starting { voiced_ms } => (VadState::Starting { voiced_ms: voiced_ms + WINDOW_MS }, None),
+            VadState::Speaking { since_ms } | VadState::Stopping { since_ms, .. }
+                if since_ms >= settings.max_speech_ms =>
+            {
+                (VadState::Quiet, Some(VadEvent::SpeechStopped))
             }
-            State::Speaking { since_ms } if silent => {
-                (State::Stopping { since_ms: since_ms + WINDOW_MS, silent_ms: WINDOW_MS }, None)
+            VadState::Speaking { since_ms } if silent => {
+                (VadState::Stopping { since_ms: since_ms + WINDOW_MS, silent_ms: WINDOW_MS }, None)
             }
-            State::Speaking { since_ms } => (State::Speaking { since_ms: since_ms + WINDOW_MS }, None),
-            State::Stopping { since_ms, .. } if voiced => (State::Speaking { since_ms: since_ms + WINDOW_MS }, None),
-            State::Stopping { silent_ms, .. } if silent_ms + WINDOW_MS >= settings.stop_silence_ms => {
-                (State::Quiet, Some(VadEvent::SpeechStopped))
+            VadState::Speaking { since_ms } => (VadState::Speaking { since_ms: since_ms + WINDOW_MS }, None),
+            VadState::Stopping { since_ms, .. } if voiced => {
+                (VadState::Speaking { since_ms: since_ms + WINDOW_MS }, None)
             }
-            State::Stopping { since_ms, silent_ms } => {
-                (State::Stopping { since_ms: since_ms + WINDOW_MS, silent_ms: silent_ms + WINDOW_MS }, None)
+            VadState::Stopping { silent_ms, .. } if silent_ms + WINDOW_MS >= settings.stop_silence_ms => {
+                (VadState::Quiet, Some(VadEvent::SpeechStopped))
+            }
+            VadState::Stopping { since_ms, silent_ms } => {
+                (VadState::Stopping { since_ms: since_ms + WINDOW_MS, silent_ms: silent_ms + WINDOW_MS }, None)
             }
         };
         self.state = next;

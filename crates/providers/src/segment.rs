@@ -23,13 +23,13 @@ pub(crate) struct Segmenter {
     format: AudioFormat,
     before: VecDeque<i16>,
     samples: Vec<i16>,
-    state: State,
+    state: SegmenterState,
     /// Stops that turned out to be pauses of the running segment.
     pauses: Vec<u32>,
 }
 
 #[derive(Default, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum SegmenterState {
     #[default]
     Quiet,
     Speaking,
@@ -54,27 +54,29 @@ pub(crate) struct Segment {
 impl Segmenter {
     /// For audio of this format.
     pub(crate) fn new(format: AudioFormat) -> Self {
-        Self { format, before: VecDeque::new(), samples: Vec::new(), state: State::Quiet, pauses: Vec::new() }
+        Self { format, before: VecDeque::new(), samples: Vec::new(), state: SegmenterState::Quiet, pauses: Vec::new() }
     }
 
     pub(crate) fn audio(&mut self, frame: &CallerAudio) {
         let samples = frame.0.samples();
         self.before.extend(samples);
         self.before.drain(..self.before.len().saturating_sub(self.format.samples_in_ms(PRE_ROLL_MS)));
-        if self.state != State::Quiet && self.samples.len() + samples.len() <= self.format.samples_in_ms(MAX_MS) {
+        if self.state != SegmenterState::Quiet
+            && self.samples.len() + samples.len() <= self.format.samples_in_ms(MAX_MS)
+        {
             self.samples.extend(samples);
         }
-        if let State::Stopped { since, .. } = &mut self.state {
+        if let SegmenterState::Stopped { since, .. } = &mut self.state {
             *since += samples.len();
             if *since > self.format.samples_in_ms(PAUSE_MS) {
-                self.state = State::Quiet;
+                self.state = SegmenterState::Quiet;
             }
         }
     }
 
     /// Speech began. Returns whether it goes on from the last stop.
     pub(crate) fn started(&mut self) -> bool {
-        let State::Stopped { segment, since } = self.state else {
+        let SegmenterState::Stopped { segment, since } = self.state else {
             self.begin(usize::MAX);
             return false;
         };
@@ -83,7 +85,7 @@ impl Segmenter {
             self.begin(since);
             return false;
         }
-        self.state = State::Speaking;
+        self.state = SegmenterState::Speaking;
         self.pauses.push(segment);
         true
     }
@@ -93,21 +95,21 @@ impl Segmenter {
         self.samples.clear();
         self.samples.extend(self.before.iter().skip(self.before.len().saturating_sub(before)));
         self.pauses.clear();
-        self.state = State::Speaking;
+        self.state = SegmenterState::Speaking;
     }
 
     /// Speech stopped.
     pub(crate) fn stopped(&mut self, number: u32) -> Segment {
-        if self.state == State::Quiet {
+        if self.state == SegmenterState::Quiet {
             self.begin(usize::MAX);
         }
-        self.state = State::Stopped { segment: number, since: 0 };
+        self.state = SegmenterState::Stopped { segment: number, since: 0 };
         Segment { number, replaces: self.pauses.clone(), samples: self.samples.clone() }
     }
 
     /// The running segment so far; `None` when nobody speaks.
     pub(crate) fn so_far(&self) -> Option<&[i16]> {
-        (self.state == State::Speaking).then_some(&self.samples)
+        (self.state == SegmenterState::Speaking).then_some(&self.samples)
     }
 }
 

@@ -25,7 +25,7 @@ pub struct Recordings {
 }
 
 /// A recording on the disk.
-struct Recording {
+struct RecordingFile {
     call: Uuid,
     path: PathBuf,
     /// When it was last modified.
@@ -91,7 +91,7 @@ impl Recordings {
         for batch in recordings.chunks(BATCH) {
             let ids: Vec<_> = batch.iter().map(|recording| recording.call).collect();
             let known = retention::known_for_housekeeping(&mut self.store.read().await?, &ids).await?;
-            let gone = |recording: &&Recording| match known.iter().find(|call| call.id == recording.call) {
+            let gone = |recording: &&RecordingFile| match known.iter().find(|call| call.id == recording.call) {
                 Some(call) => call.erased,
                 None => deleted_before.is_some_and(|before| recording.modified < before),
             };
@@ -106,14 +106,14 @@ impl Recordings {
 }
 
 /// Lists every recording on the disk.
-fn recordings(folder: &Path) -> Vec<Recording> {
+fn recordings(folder: &Path) -> Vec<RecordingFile> {
     let entries = |folder: &Path| std::fs::read_dir(folder).into_iter().flatten().flatten();
     let recording = |entry: std::fs::DirEntry| {
         let path = entry.path();
         let call = path.file_stem()?.to_str()?.parse().ok()?;
         let modified = entry.metadata().ok()?.modified().ok()?.duration_since(SystemTime::UNIX_EPOCH).ok()?;
         let modified = Timestamp::from_micros(i64::try_from(modified.as_micros()).ok()?);
-        Some(Recording { call, path, modified })
+        Some(RecordingFile { call, path, modified })
     };
     entries(folder).flat_map(|tenant| entries(&tenant.path())).filter_map(recording).collect()
 }

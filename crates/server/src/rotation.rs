@@ -43,7 +43,7 @@ pub type Report<'a> = dyn FnMut(u64, u64) + Send + 'a;
 
 /// The result of a pass over all records.
 #[derive(Default)]
-struct Found {
+struct PassResult {
     by_first_key: u64,
     by_old_keys: u64,
     resealed: u64,
@@ -139,13 +139,13 @@ async fn reseal(store: &Store, vault: &Vault, report: &mut Report<'_>) -> anyhow
     bail!("services still seal with an old key: check that all of them read the same key file, and run this again")
 }
 
-async fn run_pass(store: &Store, vault: &Vault, act: bool, report: &mut Report<'_>) -> anyhow::Result<Found> {
+async fn run_pass(store: &Store, vault: &Vault, act: bool, report: &mut Report<'_>) -> anyhow::Result<PassResult> {
     let mut total = 0;
     for column in COLUMNS {
         total += sealed::count_for_operator(&mut store.read().await?, column).await?;
     }
     let total = u64::try_from(total)?;
-    let mut found = Found::default();
+    let mut found = PassResult::default();
     let mut looked_at = 0;
     for column in COLUMNS {
         let mut after = Uuid::nil();
@@ -164,7 +164,7 @@ async fn run_pass(store: &Store, vault: &Vault, act: bool, report: &mut Report<'
     Ok(found)
 }
 
-impl Found {
+impl PassResult {
     /// Counts a record; returns its replacement if it needs resealing.
     fn judge<'r>(&mut self, vault: &Vault, column: Column, record: &'r Record) -> Option<(&'r Record, Vec<u8>)> {
         let context = column.context(record.tenant_id, record.id);

@@ -13,10 +13,10 @@ const LATE: Duration = Duration::from_secs(1);
 pub(super) struct FaultInjector {
     events: LegEvents,
     faults: Faults,
-    state: Mutex<State>,
+    state: Mutex<FaultState>,
 }
 
-struct State {
+struct FaultState {
     rng: FaultRng,
     held_back: Option<LegEvent>,
     answered: bool,
@@ -24,10 +24,10 @@ struct State {
 
 impl FaultInjector {
     pub(super) fn new(events: LegEvents, faults: &Faults, rng: FaultRng) -> Self {
-        Self { events, faults: faults.clone(), state: Mutex::new(State { rng, held_back: None, answered: false }) }
+        Self { events, faults: faults.clone(), state: Mutex::new(FaultState { rng, held_back: None, answered: false }) }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, FaultState> {
         // It is whole at every step.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

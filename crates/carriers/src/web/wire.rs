@@ -27,7 +27,7 @@ pub(super) enum BrowserMessage {
 
 #[derive(Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum Text {
+enum TextMessage {
     Start {
         sample_rate: u32,
     },
@@ -54,17 +54,17 @@ impl BrowserMessage {
         // What serde says may quote the text.
         let text = serde_json::from_str(text).map_err(|_| "a text is no message of this protocol".to_owned())?;
         match text {
-            Text::Start { sample_rate } if sample_rate == FORMAT.sample_rate() => Ok(Self::Start),
-            Text::Start { .. } => Err(format!("sample_rate must be {}", FORMAT.sample_rate())),
-            Text::Dtmf { digit } => match digit.chars().next() {
+            TextMessage::Start { sample_rate } if sample_rate == FORMAT.sample_rate() => Ok(Self::Start),
+            TextMessage::Start { .. } => Err(format!("sample_rate must be {}", FORMAT.sample_rate())),
+            TextMessage::Dtmf { digit } => match digit.chars().next() {
                 Some(key) if digit.len() == 1 && is_key(key) => Ok(Self::Dtmf(key)),
                 _ => Err("digit must be one of 0 to 9, *, # and A to D".to_owned()),
             },
             // Marks of others are none of ours.
-            Text::Mark { name } => Ok(name.parse().map_or(Self::Ignored, Self::Mark)),
-            Text::Hangup => Ok(Self::HangUp),
-            Text::Resume { token } => Ok(Self::Resume(token)),
-            Text::Unknown => Ok(Self::Ignored),
+            TextMessage::Mark { name } => Ok(name.parse().map_or(Self::Ignored, Self::Mark)),
+            TextMessage::Hangup => Ok(Self::HangUp),
+            TextMessage::Resume { token } => Ok(Self::Resume(token)),
+            TextMessage::Unknown => Ok(Self::Ignored),
         }
     }
 }

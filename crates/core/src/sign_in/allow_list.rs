@@ -7,10 +7,10 @@ const MAX_EMAIL: usize = 254;
 
 /// Addresses and domains whose owners may sign in. Empty admits everybody.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct AllowList(Vec<Entry>);
+pub struct AllowList(Vec<AllowedAddress>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Entry {
+enum AllowedAddress {
     Address(String),
     Domain(String),
 }
@@ -32,8 +32,8 @@ impl AllowList {
         let Some(email) = verified_email.map(str::to_lowercase) else { return false };
         let Some((_, domain)) = email.rsplit_once('@') else { return false };
         self.0.iter().any(|entry| match entry {
-            Entry::Address(address) => *address == email,
-            Entry::Domain(allowed) => allowed == domain,
+            AllowedAddress::Address(address) => *address == email,
+            AllowedAddress::Domain(allowed) => allowed == domain,
         })
     }
 }
@@ -46,8 +46,8 @@ impl FromStr for AllowList {
         let entry = |entry: &str| {
             let lower = entry.trim().to_lowercase();
             match lower.strip_prefix('@') {
-                Some(domain) if is_email(&format!("x@{domain}")) => Ok(Entry::Domain(domain.to_owned())),
-                None if is_email(&lower) => Ok(Entry::Address(lower)),
+                Some(domain) if is_email(&format!("x@{domain}")) => Ok(AllowedAddress::Domain(domain.to_owned())),
+                None if is_email(&lower) => Ok(AllowedAddress::Address(lower)),
                 _ => Err(format!(
                     "must be addresses such as user@example.com and domains such as @example.com, not {entry:?}"
                 )),

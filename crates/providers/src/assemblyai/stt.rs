@@ -102,7 +102,7 @@ impl SttAdapter for AssemblyAi {
     fn protocol(&self, _: &SttOptions) -> Box<dyn SttProtocol> {
         let formatted =
             self.server.settings.parameters.get("format_turns").is_some_and(|value| *value == true || *value == "true");
-        Box::new(Turns { finalize: self.finalize(), formatted, forced: false, over: None })
+        Box::new(AssemblyAiTurns { finalize: self.finalize(), formatted, forced: false, over: None })
     }
 
     fn stream_config(&self, _: &SttOptions) -> SttStreamConfig {
@@ -126,7 +126,7 @@ impl SttAdapter for AssemblyAi {
     }
 }
 
-struct Turns {
+struct AssemblyAiTurns {
     finalize: bool,
     /// Whether a turn counts when its text is formatted: each then ends twice.
     formatted: bool,
@@ -136,7 +136,7 @@ struct Turns {
     over: Option<u64>,
 }
 
-impl Turns {
+impl AssemblyAiTurns {
     fn turn(&mut self, message: &Value) -> Vec<SttMessage> {
         let is = |name: &str| message.get(name).and_then(Value::as_bool).unwrap_or(false);
         let order = message.get("turn_order").and_then(Value::as_u64);
@@ -160,7 +160,7 @@ impl Turns {
     }
 }
 
-impl SttProtocol for Turns {
+impl SttProtocol for AssemblyAiTurns {
     fn finalize(&mut self) -> Option<Message> {
         if !self.finalize {
             return None;
@@ -218,7 +218,7 @@ pub(crate) const FUZZED: switchhook_fuzz::Target = switchhook_fuzz::Target {
         ])
     },
     read: |messages| {
-        let mut turns = Turns { finalize: true, formatted: false, forced: false, over: None };
+        let mut turns = AssemblyAiTurns { finalize: true, formatted: false, forced: false, over: None };
         crate::fuzz::stt(&mut turns, messages)
     },
 };
@@ -228,8 +228,8 @@ mod tests {
     use super::*;
     use crate::stt::testing::describe;
 
-    fn turns(finalize: bool, formatted: bool) -> Turns {
-        Turns { finalize, formatted, forced: false, over: None }
+    fn turns(finalize: bool, formatted: bool) -> AssemblyAiTurns {
+        AssemblyAiTurns { finalize, formatted, forced: false, over: None }
     }
 
     const PART: &str = r#"{"type":"Turn","turn_order":1,"end_of_turn":false,"transcript":"book a"}"#;

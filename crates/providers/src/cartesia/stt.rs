@@ -84,7 +84,7 @@ impl SttAdapter for Cartesia {
     }
 
     fn protocol(&self, _: &SttOptions) -> Box<dyn SttProtocol> {
-        if self.manual() { Box::new(Manual) } else { Box::new(Turns) }
+        if self.manual() { Box::new(Manual) } else { Box::new(CartesiaTurns) }
     }
 
     fn stream_config(&self, _: &SttOptions) -> SttStreamConfig {
@@ -149,9 +149,9 @@ impl SttProtocol for Manual {
 }
 
 /// `/stt/turns/websocket`.
-struct Turns;
+struct CartesiaTurns;
 
-impl SttProtocol for Turns {
+impl SttProtocol for CartesiaTurns {
     fn finalize(&mut self) -> Option<Message> {
         None
     }
@@ -200,7 +200,7 @@ pub(crate) const FUZZED: switchhook_fuzz::Target = switchhook_fuzz::Target {
     },
     read: |messages| {
         let manual = crate::fuzz::stt(&mut Manual, messages);
-        let turns = crate::fuzz::stt(&mut Turns, messages);
+        let turns = crate::fuzz::stt(&mut CartesiaTurns, messages);
         switchhook_fuzz::Read { taken: manual.taken.max(turns.taken), given: manual.given + turns.given }
     },
 };
@@ -232,7 +232,7 @@ mod tests {
             r#"{"type":"turn.resume"}"#,
             r#"{"type":"turn.end","transcript":"Yes, please."}"#,
         ];
-        assert_eq!(describe(&mut Turns, &messages), ["ready", "~ yes", "~ yes", "= Yes, please.", "over"]);
+        assert_eq!(describe(&mut CartesiaTurns, &messages), ["ready", "~ yes", "~ yes", "= Yes, please.", "over"]);
     }
 
     #[test]

@@ -124,11 +124,11 @@ struct TranscriptionSession {
     /// Committed items without final words, in the order of their speech: their words may finish in another.
     items: VecDeque<String>,
     /// What came for items so far.
-    texts: HashMap<String, Text>,
+    texts: HashMap<String, TranscriptText>,
 }
 
 #[derive(Default)]
-struct Text {
+struct TranscriptText {
     words: String,
     complete: bool,
     /// Why there are no more words.

@@ -14,12 +14,12 @@ const UNKNOWN_LENGTH: u32 = 0xffff_0000;
 
 /// Reads one utterance.
 pub(crate) struct Decoder {
-    state: State,
+    state: DecoderState,
     format: AudioFormat,
     resampler: Resampler,
 }
 
-enum State {
+enum DecoderState {
     /// The first bytes.
     Beginning(Vec<u8>),
     /// `RIFF` was there; what came of the header.
@@ -42,17 +42,17 @@ impl Decoder {
     /// For audio that has `rate` samples a second, unless a header says otherwise.
     pub(crate) fn new(rate: u32, format: AudioFormat) -> Result<Self, UnsupportedRates> {
         let resampler = Resampler::new(rate, format.sample_rate())?;
-        Ok(Self { state: State::Beginning(Vec::new()), format, resampler })
+        Ok(Self { state: DecoderState::Beginning(Vec::new()), format, resampler })
     }
 
     /// Takes more bytes and gives what can be given already.
     pub(crate) fn push(&mut self, bytes: &[u8]) -> Result<Vec<i16>, Unreadable> {
         match &mut self.state {
-            State::Audio(pcm) => {
+            DecoderState::Audio(pcm) => {
                 let samples = pcm.push(bytes);
                 Ok(self.resampled(&samples))
             }
-            State::Beginning(kept) => {
+            DecoderState::Beginning(kept) => {
                 kept.extend_from_slice(bytes);
                 if kept.len() < MAGIC {
                     return Ok(Vec::new());
@@ -64,16 +64,20 @@ impl Decoder {
                         .to_owned());
                 }
                 let is_wav = kept.starts_with(b"RIFF");
-                self.state = if is_wav { State::Header(Vec::new()) } else { State::Audio(Pcm::new(1, usize::MAX)) };
+                self.state = if is_wav {
+                    DecoderState::Header(Vec::new())
+                } else {
+                    DecoderState::Audio(Pcm::new(1, usize::MAX))
+                };
                 self.push(&kept)
             }
-            State::Header(kept) => {
+            DecoderState::Header(kept) => {
                 kept.extend_from_slice(bytes);
                 let Some(header) = Header::read(kept)? else { return Ok(Vec::new()) };
                 let audio = kept.split_off(header.length);
                 self.resampler =
                     Resampler::new(header.rate, self.format.sample_rate()).map_err(|error| error.to_string())?;
-                self.state = State::Audio(Pcm::new(header.channels, header.audio));
+                self.state = DecoderState::Audio(Pcm::new(header.channels, header.audio));
                 self.push(&audio)
             }
         }
@@ -82,7 +86,7 @@ impl Decoder {
     /// The rest.
     pub(crate) fn finish(mut self) -> Vec<i16> {
         let mut out = Vec::new();
-        if let State::Beginning(kept) = &self.state {
+        if let DecoderState::Beginning(kept) = &self.state {
             let samples = Pcm::new(1, usize::MAX).push(kept);
             self.resampler.process(&samples, &mut out);
         }

@@ -41,11 +41,11 @@ enum SocketCommand {
 #[derive(Clone)]
 pub(super) struct Handle {
     commands: mpsc::UnboundedSender<SocketCommand>,
-    shared: Arc<Shared>,
+    shared: Arc<SharedSocket>,
 }
 
 #[derive(Default)]
-struct Shared {
+struct SharedSocket {
     /// Slots in use.
     contexts: AtomicUsize,
     /// No more utterances are to begin here.
@@ -56,9 +56,9 @@ impl Handle {
     /// Begins to serve an open socket.
     pub(super) fn serve<W: TtsProtocol>(protocol: Arc<W>, session: Session, timeouts: TtsTimeouts) -> Self {
         let (commands, received) = mpsc::unbounded_channel();
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(SharedSocket::default());
         let now = Instant::now();
-        let task = Task {
+        let task = SocketTask {
             protocol,
             session,
             timeouts,
@@ -157,11 +157,11 @@ enum Context {
     },
 }
 
-struct Task<W> {
+struct SocketTask<W> {
     protocol: Arc<W>,
     session: Session,
     timeouts: TtsTimeouts,
-    shared: Arc<Shared>,
+    shared: Arc<SharedSocket>,
     contexts: HashMap<String, Context>,
     /// Bytes of unwanted audio since the last command.
     discarded: usize,
@@ -169,7 +169,7 @@ struct Task<W> {
     used: Instant,
 }
 
-impl<W: TtsProtocol> Task<W> {
+impl<W: TtsProtocol> SocketTask<W> {
     async fn run(mut self, mut commands: mpsc::UnboundedReceiver<SocketCommand>) {
         let mut wanted = true;
         let over = loop {

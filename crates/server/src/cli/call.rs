@@ -65,7 +65,7 @@ pub(super) async fn run(args: Args, json: bool) -> Result<ExitCode, Failure> {
     let screen = Screen::new(json);
     let interrupts = signal(SignalKind::interrupt())?;
     let mut follower =
-        Follower { api: &api, id: &id, screen: &screen, lines: 0, seen: 0, interrupts, hanging_up: false };
+        CallWatcher { api: &api, id: &id, screen: &screen, lines: 0, seen: 0, interrupts, hanging_up: false };
     if let Outcome::Left = follower.follow().await? {
         let words =
             format!("stopped following call {id}, which may still be live; end it with `POST /v1/calls/{id}/hangup`");
@@ -128,7 +128,7 @@ enum Outcome {
 }
 
 /// Follows one call.
-struct Follower<'a> {
+struct CallWatcher<'a> {
     api: &'a Api,
     id: &'a str,
     screen: &'a Screen,
@@ -141,7 +141,7 @@ struct Follower<'a> {
     hanging_up: bool,
 }
 
-impl Follower<'_> {
+impl CallWatcher<'_> {
     async fn follow(&mut self) -> anyhow::Result<Outcome> {
         let mut give_up = Instant::now() + RECONNECT_TIMEOUT;
         loop {

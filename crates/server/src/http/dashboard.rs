@@ -40,10 +40,10 @@ pub(super) async fn serve(state: HttpState, request: Request) -> Response {
     }
     let name = path.trim_start_matches('/');
     let headers = request.headers();
-    if let Some(found) = Found::file(name, headers) {
+    if let Some(found) = EncodedFile::file(name, headers) {
         return found.respond(headers, name, &state);
     }
-    match Found::file(INDEX, headers) {
+    match EncodedFile::file(INDEX, headers) {
         Some(index) if !name.starts_with(ASSETS) => index.respond(headers, INDEX, &state),
         None if name.is_empty() => not_built(),
         _ => fallback::not_found().await.into_response(),
@@ -55,12 +55,12 @@ fn is_page(path: &str) -> bool {
 }
 
 /// A file in the encoding that the client prefers.
-struct Found {
+struct EncodedFile {
     file: EmbeddedFile,
     encoding: Option<&'static str>,
 }
 
-impl Found {
+impl EncodedFile {
     /// Returns the file with this name: compressed by the build, if the client takes that.
     fn file(name: &str, headers: &HeaderMap) -> Option<Self> {
         if name.is_empty() || name.ends_with(".br") || name.ends_with(".gz") {

@@ -62,7 +62,7 @@ async fn list(state: HttpState, tenant: Tenant, page: PageRequest, headers: Head
         let start = start(followers::last_event_id(&headers), now)?;
         let place = state.followers.join(tenant.id)?;
         let feed = state.feeds.subscribe(&state, tenant.id);
-        let follower = Follower {
+        let follower = TenantFollower {
             state,
             tenant,
             feed,
@@ -92,7 +92,7 @@ fn start(last: Option<&str>, now: Timestamp) -> Result<Uuid, ApiError> {
 }
 
 /// A stream of a tenant's events.
-struct Follower {
+struct TenantFollower {
     state: HttpState,
     tenant: Tenant,
     feed: broadcast::Receiver<Arc<TenantEvent>>,
@@ -106,7 +106,7 @@ struct Follower {
     _place: Place,
 }
 
-fn follow(follower: Follower) -> impl Stream<Item = Result<sse::Event, Infallible>> {
+fn follow(follower: TenantFollower) -> impl Stream<Item = Result<sse::Event, Infallible>> {
     stream::unfold(follower, async move |mut follower| {
         let event = follower.next().await?;
         let message = sse::Event::default().id(event.id.to_string()).event(event.event.event.clone());
@@ -114,7 +114,7 @@ fn follow(follower: Follower) -> impl Stream<Item = Result<sse::Event, Infallibl
     })
 }
 
-impl Follower {
+impl TenantFollower {
     /// Waits for the next event; `None` at the end of the stream.
     async fn next(&mut self) -> Option<Arc<TenantEvent>> {
         loop {

@@ -16,13 +16,13 @@ use super::places::Place;
 #[derive(Debug)]
 pub(super) struct Exchange {
     timeouts: Timeouts,
-    state: Mutex<State>,
+    state: Mutex<ConnectionState>,
     /// The connection's task, woken when the deadline changes.
     reader: Mutex<Option<Waker>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum ConnectionState {
     /// Waiting for the next request.
     Idle { until: Instant },
     /// Receiving a header.
@@ -35,20 +35,20 @@ enum State {
 
 impl Exchange {
     pub(super) fn new(timeouts: Timeouts) -> Self {
-        let first = State::Header { until: Instant::now() + timeouts.header };
+        let first = ConnectionState::Header { until: Instant::now() + timeouts.header };
         Self { timeouts, state: Mutex::new(first), reader: Mutex::default() }
     }
 
     /// Records that a request's header is complete.
     pub(super) fn begin(&self) {
-        *self.state() = State::Answering;
+        *self.state() = ConnectionState::Answering;
     }
 
     /// Records that the response has been written.
     pub(super) fn end(&self) {
         let mut state = self.state();
-        if *state != State::Upgraded {
-            *state = State::Idle { until: Instant::now() + self.timeouts.idle };
+        if *state != ConnectionState::Upgraded {
+            *state = ConnectionState::Idle { until: Instant::now() + self.timeouts.idle };
         }
         drop(state);
         let reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -57,26 +57,26 @@ impl Exchange {
 
     /// Records the upgrade to a WebSocket.
     pub(super) fn upgrade(&self) {
-        *self.state() = State::Upgraded;
+        *self.state() = ConnectionState::Upgraded;
     }
 
     /// Records received data.
     fn received(&self) {
         let mut state = self.state();
-        if matches!(*state, State::Idle { .. }) {
-            *state = State::Header { until: Instant::now() + self.timeouts.header };
+        if matches!(*state, ConnectionState::Idle { .. }) {
+            *state = ConnectionState::Header { until: Instant::now() + self.timeouts.header };
         }
     }
 
     fn deadline(&self, reader: &Waker) -> Option<Instant> {
         *self.reader.lock().unwrap_or_else(PoisonError::into_inner) = Some(reader.clone());
         match *self.state() {
-            State::Idle { until } | State::Header { until } => Some(until),
-            State::Answering | State::Upgraded => None,
+            ConnectionState::Idle { until } | ConnectionState::Header { until } => Some(until),
+            ConnectionState::Answering | ConnectionState::Upgraded => None,
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ConnectionState> {
         // The state is consistent at every step.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -50,12 +50,12 @@ pub struct Provider {
     clock: Clock,
     /// Where the provider returns people to.
     redirect: String,
-    found: Mutex<Option<Found>>,
+    found: Mutex<Option<ProviderMetadata>>,
 }
 
 /// What the provider published.
 #[derive(Clone)]
-struct Found {
+struct ProviderMetadata {
     http: Client,
     metadata: CoreProviderMetadata,
     at: Timestamp,
@@ -166,7 +166,7 @@ impl Provider {
         Err(SignInError::Provider("it signs ID tokens with no algorithm that can be verified".to_owned()))
     }
 
-    async fn find(&self) -> Result<Found, SignInError> {
+    async fn find(&self) -> Result<ProviderMetadata, SignInError> {
         let now = self.clock.now();
         let shared = self.found.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if let Some(found) = shared.filter(|found| now < found.at + SHARED) {
@@ -179,7 +179,7 @@ impl Provider {
         let metadata = CoreProviderMetadata::discover_async(issuer, &exchange(&http))
             .await
             .map_err(|error| down(unpublished(error)))?;
-        let found = Found { http, metadata, at: now };
+        let found = ProviderMetadata { http, metadata, at: now };
         *self.found.lock().unwrap_or_else(PoisonError::into_inner) = Some(found.clone());
         Ok(found)
     }

@@ -32,17 +32,17 @@ pub trait BatchJob: Send + Sync + 'static {
 }
 
 /// Collects items for a [`BatchJob`]. Clones share one queue.
-pub struct Batcher<J: BatchJob>(Arc<Shared<J>>);
+pub struct Batcher<J: BatchJob>(Arc<SharedBatch<J>>);
 
-struct Shared<J: BatchJob> {
+struct SharedBatch<J: BatchJob> {
     job: J,
     /// A key has an entry while a batch of it is running.
-    waiting: Mutex<HashMap<J::Key, Vec<Waiting<J>>>>,
+    waiting: Mutex<HashMap<J::Key, Vec<WaitingItem<J>>>>,
 }
 
 type Reply<J> = Result<<J as BatchJob>::Output, Arc<sqlx::Error>>;
 
-struct Waiting<J: BatchJob> {
+struct WaitingItem<J: BatchJob> {
     item: J::Item,
     reply: oneshot::Sender<Reply<J>>,
 }
@@ -56,7 +56,7 @@ impl<J: BatchJob> Clone for Batcher<J> {
 impl<J: BatchJob> Batcher<J> {
     /// A batcher with an empty queue.
     pub fn new(job: J) -> Self {
-        Self(Arc::new(Shared { job, waiting: Mutex::default() }))
+        Self(Arc::new(SharedBatch { job, waiting: Mutex::default() }))
     }
 
     /// Runs `item` in the next batch of its key. Dropping the future before that batch starts withdraws the item.
@@ -65,7 +65,7 @@ impl<J: BatchJob> Batcher<J> {
     /// When the database fails; all items of a batch share the error.
     pub async fn submit(&self, key: J::Key, item: J::Item) -> Result<J::Output, Arc<sqlx::Error>> {
         let (reply, replied) = oneshot::channel();
-        if self.0.enqueue(&key, Waiting { item, reply }) {
+        if self.0.enqueue(&key, WaitingItem { item, reply }) {
             // In its own task: a batch must not be cut short because one of its submitters goes away.
             tokio::spawn(self.0.clone().work(key));
         }
@@ -73,9 +73,9 @@ impl<J: BatchJob> Batcher<J> {
     }
 }
 
-impl<J: BatchJob> Shared<J> {
+impl<J: BatchJob> SharedBatch<J> {
     /// Adds an item. Returns whether nobody works on its key yet.
-    fn enqueue(&self, key: &J::Key, waiting: Waiting<J>) -> bool {
+    fn enqueue(&self, key: &J::Key, waiting: WaitingItem<J>) -> bool {
         let mut all = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(queue) = all.get_mut(key) {
             queue.push(waiting);
@@ -103,7 +103,7 @@ impl<J: BatchJob> Shared<J> {
     }
 
     /// Takes at most [`MAX_ITEMS`] items that are still waited for; `None` ends the work on the key.
-    fn next_batch(&self, key: &J::Key) -> Option<Vec<Waiting<J>>> {
+    fn next_batch(&self, key: &J::Key) -> Option<Vec<WaitingItem<J>>> {
         let mut all = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         let queue = all.get_mut(key)?;
         queue.retain(|waiting| !waiting.reply.is_closed());
@@ -139,7 +139,7 @@ fn rejected(error: &sqlx::Error) -> bool {
 
 /// Removes the key of a job that panics: otherwise its items would wait for ever.
 struct RemoveOnPanic<'a, J: BatchJob> {
-    shared: &'a Shared<J>,
+    shared: &'a SharedBatch<J>,
     key: &'a J::Key,
 }
 

@@ -185,13 +185,13 @@ pub async fn list(
 }
 
 /// A part of a list: one range of one index.
-struct Part {
+struct ListPart {
     condition: String,
     /// Whether the index is `deliveries_ended`.
     ended: bool,
 }
 
-impl Part {
+impl ListPart {
     fn of(condition: String) -> Self {
         Self { condition, ended: false }
     }
@@ -200,7 +200,7 @@ impl Part {
 impl Filter {
     /// Returns the conditions of a list's parts. Each part is one range of one index in the order of ids, so that only shown rows are
     /// read: deliveries in flight, and ended ones by event and state.
-    fn parts(&self) -> Vec<Part> {
+    fn parts(&self) -> Vec<ListPart> {
         let words = |words: &[&str]| format!("('{}')", words.join("', '"));
         let of = |all: &[&'static str], asked: &[String]| -> Vec<&'static str> {
             all.iter().copied().filter(|word| asked.is_empty() || asked.iter().any(|asked| asked == word)).collect()
@@ -208,23 +208,23 @@ impl Filter {
         let all: Vec<_> = EventKind::ALL.iter().map(|kind| kind.as_str()).chain([WEBHOOK_TEST]).collect();
         let (events, states) = (of(&all, &self.event), of(&STATES, &self.state));
         if events.is_empty() || states.is_empty() {
-            return vec![Part::of("1 = 0".to_owned())]; // No such value.
+            return vec![ListPart::of("1 = 0".to_owned())]; // No such value.
         }
         if self.call.is_some() {
             let (events, states) = (words(&events), words(&states));
-            return vec![Part::of(format!("call_id IS NOT NULL AND event IN {events} AND state IN {states}"))];
+            return vec![ListPart::of(format!("call_id IS NOT NULL AND event IN {events} AND state IN {states}"))];
         }
         if self.event.is_empty() && self.state.is_empty() {
-            return vec![Part::of("1 = 1".to_owned())];
+            return vec![ListPart::of("1 = 1".to_owned())];
         }
         let (under_way, over): (Vec<&str>, Vec<&str>) = states.iter().partition(|state| UNDER_WAY.contains(state));
         let mut parts = Vec::new();
         if !under_way.is_empty() {
             let (events, states) = (words(&events), words(&under_way));
-            parts.push(Part::of(format!("{} AND state IN {states} AND event IN {events}", open!())));
+            parts.push(ListPart::of(format!("{} AND state IN {states} AND event IN {events}", open!())));
         }
         for event in events {
-            parts.extend(over.iter().map(|state| Part {
+            parts.extend(over.iter().map(|state| ListPart {
                 condition: format!("{} AND event = '{event}' AND state = '{state}'", ended!()),
                 ended: true,
             }));

@@ -57,10 +57,10 @@ pub(super) async fn open(path: &Path) -> anyhow::Result<(SqlitePool, Writer)> {
 
 /// The writing connection.
 #[derive(Clone, Debug)]
-pub(super) struct Writer(Arc<Mutex<State>>);
+pub(super) struct Writer(Arc<Mutex<WriterState>>);
 
 #[derive(Debug)]
-struct State {
+struct WriterState {
     /// `None` once closed, or if the connection broke and could not be reopened.
     connection: Option<SqliteConnection>,
     options: SqliteConnectOptions,
@@ -75,13 +75,13 @@ struct State {
 /// One transaction's turn on the writing connection.
 #[derive(Debug)]
 pub(super) struct Turn {
-    state: Option<OwnedMutexGuard<State>>,
+    state: Option<OwnedMutexGuard<WriterState>>,
     writer: Writer,
 }
 
 impl Writer {
     async fn open(options: &SqliteConnectOptions) -> Result<Self, sqlx::Error> {
-        let state = State {
+        let state = WriterState {
             connection: Some(options.connect().await?),
             options: options.clone(),
             open: false,
@@ -135,7 +135,7 @@ impl Writer {
     }
 }
 
-impl State {
+impl WriterState {
     async fn execute(&mut self, sql: &'static str) -> Result<(), sqlx::Error> {
         let connection = self.connection.as_mut().ok_or(sqlx::Error::PoolClosed)?;
         sqlx::query(sql).execute(connection).await.map(drop)
@@ -226,7 +226,7 @@ impl Turn {
 }
 
 /// Releases the savepoint, goes to the end of the queue, and commits for all finished transactions unless another one has.
-async fn finish(mut state: OwnedMutexGuard<State>, writer: Writer) -> Result<(), sqlx::Error> {
+async fn finish(mut state: OwnedMutexGuard<WriterState>, writer: Writer) -> Result<(), sqlx::Error> {
     if let Err(error) = state.execute("RELEASE turn").await {
         state.start_over().await;
         return Err(error);

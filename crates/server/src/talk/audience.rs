@@ -31,13 +31,13 @@ pub struct Audience(Arc<Mutex<Inner>>);
 #[derive(Debug, Default)]
 struct Inner {
     /// What is heard, once the conversation has begun.
-    stage: Option<Stage>,
+    stage: Option<Broadcast>,
     /// Tickets that were used, and when they are good for nothing anyway.
     used: Vec<(TicketNumber, Instant)>,
 }
 
 #[derive(Debug)]
-struct Stage {
+struct Broadcast {
     frames: WeakSender<Bytes>,
     format: AudioFormat,
 }
@@ -58,7 +58,7 @@ impl Audience {
     #[must_use]
     pub fn open(&self, format: AudioFormat) -> Tap {
         let (frames, _) = broadcast::channel(BEHIND);
-        self.lock().stage = Some(Stage { frames: frames.downgrade(), format });
+        self.lock().stage = Some(Broadcast { frames: frames.downgrade(), format });
         Tap(frames)
     }
 

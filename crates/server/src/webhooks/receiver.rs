@@ -24,7 +24,7 @@ use crate::listener::{self, Bounds};
 #[derive(Debug)]
 pub struct Receiver {
     address: SocketAddr,
-    shared: Arc<Shared>,
+    shared: Arc<ReceiverState>,
     received: UnboundedReceiver<Received>,
     _stop: DropGuard,
 }
@@ -51,7 +51,7 @@ pub struct Received {
 }
 
 #[derive(Debug)]
-struct Shared {
+struct ReceiverState {
     state: Mutex<Settings>,
     received: UnboundedSender<Received>,
 }
@@ -80,7 +80,7 @@ impl Receiver {
         let socket = TcpListener::bind(address).await.with_context(|| format!("cannot listen on {address}"))?;
         let address = socket.local_addr().context("the address of the receiver is unknown")?;
         let (sender, received) = mpsc::unbounded_channel();
-        let shared = Arc::new(Shared { state: Mutex::default(), received: sender });
+        let shared = Arc::new(ReceiverState { state: Mutex::default(), received: sender });
         let stop = CancellationToken::new();
         let router = Router::new().fallback(take).with_state(shared.clone());
         tokio::spawn(listener::serve(socket, router, bounds, stop.clone()));
@@ -109,13 +109,13 @@ impl Receiver {
     }
 }
 
-impl Shared {
+impl ReceiverState {
     fn settings(&self) -> std::sync::MutexGuard<'_, Settings> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-async fn take(State(shared): State<Arc<Shared>>, headers: HeaderMap, body: Bytes) -> StatusCode {
+async fn take(State(shared): State<Arc<ReceiverState>>, headers: HeaderMap, body: Bytes) -> StatusCode {
     let named = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned();
     let (event, id, signature) = (named(EVENT), named(DELIVERY), named(SIGNATURE));
     let mut settings = shared.settings();

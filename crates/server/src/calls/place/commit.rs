@@ -55,7 +55,7 @@ impl BatchJob for CommitPlacements {
             return Ok(placements.iter().map(|_| Err(PlaceError::Deactivated)).collect());
         }
         let to: Vec<_> = placements.iter().map(|placement| &placement.plan.to).collect();
-        let mut batch = Batch {
+        let mut batch = PlacementBatch {
             tenant: *tenant,
             now,
             policy: dial_policy::of(&admission.tenant),
@@ -90,7 +90,7 @@ async fn stored(
     Ok(stored.into_iter().map(|stored| (stored.key.clone(), Arc::new(stored))).collect())
 }
 
-struct Batch {
+struct PlacementBatch {
     tenant: TenantId,
     now: Timestamp,
     admission: Admission,
@@ -105,7 +105,7 @@ struct Batch {
     responses: Vec<Arc<Stored>>,
 }
 
-impl Batch {
+impl PlacementBatch {
     fn decide(&mut self, placement: &Placement) -> Result<Result<Placed, PlaceError>, serde_json::Error> {
         let Placement { plan, idempotency, respond } = placement;
         if let Some((key, fingerprint)) = idempotency

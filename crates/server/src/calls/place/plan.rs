@@ -30,7 +30,7 @@ const MAX_SCHEDULE: Duration = Duration::from_secs(90 * 24 * 3600);
 pub(super) struct Plan {
     agent: AgentId,
     agent_version: i64,
-    route: Route,
+    route: CallRoute,
     pub(super) to: PhoneNumber,
     pub(super) numbering: NumberingPlan,
     /// Whether the dial policy counts the call.
@@ -42,7 +42,7 @@ pub(super) struct Plan {
 
 /// What a call goes over.
 #[derive(Clone)]
-struct Route {
+struct CallRoute {
     direction: Direction,
     /// None where somebody talks in a browser.
     number: Option<NumberId>,
@@ -51,7 +51,7 @@ struct Route {
     provider: String,
 }
 
-impl Route {
+impl CallRoute {
     /// A browser, which needs no number and no connection.
     fn web(request: &PlaceCall) -> Result<Self, PlaceError> {
         let given = [
@@ -125,9 +125,9 @@ pub(super) async fn find(
     let agent = agents::get(&mut conn, tenant, request.agent).await?;
     let agent = agent.ok_or_else(|| PlaceError::field("agent_id", "no such agent"))?;
     let route = if request.to.is_web() {
-        Route::web(request)?
+        CallRoute::web(request)?
     } else {
-        Route::number(caller_number(&mut conn, tenant, request).await?)
+        CallRoute::number(caller_number(&mut conn, tenant, request).await?)
     };
     drop(conn);
     let (call_request, errors) = call_request(request, &agent.config.0);

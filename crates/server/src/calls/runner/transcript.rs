@@ -73,7 +73,7 @@ impl Runner {
         if writing.is_some() || self.transcript.all() == *written {
             return;
         }
-        let batch = Batch {
+        let batch = TranscriptBatch {
             store: self.context.store.clone(),
             call: self.row.call_id(),
             token: self.row.lease_token,
@@ -110,7 +110,7 @@ async fn write(
 }
 
 /// Lines and tool calls that are written together.
-struct Batch {
+struct TranscriptBatch {
     store: Store,
     call: CallId,
     token: i64,
@@ -119,7 +119,7 @@ struct Batch {
     tool_calls: Vec<ToolCallEntry>,
 }
 
-impl Batch {
+impl TranscriptBatch {
     /// How much of the call is written then; nothing when the lease is lost.
     async fn until_written(self) -> Option<Written> {
         loop {
@@ -189,7 +189,7 @@ mod tests {
             let row = owned_call(&test.store, NodeId::new(now(), [1; 10])).await;
             let (call, token) = (row.call_id(), row.lease_token);
             let so_far = |lines, tool_calls| Written { lines, tool_calls };
-            let batch = |lines, tool_calls| Batch {
+            let batch = |lines, tool_calls| TranscriptBatch {
                 store: test.store.clone(),
                 call,
                 token,
@@ -217,7 +217,7 @@ mod tests {
             let written: Vec<i64> = written.into_iter().map(|entry| entry.start_ms).collect();
             assert_eq!(written, [1, 2], "{}", test.engine);
 
-            let other = Batch { token: token - 1, ..batch(lines(0..8), Vec::new()) };
+            let other = TranscriptBatch { token: token - 1, ..batch(lines(0..8), Vec::new()) };
             assert_eq!(other.until_written().await, None, "{}: the lease is lost", test.engine);
         }
     }

@@ -54,7 +54,7 @@ impl Finding {
 
 /// The output of `--json`.
 #[derive(Serialize)]
-struct Report {
+struct DoctorReport {
     ok: bool,
     checks: Vec<Finding>,
 }
@@ -70,7 +70,7 @@ pub(super) async fn run(config: Result<Arc<Config>, ConfigError>, json: bool) ->
     };
     let ok = checks.iter().all(|finding| finding.status != Status::Problem);
     if json {
-        output::json(&Report { ok, checks })?;
+        output::json(&DoctorReport { ok, checks })?;
     }
     Ok(if ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

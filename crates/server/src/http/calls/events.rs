@@ -66,14 +66,14 @@ pub(super) async fn events(
         }
         let place = state.followers.join(tenant.id)?;
         let checked = Instant::now();
-        let follower = Follower { state, tenant, call: id, seen, ended: false, checked, _place: place };
+        let follower = CallFollower { state, tenant, call: id, seen, ended: false, checked, _place: place };
         return Ok(Sse::new(follow(follower)).keep_alive(KeepAlive::default()).into_response());
     }
     Ok(Json(Events { data: events::list(&mut conn, tenant.id, id, 0, ALL).await? }).into_response())
 }
 
 /// An event stream of a call.
-struct Follower {
+struct CallFollower {
     state: HttpState,
     tenant: Tenant,
     call: CallId,
@@ -88,7 +88,7 @@ struct Follower {
 /// Streams events after `seen` as they are committed, until the last one, until the key stops working, or until the service
 /// stops; a client that resumes with `Last-Event-ID` misses nothing. Reads the database, so any node can serve any call;
 /// wakeups only reduce the delay.
-fn follow(follower: Follower) -> impl Stream<Item = Result<sse::Event, Infallible>> {
+fn follow(follower: CallFollower) -> impl Stream<Item = Result<sse::Event, Infallible>> {
     stream::unfold(follower, async move |mut follower| {
         let event = follower.next().await?;
         let message = sse::Event::default().id(event.sequence.to_string()).event(event.event.clone());
@@ -97,7 +97,7 @@ fn follow(follower: Follower) -> impl Stream<Item = Result<sse::Event, Infallibl
     })
 }
 
-impl Follower {
+impl CallFollower {
     /// Waits for the next event; `None` at the end of the stream.
     async fn next(&mut self) -> Option<EventRow> {
         let wakeups = self.state.wakeups.webhooks.clone();

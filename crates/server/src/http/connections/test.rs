@@ -54,8 +54,8 @@ impl Trials {
         Ok(Trial { began, _turn: turn, _place: place })
     }
 
-    fn turn(&self, tenant: TenantId) -> Result<Turn<'_>, ApiError> {
-        if self.tenants().insert(tenant) { Ok(Turn { trials: self, tenant }) } else { Err(one_at_a_time()) }
+    fn turn(&self, tenant: TenantId) -> Result<TestSlot<'_>, ApiError> {
+        if self.tenants().insert(tenant) { Ok(TestSlot { trials: self, tenant }) } else { Err(one_at_a_time()) }
     }
 
     fn tenants(&self) -> MutexGuard<'_, HashSet<TenantId>> {
@@ -67,7 +67,7 @@ impl Trials {
 /// A test under way.
 pub(super) struct Trial<'t> {
     began: Instant,
-    _turn: Turn<'t>,
+    _turn: TestSlot<'t>,
     _place: SemaphorePermit<'t>,
 }
 
@@ -79,12 +79,12 @@ impl Trial<'_> {
 }
 
 /// A tenant's test slot, released when dropped.
-struct Turn<'t> {
+struct TestSlot<'t> {
     trials: &'t Trials,
     tenant: TenantId,
 }
 
-impl Drop for Turn<'_> {
+impl Drop for TestSlot<'_> {
     fn drop(&mut self) {
         self.trials.tenants().remove(&self.tenant);
     }

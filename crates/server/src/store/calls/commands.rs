@@ -86,14 +86,14 @@ pub struct Waiting {
 /// When the database fails.
 pub async fn waiting_for_runner(conn: &mut Conn, row: &CallRow) -> Result<Vec<Waiting>, sqlx::Error> {
     #[derive(FromRow)]
-    struct Found {
+    struct StoredCommand {
         id: Uuid,
         command: Json<CallCommand>,
     }
     const SQL: &str = "SELECT id, command FROM call_commands \
         WHERE call_id = $1 AND EXISTS (SELECT 1 FROM calls WHERE calls.id = $1 AND calls.lease_token = $2) \
         ORDER BY created_at, id";
-    let found: Vec<Found> = run!(conn, query_as.fetch_all, SQL; row.id, row.lease_token)?;
+    let found: Vec<StoredCommand> = run!(conn, query_as.fetch_all, SQL; row.id, row.lease_token)?;
     Ok(found.into_iter().map(|found| Waiting { id: found.id, command: found.command.0 }).collect())
 }
 

@@ -21,12 +21,12 @@ pub(in crate::talk) struct Cascade {
     events: SttEvents,
     /// The greeting that was synthesized while the phone rang.
     pub(super) greeting: Option<Greeting>,
-    requests: HashMap<u32, LlmRequest>,
+    requests: HashMap<u32, RunningLlm>,
     signals: Signals<LlmEvent>,
 }
 
 /// A running request to the LLM, and the characters of its response so far.
-struct LlmRequest {
+struct RunningLlm {
     request: Request,
     written: usize,
 }
@@ -53,7 +53,7 @@ impl Cascade {
 
     /// Cancels a request; returns what it costs: what has been read and written is paid for all the same.
     fn cancel(&mut self, turn: u32) -> Usage {
-        self.requests.remove(&turn).map_or_else(Usage::default, |LlmRequest { request, written }| request.cost(written))
+        self.requests.remove(&turn).map_or_else(Usage::default, |RunningLlm { request, written }| request.cost(written))
     }
 
     pub(super) async fn end(mut self, usage: &Spent) {
@@ -116,7 +116,7 @@ impl Driver {
         match effect {
             Effect::RequestCompletion { turn, messages, .. } => {
                 let request = self.pipeline.request_completion(turn, messages, cascade.signals.0.clone());
-                cascade.requests.insert(turn, LlmRequest { request, written: 0 });
+                cascade.requests.insert(turn, RunningLlm { request, written: 0 });
             }
             Effect::CancelCompletion { turn } => {
                 let cost = cascade.cancel(turn);

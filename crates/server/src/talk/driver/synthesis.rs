@@ -22,7 +22,7 @@ const MAX_QUEUED_AHEAD: Duration = Duration::from_secs(4);
 
 /// Utterances on their way to the caller.
 pub(super) struct Synthesis {
-    waiting: Waiting,
+    waiting: PendingSpeech,
     requests: HashMap<u32, TtsRequestInFlight>,
     pub(super) slots: Arc<Semaphore>,
 }
@@ -52,20 +52,20 @@ fn tone(format: AudioFormat) -> Vec<i16> {
 
 impl Synthesis {
     pub(super) fn new() -> Self {
-        let (waiting, requests) = (Waiting::default(), HashMap::new());
+        let (waiting, requests) = (PendingSpeech::default(), HashMap::new());
         Self { waiting, requests, slots: Arc::new(Semaphore::new(MAX_CONCURRENT)) }
     }
 }
 
 /// What is to be said and was not begun, in order.
 #[derive(Default)]
-struct Waiting {
+struct PendingSpeech {
     texts: VecDeque<(u32, String)>,
     /// Something before it cannot be said: it will be cleared.
     blocked: bool,
 }
 
-impl Waiting {
+impl PendingSpeech {
     fn push(&mut self, utterance: u32, text: String) {
         self.texts.push_back((utterance, text));
     }
@@ -239,7 +239,7 @@ mod tests {
     use super::*;
 
     /// Begins what is due, and tells which.
-    fn begun(waiting: &mut Waiting, playback: &Playback) -> Vec<u32> {
+    fn begun(waiting: &mut PendingSpeech, playback: &Playback) -> Vec<u32> {
         let mut begun = Vec::new();
         while waiting.is_due(playback)
             && let Some((utterance, _)) = waiting.take()
@@ -255,7 +255,7 @@ mod tests {
 
     #[test]
     fn no_sentence_is_begun_while_there_is_enough_to_hear_before_it() {
-        let (mut waiting, mut playback) = (Waiting::default(), Playback::new(AudioFormat::Narrowband));
+        let (mut waiting, mut playback) = (PendingSpeech::default(), Playback::new(AudioFormat::Narrowband));
         for utterance in 1..=4 {
             playback.queue_last(utterance);
             waiting.push(utterance, "We are open until nine.".to_owned());
@@ -275,7 +275,7 @@ mod tests {
 
     #[test]
     fn nothing_is_begun_behind_what_cannot_be_said_until_all_is_cleared() {
-        let (mut waiting, playback) = (Waiting::default(), Playback::new(AudioFormat::Narrowband));
+        let (mut waiting, playback) = (PendingSpeech::default(), Playback::new(AudioFormat::Narrowband));
         waiting.give_up();
         waiting.push(1, "We are open until nine.".to_owned());
         assert!(begun(&mut waiting, &playback).is_empty());

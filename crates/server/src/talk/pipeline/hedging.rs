@@ -27,12 +27,12 @@ pub(super) struct Hedging {
     /// The first provider that was not used yet.
     next: usize,
     attempts: usize,
-    running: Vec<Attempt>,
+    running: Vec<HedgedAttempt>,
     /// Whether a second one was used for the sake of speed since one was used alone.
     hedged: bool,
 }
 
-struct Attempt {
+struct HedgedAttempt {
     number: usize,
     position: usize,
     since: Duration,
@@ -96,7 +96,7 @@ impl Hedging {
     }
 
     /// The one that has been waited for longest, if there is another to hope for.
-    fn timed_out_attempt(&self) -> Option<&Attempt> {
+    fn timed_out_attempt(&self) -> Option<&HedgedAttempt> {
         let another = self.running.len() > 1 || self.next < self.late_after.len();
         self.running.first().filter(|_| another)
     }
@@ -110,7 +110,7 @@ impl Hedging {
     fn start(&mut self, now: Duration, position: usize) -> Step {
         let number = self.attempts;
         self.attempts += 1;
-        self.running.push(Attempt { number, position, since: now });
+        self.running.push(HedgedAttempt { number, position, since: now });
         Step::Start { attempt: number, position }
     }
 }

@@ -31,7 +31,7 @@ impl FailoverTask {
         ready: watch::Sender<bool>,
     ) -> Self {
         let (input, waiting) = mpsc::channel(WAITING);
-        let task = Task {
+        let task = FailoverLoop {
             failover: SttFailover::new(providers.len()),
             ready,
             providers,
@@ -71,7 +71,7 @@ async fn open(provider: SttProvider, position: usize) -> Result<Running, Provide
 /// An STT that is being opened.
 type Opening = AbortOnDropHandle<Result<Running, ProviderError>>;
 
-struct Task {
+struct FailoverLoop {
     failover: SttFailover,
     /// True when the first one is open.
     ready: watch::Sender<bool>,
@@ -84,7 +84,7 @@ struct Task {
     events: mpsc::Sender<SttEvent>,
 }
 
-impl Task {
+impl FailoverLoop {
     async fn run(mut self) {
         if let Some(step) = self.failover.begin() {
             self.take(step).await;

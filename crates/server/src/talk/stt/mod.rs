@@ -95,11 +95,11 @@ impl SttConnection {
 /// One call's route. Dropping them ends the work.
 pub struct SpeechToText {
     open: watch::Receiver<bool>,
-    route: Route,
+    route: SttRoute,
 }
 
 /// A call with one STT, as most are, need not keep the caller's last seconds for another.
-enum Route {
+enum SttRoute {
     SingleStt(SingleStt),
     FailoverTask(FailoverTask),
 }
@@ -112,8 +112,8 @@ impl SpeechToText {
         let (ready, open) = watch::channel(false);
         let only = if providers.len() == 1 { providers.pop() } else { None };
         let route = match only {
-            Some(only) => Route::SingleStt(SingleStt::begin(only, events, ready)),
-            None => Route::FailoverTask(FailoverTask::begin(providers, events, ready)),
+            Some(only) => SttRoute::SingleStt(SingleStt::begin(only, events, ready)),
+            None => SttRoute::FailoverTask(FailoverTask::begin(providers, events, ready)),
         };
         Self { open, route }
     }
@@ -142,16 +142,16 @@ impl SpeechToText {
 
     fn tell(&mut self, input: SttInput) {
         match &mut self.route {
-            Route::SingleStt(alone) => alone.tell(input),
-            Route::FailoverTask(relayed) => relayed.tell(input),
+            SttRoute::SingleStt(alone) => alone.tell(input),
+            SttRoute::FailoverTask(relayed) => relayed.tell(input),
         }
     }
 
     /// Ends it; what it has cost is added by then.
     pub async fn end(self) {
         match self.route {
-            Route::SingleStt(alone) => drop(alone),
-            Route::FailoverTask(relayed) => relayed.end().await,
+            SttRoute::SingleStt(alone) => drop(alone),
+            SttRoute::FailoverTask(relayed) => relayed.end().await,
         }
     }
 }

@@ -41,7 +41,7 @@ const MOST_PAGES: usize = 16;
 /// The newest version of the protocol that begins with `initialize`; servers may choose an older one.
 const VERSION: ProtocolVersion = ProtocolVersion::V_2025_11_25;
 
-type Session = RunningService<RoleClient, ClientConfig>;
+type McpSession = RunningService<RoleClient, ClientConfig>;
 
 /// The lists of tools that an agent's calls share.
 #[derive(Clone)]
@@ -62,7 +62,7 @@ pub(super) struct Server {
     lists: Arc<Lists>,
     /// For one use of a tool.
     deadline: Duration,
-    session: Mutex<Option<Session>>,
+    session: Mutex<Option<McpSession>>,
     /// Put in front of names that are taken.
     pub(super) prefix: String,
     pub(super) filler: Option<String>,
