@@ -82,7 +82,7 @@ impl Carrier {
     /// Whether it is known before the dial of a call that nobody will answer.
     #[must_use]
     pub fn dials_in_vain(&self, call: CallId) -> bool {
-        matches!(&self.media, MediaTransport::Browser(browsers) if browsers.place(call) == web::Place::Free)
+        matches!(&self.media, MediaTransport::Browser(browsers) if browsers.place(call) == web::SocketPlace::Free)
     }
 }
 

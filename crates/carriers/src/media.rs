@@ -63,12 +63,12 @@ pub enum CallInfo {
         is_final: bool,
     },
     /// The agent has responded.
-    Responded(ResponseTimes),
+    Responded(ResponseTiming),
 }
 
 /// When the parts of a response happened, since the conversation began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ResponseTimes {
+pub struct ResponseTiming {
     /// The caller's last audio.
     pub end_of_speech: Duration,
     /// The turn was judged to be over.

@@ -72,7 +72,7 @@ const REFERENCE_STANDS_ALONE: [&str; 4] = ["draft-03", "draft-04", "draft-06", "
 
 /// Why a schema is rejected, as part of a sentence.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
+pub enum SchemaRefusal {
     /// It is too large.
     #[error("must be at most {MAX_BYTES} bytes of JSON")]
     TooLong,
@@ -109,16 +109,16 @@ pub enum Refusal {
 ///
 /// # Errors
 /// If it exceeds a limit, is recursive, or refers to anything but its own parts.
-pub fn written_out(schema: &Value) -> Result<Value, Refusal> {
+pub fn written_out(schema: &Value) -> Result<Value, SchemaRefusal> {
     if schema.to_string().len() > MAX_BYTES {
-        return Err(Refusal::TooLong);
+        return Err(SchemaRefusal::TooLong);
     }
     let draft = schema.get("$schema").and_then(Value::as_str).unwrap_or_default();
     let alone = REFERENCE_STANDS_ALONE.iter().any(|name| draft.contains(name));
     let mut writer = Writer::new(schema, alone);
     let mut written = writer.schema(schema)?;
     if writer.has_unevaluated_properties && writer.has_pattern_properties {
-        return Err(Refusal::UnevaluatedPatterns);
+        return Err(SchemaRefusal::UnevaluatedPatterns);
     }
     if let (Some(fields), Some(draft)) = (written.as_object_mut(), schema.get("$schema")) {
         fields.insert("$schema".to_owned(), draft.clone());
@@ -154,17 +154,17 @@ impl<'s> Writer<'s> {
         }
     }
 
-    fn schema(&mut self, schema: &'s Value) -> Result<Value, Refusal> {
+    fn schema(&mut self, schema: &'s Value) -> Result<Value, SchemaRefusal> {
         let schema = self.followed(schema)?;
         if self.within.len() > MAX_DEPTH {
-            return Err(Refusal::TooDeep);
+            return Err(SchemaRefusal::TooDeep);
         }
         // The validation of their form reports values that are not schemas.
         let Value::Object(fields) = schema else { return self.plain(schema) };
         let unevaluated = usize::from(fields.keys().any(|keyword| keyword.starts_with("unevaluated")));
         self.unevaluated += unevaluated;
         if self.unevaluated > MAX_UNEVALUATED {
-            return Err(Refusal::Unevaluated);
+            return Err(SchemaRefusal::Unevaluated);
         }
         self.has_unevaluated_properties |= fields.contains_key("unevaluatedProperties");
         self.has_pattern_properties |= fields.contains_key("patternProperties");
@@ -176,7 +176,7 @@ impl<'s> Writer<'s> {
     }
 
     /// Expands a schema that is only a reference.
-    fn followed(&self, schema: &'s Value) -> Result<&'s Value, Refusal> {
+    fn followed(&self, schema: &'s Value) -> Result<&'s Value, SchemaRefusal> {
         let (mut schema, mut seen) = (schema, Vec::new());
         while let Value::Object(fields) = schema
             && (self.alone || fields.len() == 1)
@@ -185,31 +185,31 @@ impl<'s> Writer<'s> {
             seen.push(schema);
             schema = self.target(reference)?;
             if seen.iter().any(|earlier| std::ptr::eq(*earlier, schema)) {
-                return Err(Refusal::Recursive(quoted(reference)));
+                return Err(SchemaRefusal::Recursive(quoted(reference)));
             }
             if seen.len() > MAX_DEPTH {
-                return Err(Refusal::TooDeep);
+                return Err(SchemaRefusal::TooDeep);
             }
         }
         Ok(schema)
     }
 
     /// Returns the target of a reference, which must not contain the reference.
-    fn target(&self, reference: &str) -> Result<&'s Value, Refusal> {
+    fn target(&self, reference: &str) -> Result<&'s Value, SchemaRefusal> {
         let pointer = match reference.strip_prefix('#') {
             Some(pointer) if pointer.is_empty() || pointer.starts_with('/') => decoded(pointer),
-            _ => return Err(Refusal::Elsewhere(quoted(reference))),
+            _ => return Err(SchemaRefusal::Elsewhere(quoted(reference))),
         };
-        let target = self.root.pointer(&pointer).ok_or_else(|| Refusal::Nowhere(quoted(reference)))?;
+        let target = self.root.pointer(&pointer).ok_or_else(|| SchemaRefusal::Nowhere(quoted(reference)))?;
         if self.within.iter().any(|open| std::ptr::eq(*open, target)) {
-            return Err(Refusal::Recursive(quoted(reference)));
+            return Err(SchemaRefusal::Recursive(quoted(reference)));
         }
         Ok(target)
     }
 
-    fn object(&mut self, fields: &'s Map<String, Value>) -> Result<Value, Refusal> {
+    fn object(&mut self, fields: &'s Map<String, Value>) -> Result<Value, SchemaRefusal> {
         if let Some(keyword) = ["$dynamicRef", "$recursiveRef"].into_iter().find(|name| fields.contains_key(*name)) {
-            return Err(Refusal::Dynamic(keyword));
+            return Err(SchemaRefusal::Dynamic(keyword));
         }
         self.count(1, 0)?;
         let mut written = Map::new();
@@ -232,7 +232,7 @@ impl<'s> Writer<'s> {
     }
 
     /// Expands a keyword; `None` if validators ignore it.
-    fn keyword(&mut self, keyword: &str, value: &'s Value) -> Result<Option<Value>, Refusal> {
+    fn keyword(&mut self, keyword: &str, value: &'s Value) -> Result<Option<Value>, SchemaRefusal> {
         let written = match (keyword, value) {
             (keyword, Value::Object(fields)) if MAPS.contains(&keyword) => {
                 let mut written = Map::new();
@@ -255,29 +255,29 @@ impl<'s> Writer<'s> {
         Ok(Some(written))
     }
 
-    fn plain(&mut self, value: &Value) -> Result<Value, Refusal> {
+    fn plain(&mut self, value: &Value) -> Result<Value, SchemaRefusal> {
         self.count(usize::from(value.is_boolean()), value.to_string().len())?;
         Ok(value.clone())
     }
 
-    fn count(&mut self, nodes: usize, bytes: usize) -> Result<(), Refusal> {
+    fn count(&mut self, nodes: usize, bytes: usize) -> Result<(), SchemaRefusal> {
         self.nodes += nodes;
         self.bytes += bytes;
         if self.nodes > MAX_NODES {
-            return Err(Refusal::TooManyNodes);
+            return Err(SchemaRefusal::TooManyNodes);
         }
         if self.bytes > MAX_WRITTEN_OUT {
-            return Err(Refusal::TooLongWrittenOut);
+            return Err(SchemaRefusal::TooLongWrittenOut);
         }
         Ok(())
     }
 }
 
-fn reference(fields: &Map<String, Value>) -> Result<Option<&str>, Refusal> {
+fn reference(fields: &Map<String, Value>) -> Result<Option<&str>, SchemaRefusal> {
     match fields.get("$ref") {
         None => Ok(None),
         Some(Value::String(reference)) => Ok(Some(reference)),
-        Some(other) => Err(Refusal::Elsewhere(quoted(&other.to_string()))),
+        Some(other) => Err(SchemaRefusal::Elsewhere(quoted(&other.to_string()))),
     }
 }
 
@@ -311,44 +311,44 @@ mod tests {
     fn a_schema_is_as_large_as_it_is_with_its_references_written_out() {
         // 2^9 - 1 nodes of definitions and the object itself.
         assert!(written_out(&doubling(8)).is_ok());
-        assert_eq!(written_out(&doubling(18)), Err(Refusal::TooManyNodes));
+        assert_eq!(written_out(&doubling(18)), Err(SchemaRefusal::TooManyNodes));
 
         let properties = |count: usize| {
             let properties: Map<String, Value> = (0..count).map(|n| (format!("p{n}"), json!({}))).collect();
             written_out(&json!({ "properties": properties }))
         };
         assert!(properties(MAX_NODES - 1).is_ok());
-        assert_eq!(properties(MAX_NODES), Err(Refusal::TooManyNodes));
+        assert_eq!(properties(MAX_NODES), Err(SchemaRefusal::TooManyNodes));
 
         let large = json!({ "enum": ["x".repeat(30_000)] });
         let often = json!({ "allOf": vec![json!({ "$ref": "#/$defs/large" }); 100], "$defs": { "large": large } });
-        assert_eq!(written_out(&often), Err(Refusal::TooLongWrittenOut));
-        assert_eq!(written_out(&json!({ "description": "x".repeat(MAX_BYTES) })), Err(Refusal::TooLong));
+        assert_eq!(written_out(&often), Err(SchemaRefusal::TooLongWrittenOut));
+        assert_eq!(written_out(&json!({ "description": "x".repeat(MAX_BYTES) })), Err(SchemaRefusal::TooLong));
     }
 
     #[test]
     fn nesting_ends_whether_it_is_literal_or_by_reference() {
         let nested = |levels: usize| (0..levels).fold(json!({}), |inner, _| json!({ "items": inner }));
         assert!(written_out(&nested(MAX_DEPTH)).is_ok());
-        assert_eq!(written_out(&nested(MAX_DEPTH + 1)), Err(Refusal::TooDeep));
+        assert_eq!(written_out(&nested(MAX_DEPTH + 1)), Err(SchemaRefusal::TooDeep));
         let chain: Map<String, Value> = (0..2_000)
             .map(|n| (format!("{n}"), json!({ "$ref": format!("#/$defs/{}", n + 1) })))
             .chain([("2000".to_owned(), json!({}))])
             .collect();
-        assert_eq!(written_out(&json!({ "$ref": "#/$defs/0", "$defs": chain })), Err(Refusal::TooDeep));
+        assert_eq!(written_out(&json!({ "$ref": "#/$defs/0", "$defs": chain })), Err(SchemaRefusal::TooDeep));
         let inside = |inner: Value| json!({ "unevaluatedProperties": { "allOf": [inner] } });
         let beside = |inner: Value| json!({ "unevaluatedProperties": false, "allOf": [{ "anyOf": [inner] }] });
         for around in [inside as fn(Value) -> Value, beside] {
             let unevaluated = |levels: usize| (0..levels).fold(json!({}), |inner, _| around(inner));
             assert!(written_out(&unevaluated(MAX_UNEVALUATED)).is_ok());
-            assert_eq!(written_out(&unevaluated(MAX_UNEVALUATED + 1)), Err(Refusal::Unevaluated));
+            assert_eq!(written_out(&unevaluated(MAX_UNEVALUATED + 1)), Err(SchemaRefusal::Unevaluated));
         }
     }
 
     #[test]
     fn patterns_are_not_matched_by_a_backtracking_engine() {
         let closed = json!({ "allOf": [{ "patternProperties": { "^(a+)+$": {} } }], "unevaluatedProperties": false });
-        assert_eq!(written_out(&closed), Err(Refusal::UnevaluatedPatterns));
+        assert_eq!(written_out(&closed), Err(SchemaRefusal::UnevaluatedPatterns));
         let open = json!({ "patternProperties": { "^a": {} }, "additionalProperties": false });
         assert!(written_out(&open).is_ok());
     }
@@ -358,21 +358,21 @@ mod tests {
         for reference in ["#", "#/$defs/tree", "#/$defs/tr%65e", "#/properties/a"] {
             let tree = json!({ "properties": { "children": { "items": { "$ref": reference } } } });
             let schema = json!({ "properties": { "a": { "$ref": "#/$defs/tree" } }, "$defs": { "tree": tree } });
-            assert!(matches!(written_out(&schema), Err(Refusal::Recursive(_))), "{reference}");
+            assert!(matches!(written_out(&schema), Err(SchemaRefusal::Recursive(_))), "{reference}");
         }
         let circle = json!({ "a": { "$ref": "#/$defs/b" }, "b": { "$ref": "#/$defs/a" } });
         let circle = written_out(&json!({ "not": { "$ref": "#/$defs/a" }, "$defs": circle }));
-        assert_eq!(circle, Err(Refusal::Recursive("#/$defs/a".to_owned())));
+        assert_eq!(circle, Err(SchemaRefusal::Recursive("#/$defs/a".to_owned())));
     }
 
     #[test]
     fn references_lead_to_parts_of_the_schema_and_nowhere_else() {
         for elsewhere in ["https://example.com/a.json", "file:///etc/passwd", "other.json#/a", "#anchor", ""] {
             let refused = written_out(&json!({ "$ref": elsewhere }));
-            assert_eq!(refused, Err(Refusal::Elsewhere(elsewhere.to_owned())));
+            assert_eq!(refused, Err(SchemaRefusal::Elsewhere(elsewhere.to_owned())));
         }
-        assert!(matches!(written_out(&json!({ "$ref": "#/$defs/a" })), Err(Refusal::Nowhere(_))));
-        assert_eq!(written_out(&json!({ "not": { "$dynamicRef": "#a" } })), Err(Refusal::Dynamic("$dynamicRef")));
+        assert!(matches!(written_out(&json!({ "$ref": "#/$defs/a" })), Err(SchemaRefusal::Nowhere(_))));
+        assert_eq!(written_out(&json!({ "not": { "$dynamicRef": "#a" } })), Err(SchemaRefusal::Dynamic("$dynamicRef")));
         // An id of its own would have its references lead to its own parts.
         let own = json!({ "$id": "https://a.example/b", "allOf": [{ "$ref": "#/$defs/a" }], "$defs": { "a": { "minimum": 9 } } });
         let schema = json!({ "properties": { "x": own }, "$defs": { "a": { "minimum": 1 } } });

@@ -8,7 +8,7 @@ use crate::Timestamp;
 
 /// The limits of a tenant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Limits {
+pub struct QuotaLimits {
     /// Authenticated requests in any 60 seconds; see [`rate`](crate::rate).
     pub rate_per_minute: u32,
     /// Concurrent calls: queued, dialing or in progress.
@@ -17,7 +17,7 @@ pub struct Limits {
     pub monthly_calls: Option<u32>,
 }
 
-impl Default for Limits {
+impl Default for QuotaLimits {
     fn default() -> Self {
         Self { rate_per_minute: 120, concurrent_calls: 10, monthly_calls: None }
     }
@@ -25,7 +25,7 @@ impl Default for Limits {
 
 /// A tenant's usage, counted in the transaction that creates the next call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Usage {
+pub struct QuotaUsage {
     /// Calls queued, dialing or in progress, including inbound calls.
     pub concurrent_calls: u32,
     /// Calls accepted since [`month_start`].
@@ -72,7 +72,7 @@ impl QuotaExceeded {
 ///
 /// # Errors
 /// The quota that is reached.
-pub fn admit(usage: &Usage, limits: &Limits, now: Timestamp) -> Result<(), QuotaExceeded> {
+pub fn admit(usage: &QuotaUsage, limits: &QuotaLimits, now: Timestamp) -> Result<(), QuotaExceeded> {
     if let Some(limit) = limits.monthly_calls.filter(|limit| usage.monthly_calls >= *limit) {
         return Err(QuotaExceeded::Monthly { limit, resets_at: next_month_start(now), now });
     }
@@ -114,9 +114,9 @@ mod tests {
 
     #[test]
     fn the_last_free_place_is_given_and_no_more() {
-        let limits = Limits { concurrent_calls: 10, monthly_calls: Some(100), ..Limits::default() };
+        let limits = QuotaLimits { concurrent_calls: 10, monthly_calls: Some(100), ..QuotaLimits::default() };
         let now = at("2026-01-31T23:59:58.5Z");
-        let usage = |concurrent_calls, monthly_calls| Usage { concurrent_calls, monthly_calls };
+        let usage = |concurrent_calls, monthly_calls| QuotaUsage { concurrent_calls, monthly_calls };
 
         assert_eq!(admit(&usage(9, 99), &limits, now), Ok(()));
         let concurrent = admit(&usage(10, 99), &limits, now).expect_err("ten are running");
@@ -130,9 +130,9 @@ mod tests {
             monthly.to_string(),
             "Monthly call cap reached: 100 of 100 placed. The next call can be placed at 2026-02-01T00:00:00Z."
         );
-        let uncapped = Limits { monthly_calls: None, ..limits };
+        let uncapped = QuotaLimits { monthly_calls: None, ..limits };
         assert_eq!(admit(&usage(9, u32::MAX), &uncapped, now), Ok(()));
-        assert!(admit(&usage(0, 0), &Limits { concurrent_calls: 0, ..uncapped }, now).is_err(), "zero is none");
+        assert!(admit(&usage(0, 0), &QuotaLimits { concurrent_calls: 0, ..uncapped }, now).is_err(), "zero is none");
     }
 
     #[test]

@@ -19,7 +19,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::calls::setup::Setup;
 use crate::calls::{self, Context, Live};
-use crate::config::{Config, Role};
+use crate::config::{Config, NodeRole};
 use crate::exemptions;
 use crate::files;
 use crate::housekeeping::{self, Housekeeping};
@@ -94,7 +94,7 @@ impl Service {
             stop: CancellationToken::new(),
             tasks: TaskTracker::new(),
         };
-        if config.has_role(Role::Calls) {
+        if config.has_role(NodeRole::Calls) {
             let providers = Registry::new(config.providers(), models, state.exemptions.clone())?;
             service.speech = Some(providers.local_speech());
             let setup = Setup::new(config.clone(), vault.clone(), providers, addresses)?;
@@ -118,7 +118,7 @@ impl Service {
                 setup.drivers().stop().await;
             });
         }
-        if config.has_role(Role::Webhooks) {
+        if config.has_role(NodeRole::Webhooks) {
             let worker = Worker::new(for_deliveries, clock.clone(), config.clone(), vault, wakeups)?;
             service.tasks.spawn(worker.run(service.stop.clone()));
         }

@@ -25,7 +25,7 @@ use switchhook_core::phone_number::PhoneNumber;
 use switchhook_core::private::Private;
 use switchhook_media::format::AudioFormat;
 
-use self::records::{Account, CallRecord, Route};
+use self::records::{Account, CallRecord, NumberRoute};
 use self::rest::TwilioApi;
 use self::signature::SigningKeys;
 use self::wire::MediaStreams;
@@ -316,9 +316,9 @@ impl Webhooks for Adapter {
     async fn inbound_route(&self, number: &PhoneNumber) -> Result<InboundRoute, CarrierError> {
         let Some(found) = self.api.number(number).await? else { return Ok(InboundRoute::NotOnAccount) };
         Ok(match found.route() {
-            Route::Unset => InboundRoute::Unset,
-            Route::Url(to) | Route::Trunk(to) => InboundRoute::To(to.to_owned()),
-            Route::Application(id) => {
+            NumberRoute::Unset => InboundRoute::Unset,
+            NumberRoute::Url(to) | NumberRoute::Trunk(to) => InboundRoute::To(to.to_owned()),
+            NumberRoute::Application(id) => {
                 let url = self.api.application(id).await?.and_then(|application| application.voice_url);
                 InboundRoute::To(url.unwrap_or_else(|| id.to_owned()))
             }
@@ -330,7 +330,7 @@ impl Webhooks for Adapter {
         let found = found.ok_or_else(|| self.error("the number is not on the account"))?;
         let mut fields = inbound_fields(to);
         // Either wins over the number's own addresses, and no value of its field clears it. Another application takes its place.
-        if let Route::Application(_) | Route::Trunk(_) = found.route() {
+        if let NumberRoute::Application(_) | NumberRoute::Trunk(_) = found.route() {
             fields.push(("VoiceApplicationSid", self.application(to).await?));
         }
         self.api.update_number(&found, &fields).await

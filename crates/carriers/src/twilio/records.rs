@@ -106,7 +106,7 @@ pub(super) struct NumberRecord {
 
 /// Where the calls of a number go.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Route<'a> {
+pub(super) enum NumberRoute<'a> {
     /// Nowhere.
     Unset,
     /// To this address.
@@ -119,12 +119,12 @@ pub(super) enum Route<'a> {
 
 impl NumberRecord {
     /// Where its calls go.
-    pub(super) fn route(&self) -> Route<'_> {
+    pub(super) fn route(&self) -> NumberRoute<'_> {
         match (&self.trunk_sid, &self.voice_application_sid, &self.voice_url) {
-            (Some(trunk), ..) => Route::Trunk(trunk),
-            (None, Some(application), _) => Route::Application(application),
-            (None, None, Some(url)) => Route::Url(url),
-            (None, None, None) => Route::Unset,
+            (Some(trunk), ..) => NumberRoute::Trunk(trunk),
+            (None, Some(application), _) => NumberRoute::Application(application),
+            (None, None, Some(url)) => NumberRoute::Url(url),
+            (None, None, None) => NumberRoute::Unset,
         }
     }
 }
@@ -205,7 +205,7 @@ pub(crate) const FUZZED: switchhook_fuzz::Target = switchhook_fuzz::Target {
                 + numbers
                     .iter()
                     .map(|number| match number.route() {
-                        Route::Url(url) => url.len(),
+                        NumberRoute::Url(url) => url.len(),
                         _ => 1,
                     })
                     .sum::<usize>()
@@ -286,14 +286,14 @@ mod tests {
     fn a_number_says_where_its_calls_go() {
         let number = |record: Value| serde_json::from_value::<NumberRecord>(record).expect("readable");
         let unset = number(json!({ "sid": "PN1", "voice_url": "", "voice_application_sid": null }));
-        assert_eq!(unset.route(), Route::Unset);
+        assert_eq!(unset.route(), NumberRoute::Unset);
         let url = number(json!({ "sid": "PN1", "voice_url": "https://voice.example.com/x" }));
-        assert_eq!(url.route(), Route::Url("https://voice.example.com/x"));
+        assert_eq!(url.route(), NumberRoute::Url("https://voice.example.com/x"));
         let application =
             number(json!({ "sid": "PN1", "voice_url": "https://x.example", "voice_application_sid": "AP1" }));
-        assert_eq!(application.route(), Route::Application("AP1"));
+        assert_eq!(application.route(), NumberRoute::Application("AP1"));
         let trunk = number(json!({ "sid": "PN1", "voice_url": "https://x.example", "trunk_sid": "TK1" }));
-        assert_eq!(trunk.route(), Route::Trunk("TK1"));
+        assert_eq!(trunk.route(), NumberRoute::Trunk("TK1"));
     }
 
     #[test]

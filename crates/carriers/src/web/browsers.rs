@@ -55,7 +55,7 @@ impl Drop for HeldPlace {
 
 /// Whether a call has room for a browser on this node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum SocketPlace {
     /// None is connected.
     Free,
     /// One was, and may go on.
@@ -74,11 +74,11 @@ impl SharedLeg {
 impl Browsers {
     /// Whether a socket of this call can be taken.
     #[must_use]
-    pub fn place(&self, call: CallId) -> Place {
+    pub fn place(&self, call: CallId) -> SocketPlace {
         match lock(&self.0).get(&call) {
-            None => Place::Free,
-            Some(leg) if lock(&leg.resume).is_empty() => Place::Taken,
-            Some(_) => Place::Lost,
+            None => SocketPlace::Free,
+            Some(leg) if lock(&leg.resume).is_empty() => SocketPlace::Taken,
+            Some(_) => SocketPlace::Lost,
         }
     }
 

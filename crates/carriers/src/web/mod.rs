@@ -16,7 +16,7 @@ use switchhook_core::call::ErrorCode;
 use switchhook_core::phone_number::PhoneNumber;
 use switchhook_media::format::AudioFormat;
 
-pub use self::browsers::{Browsers, Place, Seat};
+pub use self::browsers::{Browsers, Seat, SocketPlace};
 pub use self::leg::{Ended, Leg, MESSAGE_LIMIT, refuse, resume_token};
 use super::kind::CarrierKind;
 use super::{

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use switchhook_media::dtmf::is_key;
 
 use super::FORMAT;
-use crate::media::ResponseTimes;
+use crate::media::ResponseTiming;
 
 /// What a browser said. `Debug` would print keys and tokens, so there is none.
 #[derive(PartialEq, Eq)]
@@ -107,7 +107,7 @@ pub(super) enum ServiceMessage<'t> {
 
 impl ServiceMessage<'_> {
     /// The times of a response, since the conversation began.
-    pub(super) fn latency(times: &ResponseTimes) -> Self {
+    pub(super) fn latency(times: &ResponseTiming) -> Self {
         let ms = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         Self::Latency {
             // The difference of the times as they are shown, not rounded on its own.

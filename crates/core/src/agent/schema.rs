@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::FieldError;
-use crate::json_schema::{MAX_DEPTH, Refusal, written_out};
+use crate::json_schema::{MAX_DEPTH, SchemaRefusal, written_out};
 
 const TYPES: [&str; 7] = ["string", "number", "integer", "boolean", "object", "array", "null"];
 
@@ -20,7 +20,7 @@ pub(super) fn check(path: &str, schema: &Value) -> Vec<FieldError> {
 fn check_below(path: &str, schema: &Value, depth: usize, errors: &mut Vec<FieldError>) {
     // Unreferenced definitions have not been checked yet.
     if depth > MAX_DEPTH {
-        return errors.push(FieldError::new(path, Refusal::TooDeep.to_string()));
+        return errors.push(FieldError::new(path, SchemaRefusal::TooDeep.to_string()));
     }
     let fields = match schema {
         Value::Object(fields) => fields,
@@ -118,7 +118,7 @@ mod tests {
             assert_eq!(errors.iter().map(|error| error.path.as_str()).collect::<Vec<_>>(), [path], "{schema}");
         }
         let deep = (0..40).fold(json!({}), |inner, _| json!({ "items": inner }));
-        assert_eq!(check("s", &deep), [FieldError::new("s", Refusal::TooDeep.to_string())]);
+        assert_eq!(check("s", &deep), [FieldError::new("s", SchemaRefusal::TooDeep.to_string())]);
         assert_eq!(check("s", &json!({ "$defs": { "unused": deep } })).len(), 1);
     }
 }

@@ -4,7 +4,7 @@
 use switchhook_core::Timestamp;
 use switchhook_core::call::Direction;
 use switchhook_core::id::TenantId;
-use switchhook_core::quota::{self, Limits, QuotaExceeded, Usage};
+use switchhook_core::quota::{self, QuotaExceeded, QuotaLimits, QuotaUsage};
 
 use crate::config::Config;
 use crate::store::calls;
@@ -15,8 +15,8 @@ use crate::store::{Conn, Tx};
 pub struct Admission {
     /// The tenant.
     pub tenant: TenantRow,
-    limits: Limits,
-    usage: Usage,
+    limits: QuotaLimits,
+    usage: QuotaUsage,
     now: Timestamp,
 }
 
@@ -45,7 +45,7 @@ impl Admission {
         // The monthly cap counts calls that are placed.
         let placed = direction.is_placed();
         let monthly_calls = self.limits.monthly_calls.filter(|_| placed);
-        quota::admit(&self.usage, &Limits { monthly_calls, ..self.limits }, self.now)?;
+        quota::admit(&self.usage, &QuotaLimits { monthly_calls, ..self.limits }, self.now)?;
         self.usage.concurrent_calls = self.usage.concurrent_calls.saturating_add(1);
         self.usage.monthly_calls = self.usage.monthly_calls.saturating_add(u32::from(placed));
         Ok(())
@@ -56,6 +56,11 @@ impl Admission {
 ///
 /// # Errors
 /// When the database fails.
-pub async fn usage(conn: &mut Conn, tenant: TenantId, limits: &Limits, now: Timestamp) -> Result<Usage, sqlx::Error> {
+pub async fn usage(
+    conn: &mut Conn,
+    tenant: TenantId,
+    limits: &QuotaLimits,
+    now: Timestamp,
+) -> Result<QuotaUsage, sqlx::Error> {
     calls::count_for_quota(conn, tenant, quota::month_start(now), limits.concurrent_calls).await
 }

@@ -15,7 +15,7 @@ use switchhook_core::dial_policy::DialRefused;
 use switchhook_core::id::{AgentId, NumberId, TenantId};
 use switchhook_core::idempotency::{Fingerprint, IdempotencyKey};
 use switchhook_core::phone_number::PhoneNumber;
-use switchhook_core::quota::{self, Limits, QuotaExceeded};
+use switchhook_core::quota::{self, QuotaExceeded, QuotaLimits};
 use switchhook_runtime::clock::Clock;
 
 use self::commit::{CommitPlacements, Placement};
@@ -193,7 +193,7 @@ impl Placer {
     pub async fn check(
         &self,
         tenant: TenantId,
-        limits: &Limits,
+        limits: &QuotaLimits,
         request: &PlaceCall,
         idempotency: Option<Idempotency>,
     ) -> Result<Checked, PlaceError> {

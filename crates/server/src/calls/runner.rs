@@ -26,7 +26,7 @@ use tracing::Instrument as _;
 use self::commands::{Commands, FetchedCommands};
 use self::commit::Committed;
 use self::talking::{Talk, TalkEvent};
-use self::transcript::{Transcript, Written};
+use self::transcript::{TranscriptWriter, Written};
 use super::setup::{CallPlan, SetupError};
 use super::{Context, LEASE, LiveEntry, RunnerSignal};
 use crate::store::calls::{CallRow, WrapUp};
@@ -185,7 +185,7 @@ struct Runner {
     answering: Answering,
     media: Option<Media>,
     talk: Talk,
-    transcript: Transcript,
+    transcript: TranscriptWriter,
     commands: Commands,
     wrap_up: Option<Box<WrapUp>>,
     /// Who answered, where the carrier finds that out.
@@ -234,7 +234,7 @@ impl Runner {
             answering: Answering::default(),
             media: None,
             talk: Talk::none(),
-            transcript: Transcript::default(),
+            transcript: TranscriptWriter::default(),
             commands: Commands::default(),
             wrap_up: None,
             answered_by: None,

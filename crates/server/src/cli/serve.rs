@@ -9,7 +9,7 @@ use switchhook_speech::models::ModelStore;
 
 use super::{Failure, admin, models, output};
 use crate::app::Service;
-use crate::config::{Config, Role};
+use crate::config::{Config, NodeRole};
 use crate::{lifecycle, operator, telemetry};
 
 /// Arguments of `switchhook serve`.
@@ -55,7 +55,7 @@ pub(super) async fn dev(_args: &Args, config: Arc<Config>, json: bool) -> Result
 
 async fn start(config: &Arc<Config>, json: bool) -> anyhow::Result<Service> {
     let models = ModelStore::new(&config.data_dir);
-    if config.has_role(Role::Calls) && !models.missing().is_empty() {
+    if config.has_role(NodeRole::Calls) && !models.missing().is_empty() {
         tracing::warn!(
             "local speech models are not installed: agents that use local STT or TTS cannot take calls; run \
              `switchhook models pull`"

@@ -29,7 +29,7 @@ pub struct ConfigError(pub(crate) String);
 
 /// A role of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
+pub enum NodeRole {
     /// Serves the API.
     Api,
     /// Dials and holds calls.
@@ -77,7 +77,7 @@ pub struct Config {
     pub retention_days: Option<u32>,
     pub delivery_retention_days: u32,
     pub prices: Option<PathBuf>,
-    pub roles: Vec<Role>,
+    pub roles: Vec<NodeRole>,
     pub drain_timeout: Duration,
     pub simulator_dial_log: Option<PathBuf>,
     pub log: String,
@@ -217,7 +217,7 @@ impl Config {
 
     /// Whether this node has the role.
     #[must_use]
-    pub fn has_role(&self, role: Role) -> bool {
+    pub fn has_role(&self, role: NodeRole) -> bool {
         self.roles.contains(&role)
     }
 }

@@ -15,7 +15,7 @@ fn the_embedded_file_is_the_contracts_defaults() {
     assert_eq!((config.webhook_timeout, config.media_timeout), (Duration::from_secs(15), Duration::from_secs(30)));
     assert_eq!((config.retention_days, config.delivery_retention_days), (None, 30));
     assert_eq!((config.max_connections, config.max_connections_per_address), (10_000, 1_000));
-    assert_eq!(config.roles, [Role::Api, Role::Calls, Role::Webhooks]);
+    assert_eq!(config.roles, [NodeRole::Api, NodeRole::Calls, NodeRole::Webhooks]);
 }
 
 #[test]

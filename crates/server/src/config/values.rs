@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use switchhook_core::webhook::{AddressPolicy, Schedule};
 use tracing_subscriber::EnvFilter;
 
-use super::{LogFormat, Role};
+use super::{LogFormat, NodeRole};
 
 /// Parses a whole number with `ms`, `s`, `m` or `h`.
 ///
@@ -70,12 +70,12 @@ pub(super) fn readable_file(text: &str) -> Result<PathBuf, String> {
     if path.is_file() { Ok(path) } else { Err(format!("names a file that does not exist: {text}")) }
 }
 
-pub(super) fn roles(text: &str) -> Result<Vec<Role>, String> {
+pub(super) fn roles(text: &str) -> Result<Vec<NodeRole>, String> {
     text.split(',')
         .map(|role| match role.trim() {
-            "api" => Ok(Role::Api),
-            "calls" => Ok(Role::Calls),
-            "webhooks" => Ok(Role::Webhooks),
+            "api" => Ok(NodeRole::Api),
+            "calls" => Ok(NodeRole::Calls),
+            "webhooks" => Ok(NodeRole::Webhooks),
             other => Err(format!("must be some of api, calls and webhooks, not {other:?}")),
         })
         .collect()

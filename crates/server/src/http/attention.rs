@@ -14,7 +14,7 @@ use super::HttpState;
 use super::auth::Tenant;
 use super::error::{ApiError, CommonErrors};
 use crate::store::deliveries::backlog::{self, Failing};
-use crate::store::refusals::{self, Refused};
+use crate::store::refusals::{self, RefusedConnection};
 use crate::store::{Conn, calls, dial_policy, numbers, tenants};
 
 /// The most items of a kind.
@@ -147,8 +147,8 @@ async fn show(state: HttpState, tenant: Tenant) -> Result<Json<Attention>, ApiEr
     Ok(Json(Attention { data }))
 }
 
-fn refused(connection: Refused) -> AttentionItem {
-    let Refused { id, name, provider, since, calls, detail } = connection;
+fn refused(connection: RefusedConnection) -> AttentionItem {
+    let RefusedConnection { id, name, provider, since, calls, detail } = connection;
     let told = if detail.is_empty() { String::new() } else { format!(": {}", detail.trim_end_matches('.')) };
     AttentionItem {
         kind: AttentionKind::CredentialsRefused,

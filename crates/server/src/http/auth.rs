@@ -18,7 +18,7 @@ use axum::response::Response;
 use switchhook_core::Timestamp;
 use switchhook_core::api_key::PresentedKey;
 use switchhook_core::id::{ApiKeyId, TenantId};
-use switchhook_core::quota::Limits;
+use switchhook_core::quota::QuotaLimits;
 use uuid::Uuid;
 
 use super::HttpState;
@@ -33,7 +33,7 @@ pub struct Tenant {
     /// Its id.
     pub id: TenantId,
     /// Its limits.
-    pub limits: Limits,
+    pub limits: QuotaLimits,
     /// Who asks for it.
     pub principal: Principal,
 }

@@ -22,7 +22,7 @@ use uuid::Uuid;
 pub(super) use self::feed::Feeds;
 use super::HttpState;
 use super::auth::Tenant;
-use super::calls::followers::{self, Place};
+use super::calls::followers::{self, FollowerPlace};
 use super::error::{ApiError, CommonErrors, InvalidRequest};
 use super::response::List;
 use crate::store::events::{self, TenantEvent};
@@ -103,7 +103,7 @@ struct TenantFollower {
     pending: VecDeque<Arc<TenantEvent>>,
     /// When the key or session was last checked.
     checked: Instant,
-    _place: Place,
+    _place: FollowerPlace,
 }
 
 fn follow(follower: TenantFollower) -> impl Stream<Item = Result<sse::Event, Infallible>> {

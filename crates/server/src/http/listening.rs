@@ -25,10 +25,10 @@ use uuid::Uuid;
 
 use super::HttpState;
 use super::auth::{Principal, Tenant};
-use super::calls::followers::{Place, RECHECK};
+use super::calls::followers::{FollowerPlace, RECHECK};
 use super::error::ApiError;
 use crate::store::calls;
-use crate::talk::audience::{Audience, Listener, MOST, Refusal, TICKET_LIFE, TicketNumber};
+use crate::talk::audience::{Audience, ListenRefusal, Listener, MOST, TICKET_LIFE, TicketNumber};
 
 /// What a token is sealed for.
 const CONTEXT: &str = "listener token";
@@ -155,9 +155,9 @@ async fn open(
     let audience = audience.ok_or_else(call_elsewhere)?;
     let place = state.followers.join(ticket.tenant())?;
     let listener = audience.join(ticket.number, Instant::now()).map_err(|refusal| match refusal {
-        Refusal::Silent => not_in_progress(&row.status),
-        Refusal::Used => token_used(),
-        Refusal::Full => too_many_listeners(),
+        ListenRefusal::Silent => not_in_progress(&row.status),
+        ListenRefusal::Used => token_used(),
+        ListenRefusal::Full => too_many_listeners(),
     })?;
     let upgrade = upgrade.max_message_size(MESSAGE_LIMIT).max_frame_size(MESSAGE_LIMIT);
     Ok(upgrade.on_upgrade(move |socket| play(state, ticket, listener, place, socket)))
@@ -179,7 +179,7 @@ pub(super) fn is_full(state: &HttpState, call: CallId) -> bool {
 }
 
 /// Plays the call to a listener until it ends, the listener leaves, or may listen no more.
-async fn play(state: HttpState, ticket: Ticket, mut listener: Listener, _place: Place, mut socket: WebSocket) {
+async fn play(state: HttpState, ticket: Ticket, mut listener: Listener, _place: FollowerPlace, mut socket: WebSocket) {
     let start = json!({ "type": "start", "sample_rate": listener.format().sample_rate(), "channels": 2 });
     let mut sent = transmit(&mut socket, Message::Text(start.to_string().into())).await;
     let mut checks = interval_at(Instant::now() + RECHECK, RECHECK);

@@ -27,7 +27,7 @@ pub(super) async fn enforce(
     let (limit, decision) = match tenant.principal {
         Principal::Key(_) => {
             let limit = tenant.limits.rate_per_minute;
-            (limit, state.admissions.submit(tenant.id, rate::Request { limit, at }).await?)
+            (limit, state.admissions.submit(tenant.id, rate::RateRequest { limit, at }).await?)
         }
         Principal::Session(_) => (page_rate::LIMIT, state.page_rate.admit(tenant.id, at)),
     };

@@ -12,7 +12,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use axum::routing::any;
 use switchhook_carriers::MediaTransport;
-use switchhook_carriers::web::{self, Browsers, Ended, Leg, Place};
+use switchhook_carriers::web::{self, Browsers, Ended, Leg, SocketPlace};
 use switchhook_core::Timestamp;
 use switchhook_core::call::Status;
 use switchhook_core::id::{CallId, ConnectionId};
@@ -69,13 +69,13 @@ async fn open(
     let browsers = browsers.clone();
     let in_time = row.status()? == Status::Queued && Timestamp::from_micros(row.due_at) > state.clock.now();
     match browsers.place(call) {
-        Place::Lost => Ok(upgrade.on_upgrade(move |socket| resume(browsers, call, socket))),
-        Place::Free if in_time && state.draining.started() => {
+        SocketPlace::Lost => Ok(upgrade.on_upgrade(move |socket| resume(browsers, call, socket))),
+        SocketPlace::Free if in_time && state.draining.started() => {
             Err(unavailable("draining", "This node is stopping and takes no more calls."))
         }
-        Place::Free if in_time => Ok(upgrade.on_upgrade(move |socket| talk(context, browsers, call, socket))),
-        Place::Free | Place::Taken => {
-            let detail = "This token was used or has expired. Place another call.";
+        SocketPlace::Free if in_time => Ok(upgrade.on_upgrade(move |socket| talk(context, browsers, call, socket))),
+        SocketPlace::Free | SocketPlace::Taken => {
+            let detail = "This token was used or has expired. SocketPlace another call.";
             Err(ApiError::conflict("token_used", detail))
         }
     }

@@ -10,7 +10,7 @@ use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::Timeouts;
-use super::places::Place;
+use super::places::ConnectionPlace;
 
 /// The state of a connection between requests and responses. It selects the timeout.
 #[derive(Debug)]
@@ -108,11 +108,11 @@ pub(super) struct Guarded {
     writing: Alarm,
     /// Since when the client has read nothing of the pending data.
     stalled: Option<Instant>,
-    _place: Place,
+    _place: ConnectionPlace,
 }
 
 impl Guarded {
-    pub(super) fn new(stream: TcpStream, timeouts: Timeouts, exchange: Arc<Exchange>, place: Place) -> Self {
+    pub(super) fn new(stream: TcpStream, timeouts: Timeouts, exchange: Arc<Exchange>, place: ConnectionPlace) -> Self {
         let (reading, writing) = (Alarm::default(), Alarm::default());
         Self { stream, timeouts, exchange, reading, writing, stalled: None, _place: place }
     }

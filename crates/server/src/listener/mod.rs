@@ -28,7 +28,7 @@ pub use self::body::TooSlow;
 use self::body::{Answer, TimedBody};
 use self::connection::{Exchange, Guarded};
 pub(crate) use self::places::network;
-use self::places::{Place, Places};
+use self::places::{ConnectionPlace, Places};
 
 /// Maximum bytes of a request line (64 KiB at most) and headers; more is a 431.
 const HEADER_SIZE: usize = 96 * 1024;
@@ -111,7 +111,7 @@ pub async fn serve(listener: TcpListener, router: axum::Router, bounds: Bounds, 
     tasks.wait().await;
 }
 
-async fn serve_connection(stream: TcpStream, place: Place, handler: Handler, stop: CancellationToken) {
+async fn serve_connection(stream: TcpStream, place: ConnectionPlace, handler: Handler, stop: CancellationToken) {
     if let Err(error) = prepare(&stream) {
         tracing::debug!(%error, "could not set the options of a connection");
     }

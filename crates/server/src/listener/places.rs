@@ -26,7 +26,7 @@ struct Taken {
 
 /// A connection's slot, released when dropped.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct ConnectionPlace {
     places: Places,
     address: IpAddr,
 }
@@ -37,7 +37,7 @@ impl Places {
     }
 
     /// Takes a slot for a connection from `address`; `None` at the limit.
-    pub(super) fn take(&self, address: IpAddr) -> Option<Place> {
+    pub(super) fn take(&self, address: IpAddr) -> Option<ConnectionPlace> {
         let address = network(address);
         let mut taken = self.taken();
         let of_address = taken.by_address.get(&address).copied().unwrap_or_default();
@@ -53,7 +53,7 @@ impl Places {
         taken.all += 1;
         taken.by_address.insert(address, of_address + 1);
         metrics::gauge!(OPEN).increment(1.0);
-        Some(Place { places: self.clone(), address })
+        Some(ConnectionPlace { places: self.clone(), address })
     }
 
     fn taken(&self) -> MutexGuard<'_, Taken> {
@@ -62,7 +62,7 @@ impl Places {
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionPlace {
     fn drop(&mut self) {
         let mut taken = self.places.taken();
         taken.all -= 1;

@@ -5,7 +5,7 @@ use switchhook_core::Timestamp;
 use switchhook_core::call::{Call, CallEffect, CallInput, Change, EndReason, EndedBy, Ending, Timing};
 use switchhook_core::event::CallFacts;
 use switchhook_core::id::{CallId, ConnectionId, TenantId};
-use switchhook_core::quota::Usage;
+use switchhook_core::quota::QuotaUsage;
 
 use super::events::{self, Happened};
 use super::{Conn, Tx, dial_policy, execute, locking, refusals, run, statistics};
@@ -101,7 +101,7 @@ pub async fn count_for_quota(
     tenant: TenantId,
     month: Timestamp,
     most_live: u32,
-) -> Result<Usage, sqlx::Error> {
+) -> Result<QuotaUsage, sqlx::Error> {
     const SQL: &str = concat!(
         "SELECT (SELECT COUNT(*) FROM (SELECT 1 FROM calls WHERE tenant_id = $1 AND ",
         live!(),
@@ -112,7 +112,7 @@ pub async fn count_for_quota(
         tenant.uuid(), month.as_micros(), i64::from(most_live)
     )?;
     let count = |rows: i64| u32::try_from(rows).unwrap_or(u32::MAX);
-    Ok(Usage { concurrent_calls: count(live), monthly_calls: count(placed) })
+    Ok(QuotaUsage { concurrent_calls: count(live), monthly_calls: count(placed) })
 }
 
 /// Requests the end of a call; its runner polls for this.

@@ -134,7 +134,7 @@ pub async fn insert(tx: &mut Tx, new: &[NewDelivery<'_>]) -> Result<(), sqlx::Er
 
 /// The filters of a list.
 #[derive(Clone, Debug, Default)]
-pub struct Filter {
+pub struct DeliveryFilter {
     /// Any of these.
     pub state: Vec<String>,
     /// Any of these.
@@ -153,7 +153,7 @@ pub async fn list(
     conn: &mut Conn,
     tenant: TenantId,
     webhook: WebhookId,
-    filter: &Filter,
+    filter: &DeliveryFilter,
     page: PageRequest,
 ) -> Result<Page<DeliveryRow>, sqlx::Error> {
     let parts = filter.parts();
@@ -197,7 +197,7 @@ impl ListPart {
     }
 }
 
-impl Filter {
+impl DeliveryFilter {
     /// Returns the conditions of a list's parts. Each part is one range of one index in the order of ids, so that only shown rows are
     /// read: deliveries in flight, and ended ones by event and state.
     fn parts(&self) -> Vec<ListPart> {

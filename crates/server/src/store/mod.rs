@@ -132,7 +132,7 @@ pub struct Conn(Inner);
 #[derive(Debug)]
 enum Inner {
     SqliteReader(PoolConnection<Sqlite>),
-    SqliteWriter(sqlite::Turn),
+    SqliteWriter(sqlite::WriteTurn),
     PostgresReader(PoolConnection<Postgres>),
     PostgresWriter(sqlx::Transaction<'static, Postgres>),
 }

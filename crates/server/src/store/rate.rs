@@ -21,7 +21,7 @@ pub struct Admit(pub Store);
 
 /// A request to admit.
 #[derive(Clone, Copy, Debug)]
-pub struct Request {
+pub struct RateRequest {
     /// The limit in any 60 seconds.
     pub limit: u32,
     /// When it arrived.
@@ -30,10 +30,10 @@ pub struct Request {
 
 impl BatchJob for Admit {
     type Key = TenantId;
-    type Item = Request;
+    type Item = RateRequest;
     type Output = Decision;
 
-    async fn run(&self, tenant: &TenantId, requests: &[Request]) -> Result<Vec<Decision>, sqlx::Error> {
+    async fn run(&self, tenant: &TenantId, requests: &[RateRequest]) -> Result<Vec<Decision>, sqlx::Error> {
         loop {
             if let Some(decisions) = admit(&self.0, *tenant, requests).await? {
                 return Ok(decisions);
@@ -63,7 +63,11 @@ struct Latest {
 }
 
 /// Decides about requests in order and records the admitted ones. `None` if another node took the numbers.
-async fn admit(store: &Store, tenant: TenantId, requests: &[Request]) -> Result<Option<Vec<Decision>>, sqlx::Error> {
+async fn admit(
+    store: &Store,
+    tenant: TenantId,
+    requests: &[RateRequest],
+) -> Result<Option<Vec<Decision>>, sqlx::Error> {
     // The newest limit applies to all. The earliest request decides what has left the window.
     let (Some(limit), Some(now)) = (requests.last().map(|last| last.limit), requests.iter().map(|one| one.at).min())
     else {
@@ -88,7 +92,7 @@ async fn admit(store: &Store, tenant: TenantId, requests: &[Request]) -> Result<
 }
 
 /// Returns the decisions, and the times of admitted requests.
-fn decide(known: &Window, limit: u32, requests: &[Request]) -> (Vec<Decision>, Vec<Timestamp>) {
+fn decide(known: &Window, limit: u32, requests: &[RateRequest]) -> (Vec<Decision>, Vec<Timestamp>) {
     let in_window = known.latest.zip(known.first_in_window).map_or(0, |((latest, _), first)| latest - first + 1);
     let in_window = usize::try_from(in_window).unwrap_or(0);
     let mut admitted: Vec<Timestamp> = Vec::new();

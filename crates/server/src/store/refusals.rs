@@ -57,7 +57,7 @@ pub async fn forget(tx: &mut Tx, tenant: TenantId, id: ConnectionId) -> Result<(
 
 /// A connection that was refused.
 #[derive(FromRow)]
-pub struct Refused {
+pub struct RefusedConnection {
     /// Its id.
     pub id: Uuid,
     /// Its name.
@@ -76,7 +76,7 @@ pub struct Refused {
 ///
 /// # Errors
 /// When the database fails.
-pub async fn list(conn: &mut Conn, tenant: TenantId, limit: i64) -> Result<Vec<Refused>, sqlx::Error> {
+pub async fn list(conn: &mut Conn, tenant: TenantId, limit: i64) -> Result<Vec<RefusedConnection>, sqlx::Error> {
     const SQL: &str = "SELECT connections.id, name, provider, since, calls, detail FROM connection_refusals \
         JOIN connections ON connections.id = connection_id WHERE connection_refusals.tenant_id = $1 \
         ORDER BY since, connections.id LIMIT $2";

@@ -3,7 +3,7 @@
 use sqlx::FromRow;
 use switchhook_core::Timestamp;
 use switchhook_core::id::{PersonId, TenantId};
-use switchhook_core::quota::Limits;
+use switchhook_core::quota::QuotaLimits;
 use switchhook_core::sign_in::{IDLE, Role, SessionTimes};
 use uuid::Uuid;
 
@@ -62,7 +62,7 @@ impl SessionRow {
 
     /// Returns the tenant's limits.
     #[must_use]
-    pub fn limits(&self, config: &Config) -> Limits {
+    pub fn limits(&self, config: &Config) -> QuotaLimits {
         tenants::limits(config, self.rate_per_minute, self.concurrent_calls, self.monthly_calls)
     }
 }

@@ -74,7 +74,7 @@ struct WriterState {
 
 /// One transaction's turn on the writing connection.
 #[derive(Debug)]
-pub(super) struct Turn {
+pub(super) struct WriteTurn {
     state: Option<OwnedMutexGuard<WriterState>>,
     writer: Writer,
 }
@@ -119,9 +119,9 @@ impl Writer {
         sqlx::raw_sql(if much { MUCH } else { USUAL }).execute(connection).await.map(drop)
     }
 
-    pub(super) async fn begin(&self) -> Result<Turn, sqlx::Error> {
+    pub(super) async fn begin(&self) -> Result<WriteTurn, sqlx::Error> {
         let state = self.0.clone().lock_owned().await;
-        let mut turn = Turn { state: Some(state), writer: self.clone() };
+        let mut turn = WriteTurn { state: Some(state), writer: self.clone() };
         uncancelled(async move { turn.prepare().await.map(|()| turn) }).await
     }
 
@@ -205,7 +205,7 @@ impl WriterState {
     }
 }
 
-impl Turn {
+impl WriteTurn {
     /// Returns the connection, inside this transaction's savepoint.
     pub(super) fn connection(&mut self) -> &mut SqliteConnection {
         self.state
@@ -258,7 +258,7 @@ async fn uncancelled<T: Send + 'static>(
     tokio::spawn(work).await.unwrap_or(Err(sqlx::Error::WorkerCrashed))
 }
 
-impl Drop for Turn {
+impl Drop for WriteTurn {
     fn drop(&mut self) {
         // `abandoned` is still set, so the next turn rolls this one back. If nobody is waiting, start one.
         if self.state.take().is_some() {

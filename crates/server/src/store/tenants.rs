@@ -3,7 +3,7 @@
 use sqlx::FromRow;
 use switchhook_core::Timestamp;
 use switchhook_core::id::TenantId;
-use switchhook_core::quota::Limits;
+use switchhook_core::quota::QuotaLimits;
 use uuid::Uuid;
 
 use super::{Conn, Tx, execute, locking, run};
@@ -66,15 +66,15 @@ impl TenantRow {
 
     /// Returns its limits, with configured defaults for those it does not set.
     #[must_use]
-    pub fn limits(&self, config: &Config) -> Limits {
+    pub fn limits(&self, config: &Config) -> QuotaLimits {
         limits(config, self.rate_per_minute, self.concurrent_calls, self.monthly_calls)
     }
 }
 
 /// Parses the limits from a tenant's three columns.
-pub(super) fn limits(config: &Config, rate: Option<i64>, concurrent: Option<i64>, monthly: Option<i64>) -> Limits {
+pub(super) fn limits(config: &Config, rate: Option<i64>, concurrent: Option<i64>, monthly: Option<i64>) -> QuotaLimits {
     let or = |own: Option<i64>, default| own.map_or(default, |own| u32::try_from(own.max(0)).unwrap_or(u32::MAX));
-    Limits {
+    QuotaLimits {
         rate_per_minute: or(rate, config.rate_limit_per_minute),
         concurrent_calls: or(concurrent, config.concurrent_calls),
         monthly_calls: match monthly {

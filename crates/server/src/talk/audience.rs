@@ -44,7 +44,7 @@ struct Broadcast {
 
 /// Why somebody may not listen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refusal {
+pub enum ListenRefusal {
     /// Nobody talks yet, or any more.
     Silent,
     /// The ticket was used.
@@ -73,16 +73,16 @@ impl Audience {
     ///
     /// # Errors
     /// The reason why not; the ticket can be used later, unless it was before.
-    pub fn join(&self, ticket: TicketNumber, now: Instant) -> Result<Listener, Refusal> {
+    pub fn join(&self, ticket: TicketNumber, now: Instant) -> Result<Listener, ListenRefusal> {
         let mut inner = self.lock();
         inner.used.retain(|(_, until)| *until > now);
         if inner.used.iter().any(|(used, _)| *used == ticket) {
-            return Err(Refusal::Used);
+            return Err(ListenRefusal::Used);
         }
-        let stage = inner.stage.as_ref().ok_or(Refusal::Silent)?;
-        let frames = stage.frames.upgrade().ok_or(Refusal::Silent)?;
+        let stage = inner.stage.as_ref().ok_or(ListenRefusal::Silent)?;
+        let frames = stage.frames.upgrade().ok_or(ListenRefusal::Silent)?;
         if is_full(&frames) {
-            return Err(Refusal::Full);
+            return Err(ListenRefusal::Full);
         }
         let listener = Listener { frames: frames.subscribe(), format: stage.format };
         inner.used.push((ticket, now + TICKET_LIFE));
@@ -177,7 +177,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn everybody_hears_both_sides_until_the_conversation_ends() {
         let (audience, now) = (Audience::default(), Instant::now());
-        assert_eq!(audience.join(ticket(1), now).err(), Some(Refusal::Silent), "not yet");
+        assert_eq!(audience.join(ticket(1), now).err(), Some(ListenRefusal::Silent), "not yet");
         let tap = audience.open(FORMAT);
         assert!(!tap.is_heard());
         push(&tap, 1, -1);
@@ -190,7 +190,7 @@ mod tests {
         drop(tap);
         assert_eq!(heard(&mut one).await, (3, -3), "what was said is still heard");
         assert_eq!(one.next().await, None);
-        assert_eq!(audience.join(ticket(3), now).err(), Some(Refusal::Silent), "not any more");
+        assert_eq!(audience.join(ticket(3), now).err(), Some(ListenRefusal::Silent), "not any more");
     }
 
     #[tokio::test(start_paused = true)]
@@ -214,9 +214,9 @@ mod tests {
         let _tap = audience.open(FORMAT);
         let mut listeners: Vec<_> = (0..5).map(|number| audience.join(ticket(number), now).expect("a place")).collect();
         assert!(audience.is_full());
-        assert_eq!(audience.join(ticket(9), now).err(), Some(Refusal::Full));
+        assert_eq!(audience.join(ticket(9), now).err(), Some(ListenRefusal::Full));
         listeners.pop();
-        assert_eq!(audience.join(ticket(4), now + TICKET_LIFE / 2).err(), Some(Refusal::Used));
+        assert_eq!(audience.join(ticket(4), now + TICKET_LIFE / 2).err(), Some(ListenRefusal::Used));
         listeners.push(audience.join(ticket(9), now).expect("it was not used by being refused"));
         assert_eq!(listeners.len(), MOST);
 

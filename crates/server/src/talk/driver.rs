@@ -18,7 +18,7 @@ mod tools;
 use std::collections::VecDeque;
 
 use serde_json::Value;
-use switchhook_carriers::media::ResponseTimes;
+use switchhook_carriers::media::ResponseTiming;
 use switchhook_carriers::{CallInfo, Media};
 use switchhook_core::Timestamp;
 use switchhook_core::conversation::{
@@ -340,7 +340,7 @@ impl Driver {
         self.last_response = Some(times.stages(matches!(self.models, Models::Cascade(_))));
         let since_start = |at: Timestamp| at.since(Timestamp::from_micros(0));
         self.media_session.inform(|| {
-            CallInfo::Responded(ResponseTimes {
+            CallInfo::Responded(ResponseTiming {
                 end_of_speech: since_start(times.speech_ended),
                 end_of_turn: since_start(times.turn_ended),
                 first_token: since_start(times.first_token),

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use switchhook_providers::{Tts, TtsRequest};
 
-use super::voice::{Rendered, Voice};
+use super::voice::{ConfiguredVoice, Rendered};
 
 /// What is cached at most, in bytes: an hour of speech.
 const MOST_BYTES: usize = 64 << 20;
@@ -30,11 +30,11 @@ struct Key {
 }
 
 impl Key {
-    fn new((provider, settings): &Voice, text: &str) -> Self {
+    fn new((provider, settings): &ConfiguredVoice, text: &str) -> Self {
         Self { provider: Arc::downgrade(provider), request: settings.request(text) }
     }
 
-    fn is(&self, (provider, settings): &Voice, text: &str) -> bool {
+    fn is(&self, (provider, settings): &ConfiguredVoice, text: &str) -> bool {
         self.request.text == text
             && std::ptr::addr_eq(self.provider.as_ptr(), Arc::as_ptr(provider))
             && self.request == settings.request(text)
@@ -44,14 +44,14 @@ impl Key {
 /// A phrase is being spoken into memory. Dropping this lets others try.
 pub struct Making<'p> {
     phrases: &'p PhraseCache,
-    voice: &'p Voice,
+    voice: &'p ConfiguredVoice,
     text: &'p str,
 }
 
 impl PhraseCache {
     /// What this voice has said.
     #[must_use]
-    pub fn find(&self, voice: &Voice, text: &str) -> Option<Arc<Rendered>> {
+    pub fn find(&self, voice: &ConfiguredVoice, text: &str) -> Option<Arc<Rendered>> {
         let mut cached = self.lock();
         let at = cached.phrases.iter().position(|(key, _)| key.is(voice, text))?;
         let phrase = cached.phrases.remove(at)?;
@@ -62,7 +62,7 @@ impl PhraseCache {
 
     /// Begins to make what is not there and not being made.
     #[must_use]
-    pub fn make<'p>(&'p self, voice: &'p Voice, text: &'p str) -> Option<Making<'p>> {
+    pub fn make<'p>(&'p self, voice: &'p ConfiguredVoice, text: &'p str) -> Option<Making<'p>> {
         let mut cached = self.lock();
         let known = cached.phrases.iter().map(|(key, _)| key).chain(&cached.making).any(|key| key.is(voice, text));
         if known {
@@ -113,7 +113,7 @@ mod tests {
     use switchhook_media::format::AudioFormat;
     use switchhook_providers::scripted::ScriptedTts;
 
-    fn voice(speed: f32) -> Voice {
+    fn voice(speed: f32) -> ConfiguredVoice {
         let (language, health) = ("en-US".to_owned(), ProviderHealth::default());
         (
             Arc::new(ScriptedTts),
@@ -142,7 +142,7 @@ mod tests {
     #[test]
     fn what_was_not_used_for_longest_is_forgotten_first_and_what_belongs_to_nobody_at_once() {
         let (phrases, ava) = (PhraseCache::default(), voice(1.0));
-        let store = |voice: &Voice, text| phrases.make(voice, text).expect("new").store(said(MOST_BYTES / 3));
+        let store = |voice: &ConfiguredVoice, text| phrases.make(voice, text).expect("new").store(said(MOST_BYTES / 3));
         for text in ["one", "two", "three"] {
             store(&ava, text);
         }

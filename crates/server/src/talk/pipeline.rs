@@ -35,7 +35,7 @@ use super::provider_health::ProviderHealth;
 use super::strip_nul::{strip_nul, strip_nul_value};
 use super::stt::{SpeechToText, SttProvider};
 use super::tools::Toolbox;
-use super::voice::{Rendered, TtsSettings, Voice};
+use super::voice::{ConfiguredVoice, Rendered, TtsSettings};
 
 /// How long a model with a fallback behind it may take to give its first sign.
 const LLM_TIMEOUT: Duration = Duration::from_secs(4);
@@ -54,12 +54,12 @@ const WAITING: usize = 64;
 pub type Running = AbortOnDropHandle<()>;
 
 /// A running request to providers; dropping it cancels it.
-pub struct Request {
+pub struct RunningRequest {
     running: Running,
     ledger: UsageLedger,
 }
 
-impl Request {
+impl RunningRequest {
     /// What it has cost if its end is not waited for, after so many characters of an answer: providers charge for what they were
     /// sent and do not say how much.
     #[must_use]
@@ -161,7 +161,7 @@ impl Pipeline {
         turn: u32,
         messages: Vec<Message>,
         signals: mpsc::Sender<(u32, Signal<LlmEvent>)>,
-    ) -> Request {
+    ) -> RunningRequest {
         let (pipeline, ledger) = (self.clone(), UsageLedger::default());
         let open = ledger.clone();
         let signal = signals.clone();
@@ -180,19 +180,24 @@ impl Pipeline {
             };
             run(Kind::Model, turn, pipeline.models(llm::characters(&messages)), start, signals, &open).await;
         };
-        Request { running: running(Kind::Model, turn, signal, responding), ledger }
+        RunningRequest { running: running(Kind::Model, turn, signal, responding), ledger }
     }
 
     /// Synthesizes; `utterance` comes back with every signal.
-    pub fn speak(&self, utterance: u32, text: String, signals: mpsc::Sender<(u32, Signal<TtsAudio>)>) -> Request {
+    pub fn speak(
+        &self,
+        utterance: u32,
+        text: String,
+        signals: mpsc::Sender<(u32, Signal<TtsAudio>)>,
+    ) -> RunningRequest {
         let (pipeline, ledger) = (self.clone(), UsageLedger::default());
         let open = ledger.clone();
         let signal = signals.clone();
         let speaking = async move {
-            let start = |voice: &Voice, audio| say(voice, &text, audio);
+            let start = |voice: &ConfiguredVoice, audio| say(voice, &text, audio);
             run(Kind::Voice, utterance, pipeline.voices(&text), start, signals, &open).await;
         };
-        Request { running: running(Kind::Voice, utterance, signal, speaking), ledger }
+        RunningRequest { running: running(Kind::Voice, utterance, signal, speaking), ledger }
     }
 
     /// A phrase as one of the voices has said it before.
@@ -232,7 +237,7 @@ impl Pipeline {
         }
     }
 
-    async fn say_into_memory(&self, voice: &Voice, text: &str) -> Result<Rendered, ProviderError> {
+    async fn say_into_memory(&self, voice: &ConfiguredVoice, text: &str) -> Result<Rendered, ProviderError> {
         let (audio, mut pieces) = mpsc::channel(WAITING);
         let gathering = async {
             let mut rendered = Rendered::default();
@@ -263,7 +268,7 @@ impl Pipeline {
     }
 
     /// The voices, for this text.
-    fn voices(&self, text: &str) -> Vec<Entry<'_, Voice>> {
+    fn voices(&self, text: &str) -> Vec<Entry<'_, ConfiguredVoice>> {
         let rates = |position: usize| self.rates.tts.get(position).copied().flatten();
         let providers = self.tts.iter().enumerate();
         let entries = providers.map(|(position, provider)| Entry {

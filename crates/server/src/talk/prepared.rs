@@ -25,9 +25,9 @@ pub enum Preparation {
 /// A conversation that is being got ready.
 pub enum Prepared {
     /// By STT, language model and voice.
-    Cascade(Box<cascade::Prepared>),
+    Cascade(Box<cascade::PreparedCascade>),
     /// By one model that hears and speaks.
-    Realtime(Box<realtime::Prepared>),
+    Realtime(Box<realtime::PreparedRealtime>),
 }
 
 impl Prepared {
@@ -36,9 +36,9 @@ impl Prepared {
     #[must_use]
     pub fn new(settings: Settings, pipeline: Pipeline, models: Vec<Model>) -> Self {
         if models.is_empty() {
-            Self::Cascade(Box::new(cascade::Prepared::new(settings, pipeline)))
+            Self::Cascade(Box::new(cascade::PreparedCascade::new(settings, pipeline)))
         } else {
-            Self::Realtime(Box::new(realtime::Prepared::new(settings, pipeline, models)))
+            Self::Realtime(Box::new(realtime::PreparedRealtime::new(settings, pipeline, models)))
         }
     }
 

@@ -9,7 +9,7 @@ use switchhook_providers::{Tts, TtsAudio, TtsRequest};
 use super::provider_health::ProviderHealth;
 
 /// A provider's voice, and how it speaks.
-pub type Voice = (Arc<dyn Tts>, TtsSettings);
+pub type ConfiguredVoice = (Arc<dyn Tts>, TtsSettings);
 
 /// How a voice speaks.
 #[derive(Clone, Debug)]

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::Cascade;
-use super::llm::Stage;
+use super::llm::LlmStage;
 use super::messages::Effect;
 use super::response_deadline::late;
 use super::turn_taking::MAX_SPECULATIONS;
@@ -20,7 +20,7 @@ use crate::language::Language;
 impl Cascade {
     pub(super) fn llm_failed(&mut self, d: &mut Dialogue, turn: u32, failure: Failure) {
         let current = self.request.as_ref().filter(|request| request.turn == turn);
-        if current.is_some_and(|request| matches!(request.stage, Stage::Streaming(_))) {
+        if current.is_some_and(|request| matches!(request.stage, LlmStage::Streaming(_))) {
             self.fail_llm(d, failure);
         }
     }
@@ -54,7 +54,7 @@ impl Cascade {
     /// A caller who speaks while they wait replaces the request by another one; the waits add up.
     pub(super) fn llm_timeout_at(&self, d: &Dialogue) -> Option<Timestamp> {
         match self.request.as_ref()?.stage {
-            Stage::Streaming(since) => Some(since + d.timings.model_silence.saturating_sub(self.llm_waited)),
+            LlmStage::Streaming(since) => Some(since + d.timings.model_silence.saturating_sub(self.llm_waited)),
             _ => None,
         }
     }

@@ -29,7 +29,7 @@ pub(super) struct LlmRequest {
     pub(super) kind: Kind,
     /// The caller's words that it contains, when their turn may yet go on.
     pub(super) early: Option<String>,
-    pub(super) stage: Stage,
+    pub(super) stage: LlmStage,
     sentences: SentenceSplitter,
     /// Ready to be said once the turn is over.
     held: Vec<String>,
@@ -51,7 +51,7 @@ pub(super) struct LlmRequest {
 
 /// The stage of a response.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stage {
+pub(super) enum LlmStage {
     /// More of it is awaited since then.
     Streaming(Timestamp),
     /// It is complete.
@@ -108,7 +108,7 @@ impl Cascade {
             turn,
             kind,
             early,
-            stage: Stage::Streaming(d.now),
+            stage: LlmStage::Streaming(d.now),
             sentences: SentenceSplitter::new(d.language),
             held: Vec::new(),
             said: false,
@@ -142,7 +142,7 @@ impl Cascade {
             Some(mut request) => {
                 request.early = None;
                 let held = std::mem::take(&mut request.held);
-                let whole = request.stage == Stage::Done;
+                let whole = request.stage == LlmStage::Done;
                 self.request = Some(request);
                 self.say_sentences(d, held, whole);
             }
@@ -156,10 +156,10 @@ impl Cascade {
     /// The current request, if it has this number and still streams.
     fn streaming(&mut self, now: Timestamp, turn: u32) -> Option<&mut LlmRequest> {
         let request = self.request.as_mut().filter(|request| request.turn == turn)?;
-        let streaming = matches!(request.stage, Stage::Streaming(_));
+        let streaming = matches!(request.stage, LlmStage::Streaming(_));
         streaming.then(|| {
             self.llm_waited = Duration::ZERO;
-            request.stage = Stage::Streaming(now);
+            request.stage = LlmStage::Streaming(now);
             request
         })
     }
@@ -188,7 +188,7 @@ impl Cascade {
 
     pub(super) fn llm_done(&mut self, d: &mut Dialogue, turn: u32) {
         let Some(request) = self.streaming(d.now, turn) else { return };
-        request.stage = Stage::Done;
+        request.stage = LlmStage::Done;
         let rest = request.sentences.finish();
         let last = request.calls.is_empty();
         self.llm_failures = 0;
@@ -217,7 +217,7 @@ impl Cascade {
         if self.overlap.is_some() {
             return false;
         }
-        let complete = |request: &mut LlmRequest| request.early.is_none() && request.stage == Stage::Done;
+        let complete = |request: &mut LlmRequest| request.early.is_none() && request.stage == LlmStage::Done;
         let Some(request) = self.request.take_if(complete) else { return false };
         if !request.ends_call && !request.calls.is_empty() {
             self.run_tools(d, request);
@@ -251,12 +251,12 @@ impl Cascade {
     pub(super) fn cancel_llm(&mut self, d: &mut Dialogue) {
         let Some(request) = self.request.take() else { return };
         match request.stage {
-            Stage::Streaming(since) => {
+            LlmStage::Streaming(since) => {
                 self.llm_waited += d.now.since(since);
                 d.emit(Effect::CancelCompletion { turn: request.turn });
             }
-            Stage::Tools(_) => self.leave_tools_running(d, request),
-            Stage::Done => {}
+            LlmStage::Tools(_) => self.leave_tools_running(d, request),
+            LlmStage::Done => {}
         }
     }
 

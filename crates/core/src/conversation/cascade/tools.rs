@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::Cascade;
-use super::llm::{LlmRequest, Stage};
+use super::llm::{LlmRequest, LlmStage};
 use crate::Timestamp;
 use crate::conversation::dialogue::Dialogue;
 use crate::conversation::effect::Effect;
@@ -26,7 +26,7 @@ pub(super) struct LateTool {
 impl Cascade {
     pub(super) fn run_tools(&mut self, d: &mut Dialogue, mut request: LlmRequest) {
         let (turn, calls, filler) = (request.turn, request.calls.clone(), request.filler.take());
-        request.stage = Stage::Tools(d.now);
+        request.stage = LlmStage::Tools(d.now);
         request.rounds += 1;
         let circling = request.rounds > MAX_ROUNDS;
         let silent = !request.said;
@@ -44,7 +44,7 @@ impl Cascade {
     }
 
     pub(super) fn tool_returned(&mut self, d: &mut Dialogue, turn: u32, id: String, result: Value) {
-        let running = |request: &&mut LlmRequest| request.turn == turn && matches!(request.stage, Stage::Tools(_));
+        let running = |request: &&mut LlmRequest| request.turn == turn && matches!(request.stage, LlmStage::Tools(_));
         let Some(request) = self.request.as_mut().filter(running) else {
             return self.late_tool_result(d, turn, &id, &result);
         };
@@ -104,7 +104,7 @@ impl Cascade {
 
     pub(super) fn tools_timeout_at(&self, d: &Dialogue) -> Option<Timestamp> {
         match self.request.as_ref()?.stage {
-            Stage::Tools(since) => Some(since + d.timings.tool),
+            LlmStage::Tools(since) => Some(since + d.timings.tool),
             _ => None,
         }
     }

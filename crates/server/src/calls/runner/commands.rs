@@ -15,7 +15,7 @@ use uuid::Uuid;
 use super::effects::{CARRIER_ANSWER, answer_of};
 use super::{Runner, Stopped, TaskOutcome, talking};
 use crate::calls::tariff::numbering_plan;
-use crate::store::calls::commands::{self, CallCommand, Waiting};
+use crate::store::calls::commands::{self, CallCommand, WaitingCommand};
 use crate::store::{self, Store, dial_policy, tenants};
 use crate::talk::{self, CarrierRequest};
 
@@ -33,7 +33,7 @@ pub(super) struct Commands {
 /// What came of looking for commands.
 pub(super) struct FetchedCommands {
     deleted: Vec<Uuid>,
-    waiting: Vec<Waiting>,
+    waiting: Vec<WaitingCommand>,
 }
 
 impl Runner {
@@ -76,7 +76,7 @@ impl Runner {
         for id in deleted {
             self.commands.done.remove(&id);
         }
-        for Waiting { id, command } in waiting {
+        for WaitingCommand { id, command } in waiting {
             if self.commands.done.insert(id) {
                 self.apply_command(command).await?;
             }

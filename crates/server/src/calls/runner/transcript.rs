@@ -17,7 +17,7 @@ const MANY: usize = 100;
 
 /// The transcript of one conversation. It has no more lines than are spoken within the longest duration of a call.
 #[derive(Default)]
-pub(super) struct Transcript {
+pub(super) struct TranscriptWriter {
     lines: Vec<TranscriptEntry>,
     /// The tools that ran. They have no more calls than a model makes in that time.
     tool_calls: Vec<ToolCallEntry>,
@@ -33,7 +33,7 @@ pub(super) struct Written {
     tool_calls: usize,
 }
 
-impl Transcript {
+impl TranscriptWriter {
     pub(super) fn lines(&self) -> &[TranscriptEntry] {
         &self.lines
     }
@@ -69,7 +69,7 @@ impl Transcript {
 impl Runner {
     /// Writes what waits, unless that is under way.
     pub(super) fn write_transcript(&mut self) {
-        let Transcript { lines, tool_calls, written, writing } = &self.transcript;
+        let TranscriptWriter { lines, tool_calls, written, writing } = &self.transcript;
         if writing.is_some() || self.transcript.all() == *written {
             return;
         }
@@ -204,7 +204,7 @@ mod tests {
             assert_eq!(written, Some(so_far(5, 2)), "{}", test.engine);
 
             let mut rest =
-                Transcript { lines: lines(0..7), tool_calls: tools(0..3), written: so_far(2, 1), writing: None };
+                TranscriptWriter { lines: lines(0..7), tool_calls: tools(0..3), written: so_far(2, 1), writing: None };
             rest.leave_to_commit();
             let mut tx = test.store.begin().await.expect("a transaction");
             assert!(rest.write_rest(&mut tx, call, token).await.expect("written"), "{}", test.engine);

@@ -10,7 +10,7 @@ use switchhook_vault::Vault;
 use tokio::process::Command;
 
 use super::Finding;
-use crate::config::{Config, Role};
+use crate::config::{Config, NodeRole};
 
 const DATA: &str = "data directory";
 const KEY: &str = "master key";
@@ -85,7 +85,7 @@ pub(super) fn master_key(config: &Config) -> (Finding, Option<Vault>) {
 }
 
 pub(super) fn models(config: &Config) -> Vec<Finding> {
-    if !config.has_role(Role::Calls) {
+    if !config.has_role(NodeRole::Calls) {
         return Vec::new();
     }
     let missing = ModelStore::new(&config.data_dir).missing();

@@ -13,7 +13,7 @@ use switchhook_core::id::CallId;
 use tokio::time::Instant;
 use utoipa::ToSchema;
 
-use super::followers::{self, Place};
+use super::followers::{self, FollowerPlace};
 use crate::http::HttpState;
 use crate::http::auth::Tenant;
 use crate::http::error::ApiError;
@@ -82,7 +82,7 @@ struct CallFollower {
     ended: bool,
     /// When the key or session was last checked.
     checked: Instant,
-    _place: Place,
+    _place: FollowerPlace,
 }
 
 /// Streams events after `seen` as they are committed, until the last one, until the key stops working, or until the service

@@ -45,7 +45,7 @@ pub struct Followers(Arc<Mutex<HashMap<TenantId, usize>>>);
 
 /// A stream's slot, released when dropped.
 #[derive(Debug)]
-pub(in crate::http) struct Place {
+pub(in crate::http) struct FollowerPlace {
     followers: Followers,
     tenant: TenantId,
 }
@@ -55,7 +55,7 @@ impl Followers {
     ///
     /// # Errors
     /// 429 if the tenant already has [`MAX_STREAMS`].
-    pub(in crate::http) fn join(&self, tenant: TenantId) -> Result<Place, ApiError> {
+    pub(in crate::http) fn join(&self, tenant: TenantId) -> Result<FollowerPlace, ApiError> {
         let mut counts = self.counts();
         let count = counts.entry(tenant).or_default();
         if *count >= MAX_STREAMS {
@@ -65,7 +65,7 @@ impl Followers {
             return Err(ApiError::too_many("too_many_streams", detail, 1));
         }
         *count += 1;
-        Ok(Place { followers: self.clone(), tenant })
+        Ok(FollowerPlace { followers: self.clone(), tenant })
     }
 
     fn counts(&self) -> MutexGuard<'_, HashMap<TenantId, usize>> {
@@ -73,7 +73,7 @@ impl Followers {
     }
 }
 
-impl Drop for Place {
+impl Drop for FollowerPlace {
     fn drop(&mut self) {
         let mut counts = self.followers.counts();
         if let Some(count) = counts.get_mut(&self.tenant) {

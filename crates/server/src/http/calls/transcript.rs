@@ -15,7 +15,7 @@ use switchhook_core::id::CallId;
 use tokio::time::Instant;
 use utoipa::ToSchema;
 
-use super::followers::{self, Place};
+use super::followers::{self, FollowerPlace};
 use crate::http::HttpState;
 use crate::http::auth::Tenant;
 use crate::http::error::{ApiError, CommonErrors, NotFound};
@@ -111,7 +111,7 @@ struct Reader {
     pending: VecDeque<sse::Event>,
     /// When the key or session was last checked.
     checked: Instant,
-    _place: Place,
+    _place: FollowerPlace,
 }
 
 /// Reads the database, so any node can serve any call.

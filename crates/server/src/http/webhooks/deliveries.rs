@@ -20,7 +20,7 @@ use crate::http::extract::{Params, PathId, PathIds};
 use crate::http::openapi;
 use crate::http::response::{JsonResponse, List, created};
 use crate::store::calls;
-use crate::store::deliveries::{self, AttemptRow, DeliveryRow, Filter, NewBody, NewDelivery, STATES};
+use crate::store::deliveries::{self, AttemptRow, DeliveryFilter, DeliveryRow, NewBody, NewDelivery, STATES};
 use crate::store::page::PageRequest;
 use crate::store::webhooks::{self, WebhookRow};
 use crate::store::{Conn, Tx};
@@ -169,7 +169,7 @@ pub(super) async fn list(
     webhook(&mut conn, tenant, id).await?;
     let page = page?;
     let events: Vec<&str> = DeliveryEvent::words().collect();
-    let filter = Filter {
+    let filter = DeliveryFilter {
         state: words("state", query.state.as_deref(), &STATES)?,
         event: words("event", query.event.as_deref(), &events)?,
         call: query.call_id,

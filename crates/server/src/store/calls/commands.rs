@@ -72,7 +72,7 @@ pub async fn waiting_for_nodes(conn: &mut Conn) -> Result<Vec<Uuid>, sqlx::Error
 }
 
 /// A waiting command and its id.
-pub struct Waiting {
+pub struct WaitingCommand {
     /// Its id, to delete it.
     pub id: Uuid,
     /// The command.
@@ -84,7 +84,7 @@ pub struct Waiting {
 ///
 /// # Errors
 /// When the database fails.
-pub async fn waiting_for_runner(conn: &mut Conn, row: &CallRow) -> Result<Vec<Waiting>, sqlx::Error> {
+pub async fn waiting_for_runner(conn: &mut Conn, row: &CallRow) -> Result<Vec<WaitingCommand>, sqlx::Error> {
     #[derive(FromRow)]
     struct StoredCommand {
         id: Uuid,
@@ -94,7 +94,7 @@ pub async fn waiting_for_runner(conn: &mut Conn, row: &CallRow) -> Result<Vec<Wa
         WHERE call_id = $1 AND EXISTS (SELECT 1 FROM calls WHERE calls.id = $1 AND calls.lease_token = $2) \
         ORDER BY created_at, id";
     let found: Vec<StoredCommand> = run!(conn, query_as.fetch_all, SQL; row.id, row.lease_token)?;
-    Ok(found.into_iter().map(|found| Waiting { id: found.id, command: found.command.0 }).collect())
+    Ok(found.into_iter().map(|found| WaitingCommand { id: found.id, command: found.command.0 }).collect())
 }
 
 /// Deletes executed commands of a call, so that words and keys do not stay in the database.

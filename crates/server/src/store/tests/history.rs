@@ -33,7 +33,7 @@ use crate::store::deliveries::{self, queue};
 use crate::store::lease_time::LeaseTime;
 use crate::store::page::PageRequest;
 use crate::store::people::{self, PersonRow};
-use crate::store::rate::{Admit, Request};
+use crate::store::rate::{Admit, RateRequest};
 use crate::store::statistics::{self, Span};
 use crate::store::testing::{TestStore, now, stores};
 use crate::store::{Engine, dial_policy, events, idempotency, on, refusals, retention, sessions, webhooks};
@@ -173,9 +173,9 @@ async fn walk_reads(test: &TestStore, past: &Past) {
         calls::list(c, tenant, &filter, PageRequest::first(10)).await.expect("read");
     }
     let delivery = numbered(DeliveryId::new, 1);
-    let by_state = deliveries::Filter { state: vec!["failed".to_owned(), "pending".to_owned()], ..Default::default() };
-    let of_call = deliveries::Filter { call: Some(call.uuid()), ..Default::default() };
-    for filter in [deliveries::Filter::default(), by_state, of_call] {
+    let by_state = deliveries::DeliveryFilter { state: vec!["failed".to_owned(), "pending".to_owned()], ..Default::default() };
+    let of_call = deliveries::DeliveryFilter { call: Some(call.uuid()), ..Default::default() };
+    for filter in [deliveries::DeliveryFilter::default(), by_state, of_call] {
         deliveries::list(c, tenant, past.webhook, &filter, PageRequest::first(10)).await.expect("read");
     }
     deliveries::get(c, tenant, past.webhook, delivery).await.expect("read");
@@ -288,8 +288,8 @@ async fn walk_calls(test: &TestStore, past: &Past) {
     statistics::add(&mut tx, &row, Some(&responses)).await.expect("summed");
     calls::create(&mut tx, tenant, &[], EventKind::CallQueued).await.expect("written");
     tx.commit().await.expect("committed");
-    Admit(test.store.clone()).run(&tenant, &[Request { limit: 3, at: now() }]).await.expect("decided");
-    Admit(test.store.clone()).run(&tenant, &[Request { limit: 3, at: now() }]).await.expect("decided");
+    Admit(test.store.clone()).run(&tenant, &[RateRequest { limit: 3, at: now() }]).await.expect("decided");
+    Admit(test.store.clone()).run(&tenant, &[RateRequest { limit: 3, at: now() }]).await.expect("decided");
 }
 
 async fn walk_deliveries(test: &TestStore, past: &Past) {

@@ -8,7 +8,7 @@ use switchhook_core::rate::Decision;
 
 use crate::store::Store;
 use crate::store::batch::Batcher;
-use crate::store::rate::{Admit, Request};
+use crate::store::rate::{Admit, RateRequest};
 use crate::store::tenants::OwnLimits;
 use crate::store::testing::{TestStore, now, stores, tenant};
 
@@ -17,7 +17,7 @@ const ADMITTED: fn(&Decision) -> bool = |decision| matches!(decision, Decision::
 /// As a node decides that has nothing else to decide; so every call is another node.
 async fn admit(store: &Store, tenant: TenantId, limit: u32, at: Timestamp) -> Result<Decision, String> {
     let node = Batcher::new(Admit(store.clone()));
-    node.submit(tenant, Request { limit, at }).await.map_err(|error| error.to_string())
+    node.submit(tenant, RateRequest { limit, at }).await.map_err(|error| error.to_string())
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -84,9 +84,9 @@ async fn those_that_are_decided_together_are_counted_one_by_one() {
             let requests: Vec<_> = (0..300)
                 .map(|index: usize| {
                     let (node, at) = (nodes[index % 3].clone(), now() + Duration::from_secs(60 * minute));
-                    tokio::spawn(
-                        async move { node.submit(tenant, Request { limit: 50, at }).await.expect("a decision") },
-                    )
+                    tokio::spawn(async move {
+                        node.submit(tenant, RateRequest { limit: 50, at }).await.expect("a decision")
+                    })
                 })
                 .collect();
             let (mut left, mut waits) = (Vec::new(), Vec::new());

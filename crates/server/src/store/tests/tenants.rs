@@ -1,7 +1,7 @@
 //! What an operator does with tenants and their keys.
 
 use switchhook_core::api_key::{Environment, PresentedKey};
-use switchhook_core::quota::Limits;
+use switchhook_core::quota::QuotaLimits;
 
 use crate::config::Config;
 use crate::store::tenants::{MonthlyCap, OwnLimits};
@@ -17,7 +17,7 @@ async fn own_limits_stand_before_the_configured_ones_one_by_one() {
         let id = tenant(&store, own).await;
         let row = tenants::get(&mut store.read().await.expect("a connection"), id).await.expect("a read");
         let limits = row.expect("the tenant").limits(&config);
-        let expected = Limits { rate_per_minute: 7, concurrent_calls: 10, monthly_calls: Some(1_000) };
+        let expected = QuotaLimits { rate_per_minute: 7, concurrent_calls: 10, monthly_calls: Some(1_000) };
         assert_eq!(limits, expected, "{engine}");
 
         let mut tx = store.begin().await.expect("a transaction");
@@ -25,7 +25,7 @@ async fn own_limits_stand_before_the_configured_ones_one_by_one() {
             OwnLimits { monthly_calls: Some(MonthlyCap::None), concurrent_calls: Some(3), ..OwnLimits::default() };
         let row = tenants::set_limits_for_operator(&mut tx, id, more, now()).await.expect("changed").expect("a tenant");
         tx.commit().await.expect("committed");
-        let expected = Limits { rate_per_minute: 7, concurrent_calls: 3, monthly_calls: None };
+        let expected = QuotaLimits { rate_per_minute: 7, concurrent_calls: 3, monthly_calls: None };
         assert_eq!(row.limits(&config), expected, "{engine}");
     }
 }

@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 
 use super::presynthesis::Greeting;
 use super::{Driver, Inputs, Models, Signals, failure};
-use crate::talk::pipeline::{Request, Signal};
+use crate::talk::pipeline::{RunningRequest, Signal};
 use crate::talk::strip_nul::strip_nul;
 use crate::talk::stt::{STT, SpeechToText};
 
@@ -27,7 +27,7 @@ pub(in crate::talk) struct Cascade {
 
 /// A running request to the LLM, and the characters of its response so far.
 struct RunningLlm {
-    request: Request,
+    request: RunningRequest,
     written: usize,
 }
 

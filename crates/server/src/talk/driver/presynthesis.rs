@@ -9,7 +9,7 @@ use tokio::task::{AbortHandle, JoinSet};
 use tokio_util::task::AbortOnDropHandle;
 
 use super::failure;
-use crate::talk::pipeline::{Pipeline, Request, Signal};
+use crate::talk::pipeline::{Pipeline, RunningRequest, Signal};
 
 /// Pieces of a greeting that may be there before the phone is answered; the rest waits at the provider.
 const AHEAD: usize = 512;
@@ -17,7 +17,7 @@ const AHEAD: usize = 512;
 /// The greeting, spoken while the phone rings.
 pub(in crate::talk) struct Greeting {
     pub(super) text: String,
-    request: Request,
+    request: RunningRequest,
     /// What has come first, if it was looked at.
     first: Option<Signal<TtsAudio>>,
     signals: mpsc::Receiver<(u32, Signal<TtsAudio>)>,
@@ -56,7 +56,7 @@ impl Greeting {
     }
 
     /// Says it as this utterance.
-    pub(super) fn say(mut self, utterance: u32, signals: mpsc::Sender<(u32, Signal<TtsAudio>)>) -> Request {
+    pub(super) fn say(mut self, utterance: u32, signals: mpsc::Sender<(u32, Signal<TtsAudio>)>) -> RunningRequest {
         let pass_on = |running| {
             AbortOnDropHandle::new(tokio::spawn(async move {
                 let _running = running;

@@ -12,7 +12,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
 use super::{Driver, Inputs, Models, failure};
-use crate::talk::pipeline::{Request, Signal};
+use crate::talk::pipeline::{RunningRequest, Signal};
 use crate::talk::playback::Playback;
 
 /// How much a call requests of a TTS at a time. Plans of providers begin at two, and a server of one's own speaks one after the other.
@@ -29,7 +29,7 @@ pub(super) struct Synthesis {
 
 /// An utterance in the requests.
 struct TtsRequestInFlight {
-    request: Request,
+    request: RunningRequest,
     /// Its slot at the TTS; a greeting may have had none.
     _slot: Option<OwnedSemaphorePermit>,
     /// A tone stands in for it.
@@ -39,7 +39,7 @@ struct TtsRequestInFlight {
 }
 
 impl TtsRequestInFlight {
-    fn new(request: Request, slot: Option<OwnedSemaphorePermit>) -> Self {
+    fn new(request: RunningRequest, slot: Option<OwnedSemaphorePermit>) -> Self {
         Self { request, _slot: slot, tone: false, due: None }
     }
 }

@@ -21,7 +21,7 @@ const MODEL: &str = "language model";
 
 /// A conversation that is being got ready while the phone rings: the STT is opened, the greeting is spoken into memory,
 /// models, voices and servers of tools are connected to. It can begin before all that is done.
-pub struct Prepared {
+pub struct PreparedCascade {
     settings: Settings,
     pipeline: Pipeline,
     stt: SpeechToText,
@@ -38,7 +38,7 @@ pub struct Prepared {
     usage: Spent,
 }
 
-impl Prepared {
+impl PreparedCascade {
     /// Starts getting ready.
     #[must_use]
     pub fn new(settings: Settings, pipeline: Pipeline) -> Self {

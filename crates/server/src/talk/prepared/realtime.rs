@@ -19,7 +19,7 @@ use crate::talk::{Commands, Notes, Report, Settings};
 const MODEL: &str = "speech to speech";
 
 /// A conversation that is being got ready while the phone rings.
-pub struct Prepared {
+pub struct PreparedRealtime {
     settings: Settings,
     pipeline: Pipeline,
     models: Vec<Model>,
@@ -30,7 +30,7 @@ pub struct Prepared {
     usage: Spent,
 }
 
-impl Prepared {
+impl PreparedRealtime {
     /// Starts getting ready. There is at least one model, the first one preferred.
     #[must_use]
     pub fn new(settings: Settings, pipeline: Pipeline, models: Vec<Model>) -> Self {
