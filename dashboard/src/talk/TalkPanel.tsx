@@ -9,13 +9,12 @@ import { Keypad } from "./Keypad";
 import { LastTurn } from "./LastTurn";
 import { Meter } from "./Meter";
 import { MicrophonePicker } from "./MicrophonePicker";
-import microphoneWorklet from "./microphone.worklet.ts?worker&url";
 import { TalkSession, type TalkOptions } from "./session";
-import speakerWorklet from "./speaker.worklet.ts?worker&url";
 import { HINT_MS, isActive, medianLatency, remainingMs, type Phase, type TalkState } from "./talk-state";
 import styles from "./TalkPanel.module.css";
 import { TranscriptLog } from "./TranscriptLog";
 import { endWords, hintWords, refusalWords } from "./words";
+import { WORKLETS } from "./worklets";
 
 type TalkPanelProps = Omit<TalkOptions, "worklets"> & {
   agentName: string;
@@ -26,8 +25,6 @@ type TalkPanelProps = Omit<TalkOptions, "worklets"> & {
   /** The focus goes to the button: somebody came here to talk. */
   focused?: boolean;
 };
-
-const WORKLETS = { microphone: microphoneWorklet, speaker: speakerWorklet };
 
 const BADGES: Partial<Record<Phase, { word: string; tone: Tone }>> = {
   asking: { word: "Microphone", tone: "accent" },

@@ -7,7 +7,7 @@ import type { Call } from "../../api/queries";
 import { mayChange } from "../../api/session";
 import { Button } from "../../components/Button";
 import { ListeningSession } from "../../talk/listening";
-import speaker from "../../talk/speaker.worklet.ts?worker&url";
+import { WORKLETS } from "../../talk/worklets";
 import styles from "./CallPage.module.css";
 
 /** Hears both sides of a call that is in progress. */
@@ -16,7 +16,7 @@ export function ListenButton({ call }: { call: Call }) {
   const [listening] = useState(
     () =>
       new ListeningSession({
-        speaker,
+        speaker: WORKLETS.speaker,
         ask: () =>
           take(client.POST("/v1/calls/{id}/listen", { params: { path: { id: call.id } } })).then(
             (answer) => answer.url,
