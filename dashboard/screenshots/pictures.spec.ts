@@ -27,7 +27,7 @@ async function save(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: join(ALL, `${name}.png`), fullPage: true });
   if (!SHOWN.includes(name)) return;
   mkdirSync(DOCS, { recursive: true });
-  const picture = await page.screenshot({ fullPage: !name.endsWith("phone") });
+  const picture = await page.screenshot({ fullPage: /^(overview|call)-.*desktop$/.test(name) });
   writeFileSync(join(DOCS, `${name}.webp`), await webp(page, picture));
 }
 
@@ -48,7 +48,26 @@ async function webp(page: Page, png: Buffer): Promise<Buffer> {
 }
 
 for (const { name: size, width, height } of SIZES) {
-  test(`pages, ${size}`, async ({ page, seed, conversation }) => {
+  test(`talking, ${size}`, async ({ page, seed }) => {
+    callerSays({ afterSeconds: 9, line: "name" });
+    await page.setViewportSize({ width, height });
+    await page.emulateMedia({ reducedMotion: "reduce" });
+    await page.goto(`/agents/${seed.agent}`);
+    await settled(page);
+    await page.getByRole("button", { name: "Talk", exact: true }).click();
+    await expect(page.getByRole("log")).toContainText("Which day", { timeout: 40_000 });
+    await expect(page.getByText("Last turn")).toBeVisible();
+    for (const colorScheme of SCHEMES) {
+      await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+      await save(page, `talk-${colorScheme}-${size}`);
+    }
+    await page.getByRole("button", { name: "End call" }).click();
+    await expect(page.getByText("You ended the call.")).toBeVisible();
+  });
+}
+
+for (const { name: size, width, height } of SIZES) {
+  test(`pages, ${size}`, async ({ page, seed, service, conversation }) => {
     const pages: Record<string, string> = {
       overview: "/",
       agents: "/agents",
@@ -67,6 +86,10 @@ for (const { name: size, width, height } of SIZES) {
       usage: "/usage",
       settings: "/settings",
     };
+    // Somebody holds the line.
+    const call = { agent_id: seed.agent, from: "+12025550199", to: "+12025550109" };
+    const { id } = await service.post<{ id: string }>("/v1/calls", call);
+    await service.spoken(id);
     await page.setViewportSize({ width, height });
     for (const [name, path] of Object.entries(pages)) {
       await page.emulateMedia({ colorScheme: "light", reducedMotion: "reduce" });
@@ -81,24 +104,6 @@ for (const { name: size, width, height } of SIZES) {
     await page.getByRole("button", { name: "Menu", exact: true }).or(page.getByRole("button", { name: /^Search/ })).first().click();
     await expect(page.getByRole("dialog")).toBeVisible();
     await save(page, `menu-dark-${size}`);
-  });
-}
-
-for (const { name: size, width, height } of SIZES) {
-  test(`talking, ${size}`, async ({ page, seed }) => {
-    callerSays({ afterSeconds: 9, line: "name" });
-    await page.setViewportSize({ width, height });
-    await page.emulateMedia({ reducedMotion: "reduce" });
-    await page.goto(`/agents/${seed.agent}`);
-    await settled(page);
-    await page.getByRole("button", { name: "Talk", exact: true }).click();
-    await expect(page.getByRole("log")).toContainText("Which day", { timeout: 40_000 });
-    await expect(page.getByText("Last turn")).toBeVisible();
-    for (const colorScheme of SCHEMES) {
-      await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
-      await save(page, `talk-${colorScheme}-${size}`);
-    }
-    await page.getByRole("button", { name: "End call" }).click();
-    await expect(page.getByText("You ended the call.")).toBeVisible();
+    await service.post(`/v1/calls/${id}/hangup`, {});
   });
 }

@@ -33,7 +33,8 @@ export async function seedBasics(service: Service): Promise<Seed> {
     return data[0].id;
   };
   const [agent, connection] = [await first("/v1/agents"), await first("/v1/connections")];
-  const webhook = await service.post<{ id: string }>("/v1/webhooks", { url: "https://hooks.invalid/calls" });
+  const endpoint = { url: "https://hooks.invalid/calls", events: ["call.failed"] };
+  const webhook = await service.post<{ id: string }>("/v1/webhooks", endpoint);
   // The speech models are read from the disk when they are first used, which no caller should wait for.
   const voices = await service.get<{ data: { voice: string }[] }>("/v1/connections/local/voices");
   await service.postForBytes(`/v1/connections/local/voices/${voices.data[0]?.voice}/sample`, {});
