@@ -2,10 +2,10 @@ import { defineConfig } from "@playwright/test";
 import { withCaller } from "./tests/chromium";
 
 const TALK = /(talk.*|embed)\.spec\.ts/;
-const BUDGET = /budget\.spec\.ts/;
+const ALONE = /(talk-three|budget)\.spec\.ts/;
 
 // Two cores are all a machine may have. Conversations take their time rather than a core, so pages are tested beside them;
-// what is measured is measured alone.
+// what needs both cores, or measures, runs after them.
 export default defineConfig({
   testDir: "tests",
   outputDir: "tests/out/results",
@@ -17,9 +17,9 @@ export default defineConfig({
   expect: { timeout: 10_000 },
   reporter: [["list"]],
   projects: [
-    { name: "talk", testMatch: TALK, workers: 1 },
-    { name: "pages", testIgnore: [TALK, BUDGET], workers: 1 },
-    { name: "budget", testMatch: BUDGET, dependencies: ["talk", "pages"] },
+    { name: "talk", testMatch: TALK, testIgnore: ALONE, workers: 1 },
+    { name: "pages", testIgnore: [TALK, ALONE], workers: 1 },
+    { name: "alone", testMatch: ALONE, dependencies: ["talk", "pages"], workers: 1 },
   ],
   globalSetup: "./tests/seed.ts",
   use: {

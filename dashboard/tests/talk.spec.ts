@@ -1,51 +1,12 @@
 /** Talking to an agent: the real service, its own speech models, and a caller at Chromium's microphone. */
 import axe from "axe-core";
-import type { Page } from "@playwright/test";
 import { callerSays } from "./caller";
-import { expect, settled, test } from "./look";
-import type { Service } from "./service";
-import { WebCall } from "./web-call";
+import { expect, test } from "./look";
+import { endCall, ended, GREETING, linesOf, openedCall, talk, type Call } from "./talk";
 
-const GREETING = "Your name, please?";
 const LONG_GREETING =
   "Good evening. First of all, let me tell you when we are open. We are open from Tuesday to Sunday, " +
   "from noon until ten in the evening, and the kitchen closes at half past nine. May I have your name, please?";
-
-/** Opens the agent with a greeting of the test's own, and presses Talk. */
-async function talk(page: Page, agent: string, greeting = GREETING): Promise<WebCall> {
-  const call = WebCall.of(page);
-  await page.goto(`/agents/${agent}`);
-  await settled(page);
-  await page.getByLabel("Greeting text").fill(greeting);
-  await expect(page.getByText("Uses your unsaved greeting.")).toBeVisible();
-  await page.getByRole("button", { name: "Talk", exact: true }).click();
-  await expect(page.getByText("Live", { exact: true })).toBeVisible({ timeout: 20_000 });
-  return call;
-}
-
-/** The lines of one side in the transcript on the page. */
-function linesOf(page: Page, who: string) {
-  return page.getByRole("log", { name: "Transcript" }).getByRole("listitem").filter({ hasText: new RegExp(`^${who}`) });
-}
-
-async function endCall(page: Page): Promise<string> {
-  await page.getByRole("button", { name: "End call" }).click();
-  await expect(page.getByText("You ended the call.")).toBeVisible();
-  return openedCall(page);
-}
-
-/** The call's id, by its link. */
-async function openedCall(page: Page): Promise<string> {
-  const link = await page.getByRole("link", { name: "Open call" }).getAttribute("href");
-  return link?.split("/").at(-1) ?? "";
-}
-
-type Call = { status: string; direction: string; end_reason: string; turns: number; outcome: unknown; recording_url: string };
-
-async function ended(service: Service, id: string): Promise<Call> {
-  await service.ended(id);
-  return service.get<Call>(`/v1/calls/${id}`);
-}
 
 test("a whole conversation is understood, and the call is one like any other", async ({ page, seed, service }) => {
   test.setTimeout(150_000);
@@ -110,20 +71,6 @@ test("an interruption silences the agent, is understood and answered", async ({ 
   expect((await ended(service, id)).end_reason).toBe("caller_hangup");
   const { data } = await service.get<{ data: { role: string; interrupted: boolean }[] }>(`/v1/calls/${id}/transcript`);
   expect(data[0]).toMatchObject({ role: "agent", interrupted: true });
-});
-
-test("three people talk at once, and each is understood", async ({ context, seed, service }) => {
-  test.setTimeout(120_000);
-  callerSays({ afterSeconds: 12, line: "name" });
-  const pages = [await context.newPage(), await context.newPage(), await context.newPage()];
-  for (const page of pages) await talk(page, seed.agent);
-  const live = () => service.get<{ data: unknown[] }>("/v1/calls?direction=web&status=in_progress");
-  await expect.poll(async () => (await live()).data.length).toBe(3);
-  for (const page of pages) {
-    await expect(linesOf(page, "You").first()).toContainText("Sarah Miller", { timeout: 40_000 });
-    await expect(page.getByRole("log")).toContainText("Thank you, Sarah Miller. Which day", { timeout: 20_000 });
-  }
-  for (const page of pages) expect((await ended(service, await endCall(page))).end_reason).toBe("caller_hangup");
 });
 
 test("a muted microphone sends silence, and keys are the caller's words", async ({ page, seed, service }) => {
