@@ -3,6 +3,10 @@ import tests from "./playwright.config";
 
 export default defineConfig({
   ...tests,
+  projects: undefined,
+  workers: 1,
   testDir: "screenshots",
-  outputDir: "tests/out",
+  globalSetup: "./screenshots/seed.ts",
+  globalTimeout: 600_000,
+  timeout: 180_000,
 });

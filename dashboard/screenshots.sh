@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Makes the pictures of the README and the documentation (docs/images) from a real service with real calls.
+# Makes the pictures of README and documentation (docs/pictures) from a real service with real calls, and one of every page at three
+# widths in both schemes (dashboard/tests/out/pictures). Look at all of them.
 #
 #   dashboard/screenshots.sh
 #

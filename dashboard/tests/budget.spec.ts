@@ -48,25 +48,27 @@ test("the first paint comes within a second", async ({ page }) => {
 
 const CALLS = 30_000;
 
-test("30,000 calls scroll smoothly", async ({ page, service, seed }) => {
-  test.setTimeout(240_000);
-  // The list as the API gives it, page by page; the rows are copies of a real call.
-  const call = await service.get<Record<string, unknown>>(`/v1/calls/${seed.conversation}`);
-  const id = (at: number) => `0198c69a-0000-7000-8000-${String(CALLS - at).padStart(12, "0")}`;
-  await page.route(/\/v1\/calls\?/, (route) => {
-    const search = new URL(route.request().url()).searchParams;
-    const cursor = search.get("cursor");
-    const from = cursor === null ? 0 : CALLS - Number(cursor.slice(-12)) + 1;
-    const limit = Number(search.get("limit") ?? 20);
-    const data = Array.from({ length: Math.min(limit, CALLS - from) }, (_, at) => ({
-      ...call,
-      id: id(from + at),
-    }));
-    const more = from + data.length < CALLS;
-    return route.fulfill({
-      json: { data, has_more: more, next_cursor: more ? data[data.length - 1]?.id : null },
-    });
-  });
+test("30,000 calls scroll smoothly", async ({ page, service, conversation }) => {
+  // The list as the API gives it, page by page; the rows are copies of a real call. It is made in the page, so that what is
+  // measured is the page and not the way of 30 MB through the test.
+  const call = await service.get<Record<string, unknown>>(`/v1/calls/${conversation}`);
+  await page.addInitScript(
+    ({ call, calls }) => {
+      const service = window.fetch;
+      const id = (at: number) => `0198c69a-0000-7000-8000-${String(calls - at).padStart(12, "0")}`;
+      window.fetch = (input, init) => {
+        const { pathname, searchParams } = new URL(input instanceof Request ? input.url : input, window.location.href);
+        if (pathname !== "/v1/calls") return service(input, init);
+        const cursor = searchParams.get("cursor");
+        const from = cursor === null ? 0 : calls - Number(cursor.slice(-12)) + 1;
+        const count = Math.min(Number(searchParams.get("limit") ?? 20), calls - from);
+        const data = Array.from({ length: count }, (_, at) => ({ ...call, id: id(from + at) }));
+        const has_more = from + count < calls;
+        return Promise.resolve(Response.json({ data, has_more, next_cursor: has_more ? data[count - 1]?.id : null }));
+      };
+    },
+    { call, calls: CALLS },
+  );
   await page.goto("/calls");
   await settled(page);
   // Everything is loaded by scrolling to the end of what is there, again and again.

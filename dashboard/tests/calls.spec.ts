@@ -25,8 +25,8 @@ test("a call is placed, followed as it is spoken, and hung up", async ({ page })
   await expect(page.getByRole("button", { name: "Call again" })).toBeVisible();
 });
 
-test("a conversation is read, heard and measured", async ({ page, seed }) => {
-  await page.goto(`/calls/${seed.conversation}`);
+test("a conversation is read, heard and measured", async ({ page, conversation }) => {
+  await page.goto(`/calls/${conversation}`);
   await settled(page);
   const slider = page.getByRole("slider", { name: "Position in the recording" });
   await expect(slider).toBeVisible();
@@ -57,7 +57,7 @@ test("a conversation is read, heard and measured", async ({ page, seed }) => {
 
   await expect(page.getByText("call.completed")).toBeVisible();
   await expect(page.getByText("Speech to text")).toBeVisible();
-  await expect(page.getByRole("button", { name: `Copy call ${seed.conversation}` })).toBeVisible();
+  await expect(page.getByRole("button", { name: `Copy call ${conversation}` })).toBeVisible();
 });
 
 test("a failed call says why and what to do", async ({ page, seed }) => {
@@ -87,8 +87,11 @@ test("the list keeps its filter in the address, and the calls' keys follow it", 
   await page.keyboard.press("Enter");
   await expect(page).toHaveURL(/\/calls\/[0-9a-f-]{36}$/);
   const second = page.url();
+  const newer = page.getByRole("button", { name: "Newer call" });
+  await expect(newer).toBeEnabled();
   await page.keyboard.press("[");
   await expect(page).not.toHaveURL(second);
+  await expect(newer).toBeDisabled();
   await page.keyboard.press("]");
   await expect(page).toHaveURL(second);
   await page.getByRole("navigation", { name: "Breadcrumb" }).getByRole("link").click();
@@ -102,5 +105,6 @@ test("a call that is placed elsewhere appears without a reload", async ({ page, 
   const before = await rows.filter({ hasText: "+1 202 555 0111" }).count();
   await service.post("/v1/calls", { agent_id: seed.agent, to: "+12025550111" });
   await expect(rows.filter({ hasText: "+1 202 555 0111" })).toHaveCount(before + 1);
-  await expect(page.getByRole("row").nth(1)).toContainText("Completed", { timeout: 20_000 });
+  const newest = page.getByRole("row").filter({ hasText: "+1 202 555 0111" }).first();
+  await expect(newest).toContainText("Completed", { timeout: 20_000 });
 });

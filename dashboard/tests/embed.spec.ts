@@ -1,64 +1,91 @@
 /** The button on somebody else's page: its script comes from the service, its token from the page's own server. */
-import { FakeWebCall } from "./fake-web-call";
-import { expect, test } from "./look";
-import { withMicrophone } from "./microphone";
+import { once } from "node:events";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { callerSays } from "./caller";
+import { test as base, expect } from "./look";
 import { BASE } from "./service";
+import { WebCall } from "./web-call";
 
-test.use(withMicrophone("tone"));
+const SOCKETS = BASE.replace("http", "ws");
+const POLICY = `default-src 'none'; script-src ${BASE} blob:; worker-src blob:; connect-src 'self' ${SOCKETS}; img-src data:`;
 
-/** A page of another site. It must be secure for the microphone, which localhost is. */
-const SITE = "http://localhost:4599";
-const POLICY = `default-src 'none'; script-src ${BASE} blob:; worker-src blob:; connect-src 'self' ${BASE.replace("http", "ws")}`;
+type WebCallResource = { id: string; web: { url: string } };
 
-test("a page of another site talks with a token that its server made", async ({ page, refused }) => {
-  const call = await FakeWebCall.install(page);
-  const socket = `${BASE.replace("http", "ws")}/media/web/token-1`;
-  let asked = 0;
-  await page.route(`${SITE}/**`, (route) => {
-    if (route.request().method() === "POST") {
-      asked += 1;
-      return route.fulfill({ json: { url: socket } });
-    }
-    return route.fulfill({
-      contentType: "text/html",
-      headers: { "content-security-policy": POLICY },
-      body: `<!doctype html><html lang="en"><title>A shop</title><main><h1>A shop</h1></main>
-        <script src="${BASE}/embed.js" data-token-url="/voice-token" data-label="Ask us" data-agent="Ava"></script>`,
+/** Another site. Its page must be secure for the microphone, which localhost is. */
+class Shop {
+  /** What its page has in its body. */
+  body = "";
+  /** Asks the service for a call, as its server does for each press of the button. */
+  place: () => Promise<unknown> = async () => ({});
+  asked = 0;
+  private readonly server: Server;
+
+  constructor() {
+    this.server = createServer(async (request, answer) => {
+      if (request.method === "POST") {
+        this.asked += 1;
+        answer.setHeader("content-type", "application/json").end(JSON.stringify(await this.place()));
+        return;
+      }
+      answer.setHeader("content-type", "text/html").setHeader("content-security-policy", POLICY);
+      answer.end(`<!doctype html><html lang="en"><title>A shop</title><link rel="icon" href="data:,"><h1>A shop</h1>${this.body}`);
     });
-  });
-  await page.goto(`${SITE}/`);
-  await page.getByRole("button", { name: "Ask us" }).click();
-  await expect.poll(() => call.frames.length).toBeGreaterThan(10);
-  expect(asked).toBe(1);
-  call.state("speaking", "resume-1");
-  call.says("agent", "Hello from Ava.");
-  await expect(page.getByRole("log")).toContainText("Hello from Ava.");
-  await call.speak(200);
-  call.send({ type: "mark", name: "played" });
-  await expect.poll(() => call.ofType("mark")).toHaveLength(1);
-  await page.getByRole("button", { name: "End call" }).click();
-  await expect(page.getByText("You ended the call.")).toBeVisible();
-  expect(call.texts.at(-1)).toEqual({ type: "hangup" });
-  // The script itself is a request to another host, as on every page that embeds it.
-  refused.splice(0, refused.length, ...refused.filter((what) => !what.startsWith("a request to ")));
+  }
+
+  async start(): Promise<void> {
+    this.server.listen(0, "localhost");
+    await once(this.server, "listening");
+  }
+
+  get address(): string {
+    return `http://localhost:${(this.server.address() as AddressInfo).port}/`;
+  }
+
+  stop(): void {
+    this.server.close();
+    this.server.closeAllConnections();
+  }
+}
+
+const test = base.extend<{ shop: Shop }>({
+  shop: async ({}, use) => {
+    const shop = new Shop();
+    await shop.start();
+    await use(shop);
+    shop.stop();
+  },
 });
 
-test("a token in the page is good for one call, and the button goes with it", async ({ page, refused }) => {
-  const call = await FakeWebCall.install(page);
-  await page.route(`${SITE}/**`, (route) =>
-    route.fulfill({
-      contentType: "text/html",
-      body: `<!doctype html><html lang="en"><title>A shop</title><div id="here"></div>
-        <script src="${BASE}/embed.js" data-token="token-1" data-target="#here" async></script>`,
-    }),
-  );
-  await page.goto(`${SITE}/`);
+test("a page of another site talks with a token that its server made", async ({ page, shop, seed, service }) => {
+  callerSays({ afterSeconds: 9, line: "name" }, { afterSeconds: 16, line: "name" });
+  shop.place = () => service.post("/v1/calls", { agent_id: seed.agent, to: "web" });
+  shop.body = `<script src="${BASE}/embed.js" data-token-url="/voice-token" data-label="Ask us" data-agent="Ava"></script>`;
+  const call = WebCall.of(page);
+  await page.goto(shop.address);
+  await page.getByRole("button", { name: "Ask us" }).click();
+  await expect(page.getByRole("log")).toContainText("Harbor Table", { timeout: 20_000 });
+  await expect(page.getByRole("log")).toContainText("Thank you, Sarah Miller", { timeout: 45_000 });
+  expect(shop.asked).toBe(1);
+  expect(call.sentOf("mark").length).toBeGreaterThan(0);
+  await page.getByRole("button", { name: "End call" }).click();
+  await expect(page.getByText("You ended the call.")).toBeVisible();
+});
+
+test("a token in the page is good for one call, and the button goes with it", async ({ page, shop, seed, service }) => {
+  callerSays();
+  const { id, web } = await service.post<WebCallResource>("/v1/calls", { agent_id: seed.agent, to: "web" });
+  const token = web.url.split("/").at(-1);
+  shop.body = `<div id="here"></div><script src="${BASE}/embed.js" data-token="${token}" data-target="#here" async></script>`;
+  await page.goto(shop.address);
   await page.locator("#here").getByRole("button", { name: "Talk to us" }).click();
-  await expect.poll(() => call.sockets).toBe(1);
-  call.state("listening", "resume-1");
-  await expect(page.getByRole("button", { name: "Mute" })).toBeVisible();
-  call.send({ type: "end", end_reason: "agent_hangup" });
-  await expect(page.getByText("The agent hung up.")).toBeVisible();
+  await expect(page.getByRole("button", { name: "Mute" })).toBeVisible({ timeout: 20_000 });
+  await service.post(`/v1/calls/${id}/hangup`, {});
+  await expect(page.getByText("The call was ended through the API.")).toBeVisible();
   await expect(page.getByRole("button", { name: "Talk to us" })).toHaveCount(0);
-  refused.splice(0, refused.length, ...refused.filter((what) => !what.startsWith("a request to ")));
+
+  // Whoever comes with the same token is refused.
+  await page.reload();
+  await page.locator("#here").getByRole("button", { name: "Talk to us" }).click();
+  await expect(page.getByText(/expired or was used|did not connect/)).toBeVisible();
 });

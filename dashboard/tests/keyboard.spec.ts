@@ -1,6 +1,6 @@
 import { expect, settled, test } from "./look";
 
-test("the palette finds pages, agents and numbers by the keyboard alone", async ({ page, seed }) => {
+test("the palette finds pages, agents and numbers by the keyboard alone", async ({ page, conversation }) => {
   await page.goto("/");
   await settled(page);
   await page.keyboard.press("Control+k");
@@ -13,9 +13,9 @@ test("the palette finds pages, agents and numbers by the keyboard alone", async 
 
   await page.keyboard.press("Control+k");
   await expect(input).toBeFocused();
-  await page.keyboard.insertText(seed.conversation);
+  await page.keyboard.insertText(conversation);
   await page.keyboard.press("Enter");
-  await expect(page).toHaveURL(new RegExp(`/calls/${seed.conversation}$`));
+  await expect(page).toHaveURL(new RegExp(`/calls/${conversation}$`));
 
   await page.keyboard.press("Control+k");
   await expect(input).toBeFocused();

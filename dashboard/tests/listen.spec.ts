@@ -1,8 +1,8 @@
 /** A live call is heard from its page. */
+import { withoutMicrophone } from "./chromium";
 import { expect, settled, test } from "./look";
-import { withMicrophone } from "./microphone";
 
-test.use(withMicrophone("denied"));
+test.use({ launchOptions: withoutMicrophone });
 
 test("both sides of a live call are heard without a microphone, until one listens no more", async ({ page, seed, service }) => {
   const { id } = await service.post<{ id: string }>("/v1/calls", { agent_id: seed.agent, to: "+12025550109" });

@@ -1,12 +1,18 @@
 /** What every test of a page shares: the seed, and an eye on what the browser refuses. */
 import { test as base, expect, type Page } from "@playwright/test";
 import { readFileSync } from "node:fs";
-import { Service, type Seed } from "./service";
+import { BASE, Service, type Seed } from "./service";
+
+/** What the service refuses, or a network that fails: tests provoke it. */
+const PROVOKED = /^(Failed to load resource: the server responded with a status|WebSocket connection to)/;
+const SESSION = "tests/out/session.json";
 
 type Fixtures = {
   seed: Seed;
   service: Service;
-  /** Violations of the content security policy and uncaught errors; none may be left. */
+  /** The id of a whole conversation, which has ended. */
+  conversation: string;
+  /** What the browser refuses, errors in its console, and requests to anybody but the page's host and the service. */
   refused: string[];
 };
 
@@ -14,26 +20,29 @@ export const test = base.extend<Fixtures>({
   seed: async ({}, use) => {
     await use(JSON.parse(readFileSync("tests/out/seed.json", "utf8")) as Seed);
   },
-  service: async ({ context }, use) => {
-    await use(new Service(context.request));
+  service: async ({ playwright }, use) => {
+    const request = await playwright.request.newContext({ baseURL: BASE, storageState: SESSION });
+    await use(new Service(request));
+    await request.dispose();
+  },
+  conversation: async ({ service, seed }, use) => {
+    await service.ended(seed.conversation);
+    await use(seed.conversation);
   },
   refused: [
     async ({ page }, use) => {
       const refused: string[] = [];
       page.on("pageerror", (error) => refused.push(error.message));
       page.on("console", (message) => {
-        if (/content security policy|trusted ?type/i.test(message.text())) {
-          refused.push(message.text());
-        }
+        if (message.type() === "error" && !PROVOKED.test(message.text())) refused.push(message.text());
       });
       page.on("request", (request) => {
         const { protocol, host } = new URL(request.url());
-        if (protocol.startsWith("http") && host !== new URL(page.url()).host && page.url() !== "about:blank") {
-          refused.push(`a request to ${host}`);
-        }
+        const isExpected = page.url() === "about:blank" || [page.url(), BASE].some((own) => host === new URL(own).host);
+        if (protocol.startsWith("http") && !isExpected) refused.push(`a request to ${host}`);
       });
       await use(refused);
-      expect(refused, "refused by the browser, or uncaught").toEqual([]);
+      expect(refused, "refused by the browser, or an error").toEqual([]);
     },
     { auto: true },
   ],
@@ -50,7 +59,7 @@ export async function settled(page: Page): Promise<void> {
 
 export const SIZES = [
   { name: "phone", width: 390, height: 844 },
-  { name: "tablet", width: 768, height: 1024 },
+  { name: "tablet", width: 820, height: 1180 },
   { name: "desktop", width: 1440, height: 900 },
 ] as const;
 export const SCHEMES = ["light", "dark"] as const;

@@ -1,59 +1,78 @@
-/** Every page in both schemes at three widths: no axe finding, nothing wider than the screen. */
+/** Every page in both schemes at three widths: no axe finding, no error in the console, nothing wider than the screen. */
 import axe from "axe-core";
 import type { Page } from "@playwright/test";
-import { expect, SCHEMES, settled, SIZES, test } from "./look";
-
-const PAGES = [
-  "/",
-  "/agents",
-  "/agents/AGENT",
-  "/calls",
-  "/calls/CONVERSATION",
-  "/calls/BUSY",
-  "/numbers",
-  "/connections",
-  "/webhooks",
-  "/api-keys",
-  "/usage",
-  "/settings",
-];
+import { expect, settled, SIZES, test } from "./look";
 
 /** axe runs in the page, but is no script of it: the driver puts it there, past the policy. */
-async function findings(page: Page): Promise<string[]> {
+async function findings(page: Page, rules?: string[]): Promise<string[]> {
   await page.evaluate(axe.source);
-  const { violations } = await page.evaluate(() =>
-    (window as unknown as { axe: typeof axe }).axe.run(document, {
-      resultTypes: ["violations"],
-    }),
+  const { violations } = await page.evaluate(
+    (only) =>
+      (window as unknown as { axe: typeof axe }).axe.run(document, {
+        resultTypes: ["violations"],
+        ...(only && { runOnly: { type: "rule", values: only } }),
+      }),
+    rules,
   );
   return violations.flatMap((one) =>
     one.nodes.map((node) => `${one.id}: ${node.target.join(" ")} (${node.failureSummary ?? ""})`),
   );
 }
 
-for (const scheme of SCHEMES) {
+async function expectNoFinding(page: Page, path: string): Promise<void> {
+  await page.emulateMedia({ colorScheme: "light", reducedMotion: "reduce" });
+  expect.soft(await findings(page), `axe on ${path}`).toEqual([]);
+  // The same document in other colours.
+  await page.emulateMedia({ colorScheme: "dark", reducedMotion: "reduce" });
+  expect.soft(await findings(page, ["color-contrast"]), `axe on ${path}, dark`).toEqual([]);
+  const wider = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+  expect.soft(wider, `${path} is wider than the screen`).toBeLessThanOrEqual(0);
+}
+
+for (const { name, width, height } of SIZES) {
+  test(`no page has a finding on a ${name}`, async ({ page, seed, conversation }) => {
+    const paths = [
+      "/",
+      "/agents",
+      "/agents/new",
+      `/agents/${seed.agent}`,
+      "/calls",
+      `/calls/${conversation}`,
+      `/calls/${seed.busy}`,
+      "/numbers",
+      "/connections",
+      "/connections/new",
+      "/connections/new?provider=twilio",
+      `/connections/${seed.connection}`,
+      "/webhooks",
+      `/webhooks/${seed.webhook}`,
+      "/api-keys",
+      "/usage",
+      "/settings",
+      "/nowhere",
+    ];
+    await page.emulateMedia({ colorScheme: "light", reducedMotion: "reduce" });
+    await page.setViewportSize({ width, height });
+    for (const path of paths) {
+      await page.goto(path);
+      await settled(page);
+      await expectNoFinding(page, path);
+    }
+  });
+}
+
+test.describe("somebody who is not signed in", () => {
+  test.use({ storageState: { cookies: [], origins: [] } });
+
   for (const { name, width, height } of SIZES) {
-    test(`${scheme}, ${name}`, async ({ page, seed }) => {
-      test.setTimeout(240_000);
-      await page.emulateMedia({ colorScheme: scheme, reducedMotion: "reduce" });
+    test(`the sign-in has no finding on a ${name}`, async ({ page }) => {
       await page.setViewportSize({ width, height });
-      for (const path of PAGES) {
-        await page.goto(
-          path
-            .replace("AGENT", seed.agent)
-            .replace("CONVERSATION", seed.conversation)
-            .replace("BUSY", seed.busy),
-        );
-        await settled(page);
-        expect.soft(await findings(page), `axe on ${path}`).toEqual([]);
-        const wider = await page.evaluate(
-          () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
-        );
-        expect.soft(wider, `${path} is wider than the screen`).toBeLessThanOrEqual(0);
-      }
+      await page.goto("/");
+      await expect(page.getByRole("button", { name: "Sign in" })).toBeVisible();
+      await expectNoFinding(page, "the sign-in");
     });
   }
-}
+});
 
 test("dialogs have no axe finding", async ({ page }) => {
   await page.emulateMedia({ reducedMotion: "reduce" });

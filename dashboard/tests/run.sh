@@ -3,7 +3,7 @@
 #
 #   dashboard/tests/run.sh [ARGUMENTS OF playwright test…]
 #
-# It needs node with what `npm ci` installed, and Chromium (SWITCHHOOK_CHROMIUM names another binary than /usr/bin/chromium).
+# It needs curl, node with what `npm ci` installed, and Chromium (SWITCHHOOK_CHROMIUM names another binary than /usr/bin/chromium).
 # SWITCHHOOK_BINARY names another service than target/debug/switchhook. Data and log are in target/dashboard; speech models that the
 # tests of the service have downloaded are used.
 set -euo pipefail
@@ -20,6 +20,8 @@ die() {
     exit 1
 }
 
+command -v curl >/dev/null || die "curl is missing; on Debian: apt install curl"
+[ -x "${SWITCHHOOK_CHROMIUM:-/usr/bin/chromium}" ] || die "there is no Chromium; on Debian: apt install chromium"
 [ -x "$binary" ] || die "there is no $binary; build it with \`cargo build -p switchhook\`"
 mkdir -p "$data"
 # A new database every time; the models stay.
@@ -33,6 +35,8 @@ fi
 for name in $(compgen -e SWITCHHOOK_ | grep -v -x -e SWITCHHOOK_CHROMIUM || true); do unset "$name"; done
 port=$(node -e 's=require("net").createServer().listen(0,"127.0.0.1",()=>{console.log(s.address().port);s.close()})')
 export SWITCHHOOK_URL=http://127.0.0.1:$port
+# The pictures have a receiver of webhooks on this machine.
+export SWITCHHOOK_WEBHOOK_ALLOW=127.0.0.1/32,http
 "$binary" dev --listen "127.0.0.1:$port" --data-dir "$data" >"$folder/log" 2>&1 &
 service=$!
 trap 'kill "$service" 2>/dev/null; wait "$service" 2>/dev/null || true' EXIT

@@ -1,12 +1,14 @@
-/**
- * Signs in as the developer does and makes what the tests look at: one whole conversation
- * over the simulated network, and calls that end in other ways.
- */
+/** Signs in as the developer does, and makes what the tests look at. */
 import { chromium, type FullConfig } from "@playwright/test";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { BASE, Service, type Seed } from "./service";
 
 export default async function seed(config: FullConfig): Promise<void> {
+  await signedIn(config, async (service) => save(await seedBasics(service)));
+}
+
+/** Signs in, keeps the session for the tests, and gives the service to `work`. */
+export async function signedIn(config: FullConfig, work: (service: Service) => Promise<void>): Promise<void> {
   mkdirSync("tests/out", { recursive: true });
   const browser = await chromium.launch(config.projects[0]?.use.launchOptions);
   const context = await browser.newContext({ baseURL: BASE });
@@ -15,19 +17,32 @@ export default async function seed(config: FullConfig): Promise<void> {
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.getByRole("heading", { name: "Overview" }).waitFor();
   await context.storageState({ path: "tests/out/session.json" });
-
-  const service = new Service(context.request);
-  const agents = await service.get<{ data: { id: string }[] }>("/v1/agents");
-  const agent = agents.data[0]?.id;
-  if (agent === undefined) throw new Error("the service has no agent: start it with `switchhook dev`");
-  const call = (to: string) =>
-    service
-      .post<{ id: string }>("/v1/calls", { agent_id: agent, to, variables: { name: "Sarah" } })
-      .then(({ id }) => id);
-  const busy = await call("+12025550101");
-  const others = [await call("+12025550108"), await call("+12025550106")];
-  const conversation = await call("+12025550100");
-  for (const id of [busy, ...others, conversation]) await service.ended(id);
-  writeFileSync("tests/out/seed.json", JSON.stringify({ agent, conversation, busy } satisfies Seed));
+  await work(new Service(context.request));
   await browser.close();
+}
+
+export function save(seed: Seed): void {
+  writeFileSync("tests/out/seed.json", JSON.stringify(seed));
+}
+
+/** One whole conversation over the simulated network, calls that end in other ways, and an endpoint that nobody answers at. */
+export async function seedBasics(service: Service): Promise<Seed> {
+  const first = async (path: string): Promise<string> => {
+    const { data } = await service.get<{ data: { id: string }[] }>(path);
+    if (!data[0]) throw new Error(`${path} is empty: start the service with \`switchhook dev\``);
+    return data[0].id;
+  };
+  const [agent, connection] = [await first("/v1/agents"), await first("/v1/connections")];
+  const endpoint = { url: "https://hooks.invalid/calls", events: ["call.failed"] };
+  const webhook = await service.post<{ id: string }>("/v1/webhooks", endpoint);
+  // The speech models are read from the disk when they are first used, which no caller should wait for.
+  const voices = await service.get<{ data: { voice: string }[] }>("/v1/connections/local/voices");
+  await service.postForBytes(`/v1/connections/local/voices/${voices.data[0]?.voice}/sample`, {});
+  const call = async (to: string) => (await service.post<{ id: string }>("/v1/calls", { agent_id: agent, to })).id;
+  // The calls go on while the first tests run; a test that looks at the conversation waits for its end.
+  const conversation = await call("+12025550100");
+  await service.spoken(conversation);
+  const busy = await call("+12025550101");
+  for (const to of ["+12025550108", "+12025550106"]) await call(to);
+  return { agent, conversation, busy, connection, webhook: webhook.id };
 }

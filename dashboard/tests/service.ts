@@ -1,7 +1,11 @@
 /** The service's API with the session of whoever is signed in. */
-import type { APIRequestContext } from "@playwright/test";
+import { expect, type APIRequestContext } from "@playwright/test";
+import { get } from "node:http";
 
 export const BASE = process.env.SWITCHHOOK_URL ?? "http://127.0.0.1:8080";
+
+/** A conversation takes a minute, on a busy machine more. */
+const ENDED_MS = 240_000;
 
 export class Service {
   constructor(private readonly request: APIRequestContext) {}
@@ -12,23 +16,60 @@ export class Service {
     return (await answer.json()) as T;
   }
 
-  /** Unsafe methods need the page's own origin. */
-  async post<T>(path: string, data: unknown): Promise<T> {
-    const answer = await this.request.post(path, { data, headers: { origin: BASE } });
-    if (!answer.ok()) throw new Error(`POST ${path}: ${answer.status()} ${await answer.text()}`);
-    return (await answer.json()) as T;
+  async bytes(path: string): Promise<Buffer> {
+    return (await this.request.get(path)).body();
   }
 
+  async post<T>(path: string, data: unknown): Promise<T> {
+    return JSON.parse((await this.postForBytes(path, data)).toString()) as T;
+  }
+
+  /** Unsafe methods need the page's own origin. */
+  async postForBytes(path: string, data: unknown): Promise<Buffer> {
+    const answer = await this.request.post(path, { data, headers: { origin: BASE } });
+    if (!answer.ok()) throw new Error(`POST ${path}: ${answer.status()} ${await answer.text()}`);
+    return answer.body();
+  }
+
+  /** Waits until something was said. */
+  async spoken(call: string): Promise<void> {
+    const lines = () => this.get<{ data: unknown[] }>(`/v1/calls/${call}/transcript`);
+    await expect.poll(async () => (await lines()).data.length, { timeout: ENDED_MS }).toBeGreaterThan(0);
+  }
+
+  /** Waits until the call is over. */
   async ended(call: string): Promise<void> {
-    // A conversation takes a minute, on a busy machine more.
-    const until = Date.now() + 240_000;
-    while (Date.now() < until) {
-      const { ended_at } = await this.get<{ ended_at: string | null }>(`/v1/calls/${call}`);
-      if (ended_at !== null) return;
-      await new Promise((done) => setTimeout(done, 1500));
-    }
-    throw new Error(`call ${call} does not end`);
+    const read = () => this.get<{ ended_at: string | null }>(`/v1/calls/${call}`);
+    await expect.poll(async () => (await read()).ended_at, { timeout: ENDED_MS }).not.toBeNull();
   }
 }
 
-export type Seed = { agent: string; conversation: string; busy: string };
+/** The status and the code with which the service refuses a websocket at this address; 101 where it takes it. */
+export function statusOfSocket(address: string): Promise<[number, string]> {
+  const upgrade = {
+    connection: "Upgrade",
+    upgrade: "websocket",
+    "sec-websocket-version": "13",
+    "sec-websocket-key": "AAAAAAAAAAAAAAAAAAAAAA==",
+  };
+  return new Promise((resolve, reject) => {
+    const sent = get(address.replace(/^ws/, "http"), { headers: upgrade }, async (answer) => {
+      const { code } = JSON.parse((await answer.toArray()).join("")) as { code: string };
+      resolve([answer.statusCode ?? 0, code]);
+    });
+    sent.on("upgrade", (_, socket) => {
+      socket.destroy();
+      resolve([101, ""]);
+    });
+    sent.on("error", reject);
+  });
+}
+
+export type Seed = {
+  agent: string;
+  /** The id of a whole conversation; `conversation` of the tests waits for its end. */
+  conversation: string;
+  busy: string;
+  connection: string;
+  webhook: string;
+};

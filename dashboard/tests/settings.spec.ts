@@ -15,7 +15,9 @@ test("an owner invites a person, changes the role, and takes the invitation back
 
   const row = page.getByRole("row").filter({ hasText: email });
   await expect(row).toContainText("Invited");
+  const saved = page.waitForResponse((response) => response.request().method() === "PATCH");
   await page.getByLabel(`Role of ${email}`).selectOption("Member");
+  await saved;
   await page.reload();
   await expect(page.getByLabel(`Role of ${email}`)).toHaveValue("member");
   await row.getByRole("button", { name: "Remove" }).click();

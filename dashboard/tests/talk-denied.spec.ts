@@ -1,7 +1,7 @@
+import { withoutMicrophone } from "./chromium";
 import { expect, settled, test } from "./look";
-import { withMicrophone } from "./microphone";
 
-test.use(withMicrophone("denied"));
+test.use({ launchOptions: withoutMicrophone });
 
 test("without a microphone the panel says what to do, and places no call", async ({ page, seed }) => {
   let calls = 0;

@@ -1,135 +1,99 @@
-/** The Talk panel against a service that the test plays, so that each moment comes when the test wants it. */
+/** Talking to an agent: the real service, its own speech models, and a caller at Chromium's microphone. */
 import axe from "axe-core";
-import { FakeWebCall } from "./fake-web-call";
-import { expect, settled, test } from "./look";
-import { withMicrophone } from "./microphone";
+import { callerSays } from "./caller";
+import { expect, test } from "./look";
+import { endCall, ended, GREETING, linesOf, openedCall, talk, type Call } from "./talk";
 
-test.use(withMicrophone("tone"));
+const LONG_GREETING =
+  "Good evening. First of all, let me tell you when we are open. We are open from Tuesday to Sunday, " +
+  "from noon until ten in the evening, and the kitchen closes at half past nine. May I have your name, please?";
 
-test("a conversation is heard, read, interrupted and ended", async ({ page, seed }) => {
-  const call = await FakeWebCall.install(page);
-  await page.goto(`/agents/${seed.agent}`);
-  await settled(page);
-  await page.getByLabel("Greeting text").fill("Hello, unsaved.");
-  await expect(page.getByText("Uses your unsaved greeting.")).toBeVisible();
-  await page.getByRole("button", { name: "Talk", exact: true }).click();
-
-  // The microphone alone is no conversation.
-  await expect.poll(() => call.frames.length).toBeGreaterThan(10);
-  expect(call.placed).toEqual({ agent_id: seed.agent, to: "web", overrides: { greeting: "Hello, unsaved." } });
-  await expect(page.getByText("Connecting", { exact: true })).toBeVisible();
-  call.state("speaking", "resume-1");
-  await expect(page.getByText("Live", { exact: true })).toBeVisible();
-
-  const before = call.frames.length;
-  await page.waitForTimeout(1_000);
-  const perSecond = call.frames.length - before;
-  expect(perSecond).toBeGreaterThan(40);
-  expect(perSecond).toBeLessThan(60);
-  expect(new Set(call.frames.map((frame) => frame.length))).toEqual(new Set([640]));
-  expect(call.frames.some((frame) => frame.some((byte) => byte !== 0))).toBe(true);
-
-  const log = page.getByRole("log", { name: "Transcript" });
-  call.says("agent", "Hello, this is Ava.");
-  call.says("caller", "Hi", false);
-  await expect(log.getByRole("listitem")).toHaveCount(2);
-  call.says("caller", "Hi, it’s Sarah.");
-  await expect(log.getByRole("listitem").last()).toContainText("Hi, it’s Sarah.");
-  call.says("agent", "Which day?");
-  call.send({
-    type: "latency",
-    latency_ms: 438,
-    end_of_speech_ms: 0,
-    end_of_turn_ms: 180,
-    first_token_ms: 300,
-    first_audio_ms: 400,
-    heard_ms: 438,
-  });
-  await expect(log.getByRole("listitem").last()).toContainText("438 ms");
+test("a whole conversation is understood, and the call is one like any other", async ({ page, seed, service }) => {
+  test.setTimeout(150_000);
+  callerSays(
+    { afterSeconds: 4, line: "name" },
+    { afterSeconds: 6, line: "day" },
+    { afterSeconds: 5, line: "time" },
+    { afterSeconds: 5, line: "people" },
+    { afterSeconds: 10, line: "yes" },
+  );
+  const call = await talk(page, seed.agent);
+  await expect(linesOf(page, "Ava").first()).toContainText(GREETING);
+  await expect(linesOf(page, "You").first()).toContainText("Sarah Miller", { timeout: 30_000 });
+  await expect(linesOf(page, "Ava").nth(1)).toContainText("Which day");
+  // The answer stands there with the time that the caller waited for it.
+  await expect(linesOf(page, "Ava").nth(1)).toContainText(/\d m?s/);
+  await expect(linesOf(page, "Ava").first()).not.toContainText(/\d m?s/);
   await expect(page.getByText("Last turn")).toBeVisible();
-
-  // A mark is answered when what stands before it was played, and never when it was thrown away.
-  await call.speak(300);
-  call.send({ type: "mark", name: "played" });
-  await expect.poll(() => call.ofType("mark")).toEqual([{ type: "mark", name: "played" }]);
-  const speaking = call.speak(150);
-  await speaking;
-  call.send({ type: "mark", name: "interrupted" });
-  call.send({ type: "clear" });
-  await page.waitForTimeout(600);
-  expect(call.ofType("mark")).toHaveLength(1);
 
   await page.evaluate(axe.source);
   const { violations } = await page.evaluate(() => (window as unknown as { axe: typeof axe }).axe.run());
   expect(violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.target.join(" ")}`)).toEqual([]);
 
-  await page.getByRole("button", { name: "End call" }).click();
-  await expect(page.getByText("You ended the call.")).toBeVisible();
-  await expect(page.getByRole("link", { name: "Open call" })).toBeVisible();
+  await expect(page.getByText("The agent hung up.")).toBeVisible({ timeout: 90_000 });
   await expect(page.getByRole("button", { name: "Talk again" })).toBeVisible();
-  expect(call.texts.at(-1)).toEqual({ type: "hangup" });
-  const after = call.frames.length;
-  await page.waitForTimeout(300);
-  expect(call.frames.length).toBe(after);
+  const id = await openedCall(page);
+  expect(await ended(service, id)).toMatchObject({
+    direction: "web",
+    status: "completed",
+    end_reason: "agent_hangup",
+    outcome: { name: "Sarah Miller", day: "Friday", time: "19:30", people: 4, confirmed: true },
+  });
+
+  // 20 ms of 16 kHz in each frame, all of them sent; each mark is answered once it was played.
+  expect(new Set(call.microphone.map((frame) => frame.length))).toEqual(new Set([640]));
+  expect(call.agentFrames).toBeGreaterThan(500);
+  const marks = call.sentOf("mark").map(({ name }) => name);
+  expect(marks.length).toBeGreaterThan(4);
+  expect(call.receivedOf("mark").map(({ name }) => name)).toEqual(expect.arrayContaining(marks));
+  const latencies = call.receivedOf("latency").map(({ latency_ms }) => Number(latency_ms));
+  expect(latencies.length).toBeGreaterThan(3);
+
+  const { recording_url } = await service.get<Call>(`/v1/calls/${id}`);
+  const recording = await service.bytes(recording_url);
+  expect({ channels: recording.readUInt16LE(22), rate: recording.readUInt32LE(24) }).toEqual({ channels: 2, rate: 16_000 });
+
+  await page.getByRole("link", { name: "Open call" }).click();
+  await page.getByRole("alertdialog", { name: "Discard 1 change?" }).getByRole("button", { name: "Discard" }).click();
+  await expect(page.getByText("Sarah Miller booked a table for 4", { exact: false })).toBeVisible();
 });
 
-test("muting sends silence, and keys are sent", async ({ page, seed }) => {
-  const call = await FakeWebCall.install(page);
-  await page.goto(`/agents/${seed.agent}?talk=1`);
-  await settled(page);
-  await expect(page.getByRole("button", { name: "Talk", exact: true })).toBeFocused();
-  await page.keyboard.press("Enter");
-  await expect.poll(() => call.sockets).toBe(1);
-  call.state("listening", "resume-1");
+test("an interruption silences the agent, is understood and answered", async ({ page, seed, service }) => {
+  callerSays({ afterSeconds: 6, line: "interrupt" });
+  const call = await talk(page, seed.agent, LONG_GREETING);
+  await expect(page.getByText("Ava is speaking. Talk over it to interrupt.")).toBeVisible();
+  await expect.poll(() => call.receivedOf("clear").length, { timeout: 20_000 }).toBeGreaterThan(0);
+  await expect(linesOf(page, "You").first()).toContainText("Saturday", { timeout: 20_000 });
+  await expect(linesOf(page, "Ava").first()).not.toContainText("kitchen closes at half past nine");
+  await expect(linesOf(page, "Ava").nth(1)).toBeVisible({ timeout: 20_000 });
+
+  const id = await endCall(page);
+  expect((await ended(service, id)).end_reason).toBe("caller_hangup");
+  const { data } = await service.get<{ data: { role: string; interrupted: boolean }[] }>(`/v1/calls/${id}/transcript`);
+  expect(data[0]).toMatchObject({ role: "agent", interrupted: true });
+});
+
+test("a muted microphone sends silence, and keys are the caller's words", async ({ page, seed, service }) => {
+  callerSays({ afterSeconds: 0, line: "name" });
+  const call = await talk(page, seed.agent);
+  const isSilent = (frame: Buffer) => frame.every((byte) => byte === 0);
+  await expect.poll(() => call.microphone.some((frame) => !isSilent(frame))).toBe(true);
   await page.getByRole("button", { name: "Mute" }).click();
   await expect(page.getByText("You are muted.", { exact: false })).toBeVisible();
-  const from = call.frames.length + 5;
-  await expect.poll(() => call.frames.length).toBeGreaterThan(from + 60);
-  expect(call.frames.slice(from).every((frame) => frame.every((byte) => byte === 0))).toBe(true);
-  await page.getByRole("button", { name: "Unmute" }).click();
-  await expect.poll(() => call.frames.slice(-50).some((frame) => frame.some((byte) => byte !== 0))).toBe(true);
+  const from = call.microphone.length + 5;
+  await expect.poll(() => call.microphone.length).toBeGreaterThan(from + 50);
+  expect(call.microphone.slice(from).every(isSilent)).toBe(true);
 
   await page.getByRole("button", { name: "Keypad" }).click();
   await page.getByRole("group", { name: "Keypad" }).getByRole("button", { name: "4" }).click();
+  await page.keyboard.press("7");
   await page.keyboard.press("#");
-  await expect.poll(() => call.ofType("dtmf").map(({ digit }) => digit)).toEqual(["4", "#"]);
+  await expect(linesOf(page, "You").last()).toContainText("47", { timeout: 20_000 });
   await page.keyboard.press("Escape");
   await expect(page.getByRole("button", { name: "Keypad" })).toBeFocused();
 
-  call.send({ type: "end", end_reason: "agent_hangup" });
-  await expect(page.getByText("The agent hung up.")).toBeVisible();
-});
-
-test("a lost connection is resumed with its token, and the transcript stays", async ({ page, seed }) => {
-  const call = await FakeWebCall.install(page);
-  await page.goto(`/agents/${seed.agent}`);
-  await settled(page);
-  await page.getByRole("button", { name: "Talk", exact: true }).click();
-  await expect.poll(() => call.sockets).toBe(1);
-  call.state("listening", "resume-1");
-  call.says("agent", "Hello, this is Ava.");
-  await expect(page.getByText("Live", { exact: true })).toBeVisible();
-  await call.lose();
-  await expect(page.getByText("Reconnecting", { exact: true })).toBeVisible();
-  await expect.poll(() => call.ofType("resume")).toEqual([{ type: "resume", token: "resume-1" }]);
-  call.state("listening", "resume-2");
-  await expect(page.getByText("Live", { exact: true })).toBeVisible();
-  await expect(page.getByRole("log")).toContainText("Hello, this is Ava.");
-  expect(call.sockets).toBe(2);
-});
-
-test("a quota's refusal stands in the panel, with the way to try again", async ({ page, seed }) => {
-  await page.route("**/v1/calls", (route) =>
-    route.request().method() === "POST"
-      ? route.fulfill({
-          status: 429,
-          json: { status: 429, code: "concurrent_calls", detail: "All 20 calls are in use.", errors: [], request_id: null },
-        })
-      : route.fallback(),
-  );
-  await page.goto(`/agents/${seed.agent}`);
-  await settled(page);
-  await page.getByRole("button", { name: "Talk", exact: true }).click();
-  await expect(page.getByRole("alert")).toHaveText("All 20 calls are in use.");
-  await expect(page.getByRole("button", { name: "Talk", exact: true })).toBeEnabled();
+  // Somebody else ends the call.
+  const { data } = await service.get<{ data: { id: string }[] }>("/v1/calls?direction=web&limit=1");
+  await service.post(`/v1/calls/${data[0]?.id}/hangup`, {});
+  await expect(page.getByText("The call was ended through the API.")).toBeVisible();
 });

@@ -41,7 +41,7 @@ export function LineChart(props: {
             y2={plot.y(target)}
             className={styles.target}
           />
-          <text x={plot.left + plot.width} y={plot.y(target) - 6} className={styles.targetText}>
+          <text x={plot.left + 4} y={plot.y(target) - 6} className={styles.targetText}>
             {`target ${target} ms`}
           </text>
         </>
@@ -59,7 +59,7 @@ function Line(props: { values: (number | null)[]; plot: Plot; dashed?: boolean }
         key={run[0]}
         cx={plot.x(run[0] ?? 0)}
         cy={plot.y(values[run[0] ?? 0] ?? 0)}
-        r={dashed ? 2 : 2.5}
+        r={3}
         className={dashed ? styles.dotSoft : styles.dot}
       />
     ) : (

@@ -42,7 +42,7 @@ export function CopyId({ value, shown = value, name }: { value: string; shown?: 
   const [copied, copy] = useCopy(value);
   return (
     <>
-      <button type="button" className={styles.id} onClick={copy} aria-label={`Copy ${name} ${value}`}>
+      <button type="button" className={styles.id} onClick={copy} aria-label={`Copy ${name} ${shown}`}>
         <span className={styles.text}>{shown}</span>
         {copied ? <Check className={styles.done} /> : <Copy />}
       </button>

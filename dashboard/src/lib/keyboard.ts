@@ -27,7 +27,7 @@ function taken(event: KeyboardEvent): boolean {
   );
 }
 
-type Keys = Record<string, (event: KeyboardEvent) => void>;
+type Keys = Record<string, ((event: KeyboardEvent) => void) | undefined>;
 
 /**
  * Single keys of a page, by `event.key` ("j", "[", "ArrowLeft"). Off in fields,

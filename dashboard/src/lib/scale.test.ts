@@ -9,7 +9,10 @@ test.each([
   [1240, [0, 500, 1000, 1500]],
 ])("an axis up to %d has the ticks %j", (max, expected) => expect(ticks(max)).toEqual(expected));
 
-test("money has ticks below one", () => expect(ticks(0.05, false)).toEqual([0, 0.02, 0.04, 0.06]));
+test.each([
+  [0.05, [0, 0.02, 0.04, 0.06]],
+  [0, [0, 0.01, 0.02, 0.03]],
+])("money up to %d has the ticks %j", (max, expected) => expect(ticks(max, false)).toEqual(expected));
 
 test("labels keep their distance", () => {
   expect(labelEvery(24, 500, 60)).toBe(3);

@@ -2,7 +2,8 @@
 
 /** Ticks from zero to at least `max`, three or four steps of 1, 2, 2.5, 3, 4 or 5 × 10ⁿ. */
 export function ticks(max: number, whole = true): number[] {
-  const top = Math.max(max, whole ? 3 : Number.MIN_VALUE);
+  // Where everything is zero, an axis of money has cents.
+  const top = whole ? Math.max(max, 3) : max || 0.03;
   const rough = top / 3;
   const power = 10 ** Math.floor(Math.log10(rough));
   const steps = whole && power === 1 ? [1, 2, 3, 4, 5, 10] : [1, 2, 2.5, 3, 4, 5, 10];

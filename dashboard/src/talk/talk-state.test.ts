@@ -145,6 +145,15 @@ describe("the transcript", () => {
     expect(state.lines.map(({ latencyMs }) => latencyMs)).toEqual([null, null, 438]);
     expect(medianLatency(state.latencies)).toBe(438);
   });
+
+  test("keeps a latency for the answer whose words come after it", () => {
+    const latency = { totalMs: 438, turnMs: 200, modelMs: 100, voiceMs: 100, playMs: 38 };
+    const { state } = play(
+      [SAYS("agent", "Hello."), SAYS("caller", "Friday."), message({ type: "latency", latency }), SAYS("agent", "Gladly.")],
+      play(LIVE).state,
+    );
+    expect(state.lines.map(({ latencyMs }) => latencyMs)).toEqual([null, null, 438]);
+  });
 });
 
 describe("audio", () => {

@@ -51,6 +51,8 @@ export interface TalkState {
   lines: Line[];
   /** The latest last. */
   latencies: Latency[];
+  /** The latency of an answer whose words are still to come. */
+  pendingLatencyMs: number | null;
 }
 
 export type Input =
@@ -113,6 +115,7 @@ export const IDLE: TalkState = {
   agent: "listening",
   lines: [],
   latencies: [],
+  pendingLatencyMs: null,
 };
 
 /** Whether a call is under way, which leaving the page would end. */
@@ -254,13 +257,12 @@ function received(state: TalkState, message: ServiceMessage, now: number): Trans
     case "state":
       return become(state, { serviceAnswers: true, agent: message.state, resume: message.resume ?? state.resume }, now);
     case "transcript":
-      return stay({ ...state, lines: withLine(state.lines, message) });
-    case "latency":
-      return stay({
-        ...state,
-        latencies: [...state.latencies, message.latency],
-        lines: withLatency(state.lines, message.latency.totalMs),
-      });
+      return stay(withPendingLatency({ ...state, lines: withLine(state.lines, message) }));
+    case "latency": {
+      const { latency } = message;
+      const latencies = [...state.latencies, latency];
+      return stay(withPendingLatency({ ...state, latencies, pendingLatencyMs: latency.totalMs }));
+    }
     case "clear":
       return { state, effects: [{ type: "clear_audio" }] };
     case "mark":
@@ -286,10 +288,16 @@ function rest(planned: string, heard: string): string {
   return planned.length > heard.length && planned.startsWith(heard) ? planned.slice(heard.length) : "";
 }
 
-/** The latency belongs to the agent's latest line. */
-function withLatency(lines: Line[], latencyMs: number): Line[] {
-  const latest = lines.findLast((line) => line.role === "agent");
-  return lines.map((line) => (line === latest ? { ...line, latencyMs } : line));
+/** A latency belongs to the agent's line after the caller's latest, which it may precede: nobody answers with an older line. */
+function withPendingLatency(state: TalkState): TalkState {
+  const { lines, pendingLatencyMs: latencyMs } = state;
+  const latest = lines.at(-1);
+  if (latencyMs === null || latest?.role !== "agent") return state;
+  return {
+    ...state,
+    pendingLatencyMs: null,
+    lines: lines.map((line) => (line === latest ? { ...line, latencyMs } : line)),
+  };
 }
 
 /** The median of the latencies so far. */

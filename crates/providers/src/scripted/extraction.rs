@@ -84,48 +84,49 @@ fn words(text: &str) -> Vec<String> {
         .collect()
 }
 
+/// The name that is introduced (`my name is`) in any sentence; else, when it was `asked` for, the first that may be one: people
+/// greet others by their names.
 fn name(text: &str, asked: bool) -> Option<String> {
+    let sentences = || text.split(['.', '!', '?', ',']).map(str::trim).filter(|part| !part.is_empty());
+    let bare = |part| name_after(part, 0);
+    sentences().find_map(introduced_name).or_else(|| sentences().filter(|_| asked).find_map(bare))
+}
+
+fn introduced_name(sentence: &str) -> Option<String> {
     const INTRODUCTIONS: &[&str] =
         &["my name is", "name is", "my name's", "this is", "i am", "i'm", "it is", "it's", "speaking is"];
+    let joined = words(sentence).join(" ");
+    INTRODUCTIONS.iter().find_map(|intro| {
+        let at = joined.find(intro)?;
+        let whole = at == 0 || joined.as_bytes().get(at - 1) == Some(&b' ');
+        let count = whole.then(|| joined[..at + intro.len()].split_whitespace().count())?;
+        name_after(sentence, count)
+    })
+}
+
+/// The name after as many words of introduction. Without any, a short sentence is a name; behind one, names are in capitals.
+fn name_after(sentence: &str, introduction: usize) -> Option<String> {
     const NOT_NAMES: &[&str] = &[
         "hi", "hello", "hey", "yes", "yeah", "ava", "the", "a", "an", "um", "uh", "sure", "of", "course", "please",
         "okay", "ok", "for", "well", "so", "sorry", "thanks", "thank", "you", "here", "speaking", "calling", "under",
-        "name", "my",
+        "name", "my", "wait", "keys",
     ];
-    let sentences = text.split(['.', '!', '?', ',']).map(str::trim).filter(|part| !part.is_empty());
-    for part in sentences {
-        // As in `words`, so that both count the same.
-        let plain: Vec<&str> =
-            part.split(is_between_words).filter(|word| word.chars().any(char::is_alphanumeric)).collect();
-        let lower = words(part);
-        let joined = lower.join(" ");
-        let introduced = INTRODUCTIONS.iter().find_map(|intro| {
-            let at = joined.find(intro)?;
-            let whole = at == 0 || joined.as_bytes().get(at - 1) == Some(&b' ');
-            whole.then(|| joined[..at + intro.len()].split_whitespace().count())
-        });
-        let skip = match introduced {
-            Some(count) => count,
-            None if asked && plain.len() <= 4 => 0,
-            None => continue,
-        };
-        let named: Vec<String> = plain
-            .iter()
-            .skip(skip)
-            .map(|word| word.trim_matches(|c: char| !c.is_alphabetic()))
-            .take_while(|word| !word.is_empty())
-            .skip_while(|word| NOT_NAMES.contains(&word.to_lowercase().as_str()))
-            .take_while(|word| !NOT_NAMES.contains(&word.to_lowercase().as_str()))
-            .take(3)
-            .map(capitalised)
-            .collect();
-        let is_name = !named.is_empty()
-            && (introduced.is_none() || plain[skip..].iter().any(|word| word.starts_with(char::is_uppercase)));
-        if is_name && day(&lower).is_none() {
-            return Some(named.join(" "));
-        }
-    }
-    None
+    // As in `words`, so that both count the same.
+    let plain: Vec<&str> =
+        sentence.split(is_between_words).filter(|word| word.chars().any(char::is_alphanumeric)).collect();
+    let rest = &plain[introduction..];
+    let may_be_one =
+        if introduction == 0 { plain.len() <= 4 } else { rest.iter().any(|word| word.starts_with(char::is_uppercase)) };
+    let named: Vec<String> = rest
+        .iter()
+        .map(|word| word.trim_matches(|c: char| !c.is_alphabetic()))
+        .take_while(|word| !word.is_empty())
+        .skip_while(|word| NOT_NAMES.contains(&word.to_lowercase().as_str()))
+        .take_while(|word| !NOT_NAMES.contains(&word.to_lowercase().as_str()))
+        .take(3)
+        .map(capitalised)
+        .collect();
+    (may_be_one && !named.is_empty() && day(&words(sentence)).is_none()).then(|| named.join(" "))
 }
 
 fn capitalised(word: &str) -> String {
@@ -253,8 +254,10 @@ mod tests {
         let text = |value: &str| Some(Found::Text(value.to_owned()));
         let table = [
             (Kind::Name, "Hi, Ava. My name is Sarah Miller.", true, text("Sarah Miller")),
+            (Kind::Name, "Hi, Abba. my name is Sarah Miller.", true, text("Sarah Miller")),
             (Kind::Name, "Sarah Miller", true, text("Sarah Miller")),
             (Kind::Name, "It's Tom.", true, text("Tom")),
+            (Kind::Name, "Wait, make it Saturday.", true, None),
             (Kind::Name, "Good-evening my name is Sarah Miller", false, text("Sarah Miller")),
             (Kind::Name, "Friday evening, please.", false, None),
             (Kind::Name, "I'm not sure what you mean", true, None),

@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { ChevronLeft, ChevronRight, Download, PhoneOff } from "lucide-react";
 import { useEffect, useState } from "react";
-import { useLocation, useNavigate, useParams, useSearchParams } from "react-router";
+import { useLocation, useParams, useSearchParams } from "react-router";
 import { callQuery, isLive, transcriptQuery } from "../../api/calls";
 import { asApiError } from "../../api/errors";
 import { agentsQuery, type Call } from "../../api/queries";
@@ -30,12 +30,15 @@ import { ResponseCard } from "./ResponseCard";
 import { TranscriptCard } from "./TranscriptCard";
 import { agentName, DirectionIcon, isWeb, Length, otherParty, partyName } from "./cells";
 import { useLiveTranscript } from "./live";
-import { useNeighbours } from "./neighbours";
+import { useNeighbours, type Neighbours } from "./neighbours";
 
 export function Component() {
   const { id = "" } = useParams();
   const call = useQuery(callQuery(id));
-  if (call.data) return <CallView key={id} call={call.data} />;
+  const neighbours = useNeighbours(id);
+  // Also while a call loads, so that one can leaf through the list quickly.
+  useKeys({ "]": neighbours.openOlder, "[": neighbours.openNewer });
+  if (call.data) return <CallView key={id} call={call.data} neighbours={neighbours} />;
   const missing = call.error && [404, 422].includes(asApiError(call.error).status);
   return (
     <>
@@ -55,7 +58,7 @@ export function Component() {
   );
 }
 
-function CallView({ call }: { call: Call }) {
+function CallView({ call, neighbours }: { call: Call; neighbours: Neighbours }) {
   const [search, setSearch] = useSearchParams();
   const { state } = useLocation();
   const agents = useQuery(agentsQuery);
@@ -97,7 +100,7 @@ function CallView({ call }: { call: Call }) {
   const turn = Number(search.get("turn"));
   return (
     <PlaybackContext value={playback}>
-      <Header call={call} live={live} agent={agent} />
+      <Header call={call} live={live} agent={agent} neighbours={neighbours} />
       <div className={styles.stack}>
         {call.status === "failed" && <Failure call={call} />}
         <CallSummary call={call} transcript={transcript.data} onSeek={go} />
@@ -131,13 +134,10 @@ function CallView({ call }: { call: Call }) {
   );
 }
 
-function Header({ call, live, agent }: { call: Call; live: boolean; agent: string }) {
-  const navigate = useNavigate();
-  const { list, newer, older } = useNeighbours(call.id);
+function Header(props: { call: Call; live: boolean; agent: string; neighbours: Neighbours }) {
+  const { call, live, agent } = props;
+  const { list, openNewer, openOlder } = props.neighbours;
   const parent = { title: "Calls", to: list ? `/calls?${list}` : "/calls" };
-  const open = (id: string | undefined) =>
-    id !== undefined && void navigate(`/calls/${id}`, { state: { list } });
-  useKeys({ "]": () => open(older), "[": () => open(newer) });
   const end = endWords(call);
   const other = call.direction === "inbound" ? `to ${phone(call.to)}` : `from ${phone(call.from)}`;
   return (
@@ -167,23 +167,23 @@ function Header({ call, live, agent }: { call: Call; live: boolean; agent: strin
       }
       actions={
         <>
-          {(newer ?? older) && (
+          {(openNewer ?? openOlder) && (
             <span className={styles.neighbours}>
               <Button
                 variant="ghost"
                 icon={<ChevronLeft />}
                 aria-label="Newer call"
                 title="Newer call ( [ )"
-                disabled={!newer}
-                onClick={() => open(newer)}
+                disabled={!openNewer}
+                onClick={openNewer}
               />
               <Button
                 variant="ghost"
                 icon={<ChevronRight />}
                 aria-label="Older call"
                 title="Older call ( ] )"
-                disabled={!older}
-                onClick={() => open(older)}
+                disabled={!openOlder}
+                onClick={openOlder}
               />
             </span>
           )}

@@ -42,7 +42,7 @@ export function EventsCard({ call, live }: { call: Call; live: boolean }) {
             <Event
               key={event.sequence}
               event={event}
-              deliveries={deliveries.data?.filter((one) => one.event === event.event) ?? []}
+              deliveries={deliveriesOf(event, deliveries.data ?? [])}
               named={hosts.length > 1}
             />
           ))}
@@ -50,6 +50,11 @@ export function EventsCard({ call, live }: { call: Call; live: boolean }) {
       )}
     </Card>
   );
+}
+
+/** Each endpoint at the same place below every event. */
+function deliveriesOf({ event }: CallEvent, deliveries: CallDelivery[]): CallDelivery[] {
+  return deliveries.filter((one) => one.event === event).sort((a, b) => a.url.localeCompare(b.url));
 }
 
 function isOpen(delivery: CallDelivery): boolean {

@@ -1,11 +1,19 @@
 import { useQueryClient } from "@tanstack/react-query";
-import { useLocation } from "react-router";
+import { useLocation, useNavigate } from "react-router";
 import { callListQuery } from "../../api/calls";
 import { filterOf } from "./filter";
 
-/** The calls beside this one in the list it was opened from, and that list's address. */
-export function useNeighbours(id: string): { list: string; newer?: string; older?: string } {
+export interface Neighbours {
+  /** The address of the list that the call was opened from, without its path. */
+  list: string;
+  openNewer?: () => void;
+  openOlder?: () => void;
+}
+
+/** The calls beside this one in the list it was opened from. */
+export function useNeighbours(id: string): Neighbours {
   const queries = useQueryClient();
+  const navigate = useNavigate();
   const { state } = useLocation();
   const list = (state as { list?: string } | null)?.list;
   if (list === undefined) return { list: "" };
@@ -13,6 +21,7 @@ export function useNeighbours(id: string): { list: string; newer?: string; older
   const loaded = queries.getQueryData(callListQuery(filter).queryKey);
   const ids = loaded?.pages.flatMap((page) => page.data.map((call) => call.id)) ?? [];
   const at = ids.indexOf(id);
-  if (at < 0) return { list };
-  return { list, newer: ids[at - 1], older: ids[at + 1] };
+  const opener = (other: string | undefined) =>
+    other === undefined ? undefined : () => void navigate(`/calls/${other}`, { state: { list } });
+  return at < 0 ? { list } : { list, openNewer: opener(ids[at - 1]), openOlder: opener(ids[at + 1]) };
 }

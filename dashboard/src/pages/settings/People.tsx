@@ -137,18 +137,20 @@ function RoleSelect({ person, disabled }: { person: PersonResource; disabled: bo
   if (disabled) return <>{ROLES.find(({ role }) => role === person.role)?.title ?? person.role}</>;
   return (
     <div>
-      <select
-        className={styles.role}
-        aria-label={`Role of ${person.name ?? person.email}`}
-        value={change.isPending ? change.variables : person.role}
-        onChange={(event) => change.mutate(event.target.value as Role)}
-      >
-        {ROLES.map(({ role, title }) => (
-          <option key={role} value={role}>
-            {title}
-          </option>
-        ))}
-      </select>
+      <span className={styles.select}>
+        <select
+          className={styles.role}
+          aria-label={`Role of ${person.name ?? person.email}`}
+          value={change.isPending ? change.variables : person.role}
+          onChange={(event) => change.mutate(event.target.value as Role)}
+        >
+          {ROLES.map(({ role, title }) => (
+            <option key={role} value={role}>
+              {title}
+            </option>
+          ))}
+        </select>
+      </span>
       {change.isError && (
         <p role="alert" className={styles.error}>
           {asApiError(change.error).detail}

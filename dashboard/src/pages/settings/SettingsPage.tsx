@@ -76,7 +76,9 @@ function Policy({ tenant }: { tenant: Tenant }) {
     <Card title="Dial policy" note="Which numbers agents may call.">
       <dl className={styles.facts}>
         <Fact name="Allowed">{allow.length === 0 ? "Every country" : <Prefixes list={allow} />}</Fact>
-        <Fact name="Denied">{deny.length === 0 ? "Nothing" : <Prefixes list={deny} />}</Fact>
+        <Fact name="Denied">
+          {deny.length > 0 && <Prefixes list={deny} />} Premium-rate, shared-cost and satellite numbers, unless allowed
+        </Fact>
         <Fact name="Calls to one number">
           {perNumber === null ? "No limit" : `${plural(perNumber, "call")} in 24 hours`}
         </Fact>
