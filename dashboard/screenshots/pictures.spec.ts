@@ -13,10 +13,6 @@ const SHOWN = [
   "overview-dark-desktop",
   "call-light-desktop",
   "call-dark-desktop",
-  "talk-light-desktop",
-  "talk-dark-desktop",
-  "call-light-phone",
-  "overview-dark-phone",
 ];
 
 async function save(page: Page, name: string): Promise<void> {
@@ -24,10 +20,9 @@ async function save(page: Page, name: string): Promise<void> {
   await page.mouse.move(0, 0);
   await page.evaluate(() => (document.activeElement as HTMLElement | null)?.blur());
   mkdirSync(ALL, { recursive: true });
-  await page.screenshot({ path: join(ALL, `${name}.png`), fullPage: true });
+  const picture = await page.screenshot({ path: join(ALL, `${name}.png`), fullPage: true });
   if (!SHOWN.includes(name)) return;
   mkdirSync(DOCS, { recursive: true });
-  const picture = await page.screenshot({ fullPage: /^(overview|call)-.*desktop$/.test(name) });
   writeFileSync(join(DOCS, `${name}.webp`), await webp(page, picture));
 }
 
