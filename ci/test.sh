@@ -5,7 +5,7 @@
 #
 #   ci/test.sh [--without-advisories]
 #
-# --without-advisories: this machine may not reach the server of security advisories, or the npm registry; what needs them then
+# --without-advisories: this machine may not reach the server of security advisories, the npm registry, or a browser; what needs them then
 # reports NOT CHECKED and does not count as failed.
 #
 # shellcheck disable=SC2317 # the functions are called by step
@@ -86,13 +86,18 @@ system_packages() {
     # The verifiers of docs/webhooks.md run in their own languages.
     command -v python3 >/dev/null || missing+=(python3)
     command -v node >/dev/null || missing+=(nodejs)
-    # The dashboard is built with npm.
+    # The dashboard is built with npm, and tested with curl.
     command -v npm >/dev/null || missing+=(npm)
+    command -v curl >/dev/null || missing+=(curl)
     command -v go >/dev/null || missing+=(golang-go)
     command -v openssl >/dev/null || missing+=(openssl)
     [ ${#missing[@]} -gt 0 ] || return 0
+    install "${missing[@]}"
+}
 
-    echo "Installing ${missing[*]}"
+# install PACKAGE…: installs system packages.
+install() {
+    echo "Installing $*"
     command -v apt-get >/dev/null || {
         echo "This is not Debian or Ubuntu: install the packages above by hand."
         return 1
@@ -100,7 +105,7 @@ system_packages() {
     local as_root=()
     [ "$(id -u)" = 0 ] || as_root=(sudo)
     "${as_root[@]}" apt-get update -qq &&
-        "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}"
+        "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@"
 }
 
 rust() {
@@ -161,6 +166,17 @@ advisories() {
     fi
 }
 
+# In a browser too, if there is one or Debian has one; Ubuntu has it as a snap only.
+dashboard() {
+    if [ -n "${SWITCHHOOK_CHROMIUM:-}" ] || command -v chromium >/dev/null || install chromium; then
+        ci/dashboard.sh
+    else
+        ci/dashboard.sh --without-browser || return
+        echo "NOT CHECKED: Chromium could not be installed. Name one in SWITCHHOOK_CHROMIUM."
+        return "$NOT_CHECKED"
+    fi
+}
+
 step "System packages" system_packages || stop "The system packages could not be installed."
 step "Rust" rust || stop "There is no Rust to test with."
 export PATH="${CARGO_HOME:-$HOME/.cargo}/bin:$PATH"
@@ -179,7 +195,7 @@ step "Licences, bans and sources of dependencies" cargo deny check licenses bans
 step "Advisories about dependencies" advisories
 step "docs/openapi.json is up to date" openapi
 step "The API against its own description" ci/schemathesis.sh
-step "The dashboard" ci/dashboard.sh --without-browser
+step "The dashboard" dashboard
 
 summary
 [ "$failed" = 0 ]
