@@ -5,7 +5,7 @@
 #
 #   ci/test.sh [--without-advisories]
 #
-# --without-advisories: this machine may not reach the server of security advisories, the npm registry, or a browser; what needs them then
+# --without-advisories: this machine may not reach the server of security advisories, or the npm registry; what needs them then
 # reports NOT CHECKED and does not count as failed.
 #
 # shellcheck disable=SC2317 # the functions are called by step
@@ -86,9 +86,8 @@ system_packages() {
     # The verifiers of docs/webhooks.md run in their own languages.
     command -v python3 >/dev/null || missing+=(python3)
     command -v node >/dev/null || missing+=(nodejs)
-    # The dashboard is built with npm, and tested with curl.
+    # The dashboard is built with npm.
     command -v npm >/dev/null || missing+=(npm)
-    command -v curl >/dev/null || missing+=(curl)
     command -v go >/dev/null || missing+=(golang-go)
     command -v openssl >/dev/null || missing+=(openssl)
     [ ${#missing[@]} -gt 0 ] || return 0
@@ -166,17 +165,6 @@ advisories() {
     fi
 }
 
-# In a browser too, if there is one or Debian has one; Ubuntu has it as a snap only.
-dashboard() {
-    if [ -n "${SWITCHHOOK_CHROMIUM:-}" ] || command -v chromium >/dev/null || install chromium; then
-        ci/dashboard.sh
-    else
-        ci/dashboard.sh --without-browser || return
-        echo "NOT CHECKED: Chromium could not be installed. Name one in SWITCHHOOK_CHROMIUM."
-        return "$NOT_CHECKED"
-    fi
-}
-
 step "System packages" system_packages || stop "The system packages could not be installed."
 step "Rust" rust || stop "There is no Rust to test with."
 export PATH="${CARGO_HOME:-$HOME/.cargo}/bin:$PATH"
@@ -195,7 +183,7 @@ step "Licences, bans and sources of dependencies" cargo deny check licenses bans
 step "Advisories about dependencies" advisories
 step "docs/openapi.json is up to date" openapi
 step "The API against its own description" ci/schemathesis.sh
-step "The dashboard" dashboard
+step "The dashboard" ci/dashboard.sh --without-browser
 
 summary
 [ "$failed" = 0 ]

@@ -1,4 +1,4 @@
-//! A tenant's text to speech that sends sound without end while phones ring.
+//! A tenant's text to speech that sends audio without end while phones ring.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ const CALLS: usize = 20;
 const RINGS: &str = "+12025550102";
 const RING_SECONDS: u64 = 10;
 const LASTS: Duration = Duration::from_secs(RING_SECONDS + 5);
-/// Sound in one message, in bytes: eight seconds.
+/// Audio in one message, in bytes: eight seconds.
 const SOUND: usize = 64 * 1024;
 
 pub(crate) async fn endless(target: &Target) -> anyhow::Result<Row> {
@@ -82,7 +82,7 @@ impl Voice {
     }
 }
 
-/// Sends sound for whatever was asked for, in turn, until the service has closed the connection.
+/// Sends audio for whatever was asked for, in turn, until the service has closed the connection.
 async fn speak(stream: TcpStream, sent: Arc<AtomicU64>) -> Option<()> {
     let mut socket = tokio_tungstenite::accept_async(stream).await.ok()?;
     let mut chunks = Vec::new();

@@ -31,7 +31,7 @@ pub(crate) struct Carrier {
     noticed: Mutex<Noticed>,
 }
 
-/// A call: where it is reported, and where its sound goes.
+/// A call: where it is reported, and where its audio goes.
 struct Leg {
     sid: String,
     report: String,

@@ -33,7 +33,7 @@ struct Inner {
 enum TokenKind {
     Call,
     Connection,
-    /// For a browser, which is told no other.
+    /// For a browser, which gets no other.
     Web,
 }
 

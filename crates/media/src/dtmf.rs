@@ -1,4 +1,4 @@
-//! The tones of telephone keys (DTMF): made and found in the sound of a call.
+//! The tones of telephone keys (DTMF): made and found in the audio of a call.
 //!
 //! A key is one low and one high frequency at the same time (ITU-T Q.23; RFC 4733 section 3.2). Sent are 100 ms of tone and
 //! 80 ms of pause, well above the 40 ms and 40 ms that receivers must accept (ITU-T Q.24).
@@ -103,13 +103,13 @@ fn tones(format: AudioFormat, (low, high): (f64, f64), position: usize) -> Frame
     frame
 }
 
-/// Finds keys in the sound of a call: each once, however long it is held. Tones of 60 ms and more are always found.
+/// Finds keys in the audio of a call: each once, however long it is held. Tones of 60 ms and more are always found.
 #[derive(Clone, Debug, Default)]
 pub struct Detector {
     /// What the last frame sounded like.
     last: Option<char>,
-    /// The key that was told of and is still held.
-    told: Option<char>,
+    /// The key that was reported and is still held.
+    reported: Option<char>,
 }
 
 /// Quieter than this is no key: -25 dBm0 for each tone (ITU-T Q.24, table A.1) and a margin.
@@ -127,11 +127,11 @@ impl Detector {
         let key = key_of(frame);
         let steady = key.filter(|_| key == self.last);
         if key.is_none() && self.last.is_none() {
-            self.told = None;
+            self.reported = None;
         }
         self.last = key;
-        if steady.is_some() && steady != self.told {
-            self.told = steady;
+        if steady.is_some() && steady != self.reported {
+            self.reported = steady;
             return steady;
         }
         None
@@ -163,53 +163,53 @@ mod tests {
 
     const ALL: &str = "1234567890*#ABCD";
 
-    fn sound_of(keys: &str) -> Vec<i16> {
-        sound_in(AudioFormat::Narrowband, keys)
+    fn audio_of(keys: &str) -> Vec<i16> {
+        audio_in(AudioFormat::Narrowband, keys)
     }
 
-    fn sound_in(format: AudioFormat, keys: &str) -> Vec<i16> {
+    fn audio_in(format: AudioFormat, keys: &str) -> Vec<i16> {
         let mut dialer = Dialer::new(format);
         dialer.press(keys);
         std::iter::from_fn(|| dialer.next_frame()).flat_map(|frame| frame.samples().to_vec()).collect()
     }
 
-    /// What is heard after the sound went over a telephone line.
-    fn heard(sound: &[i16]) -> String {
+    /// What is heard after the audio went over a telephone line.
+    fn heard(audio: &[i16]) -> String {
         let mut detector = Detector::default();
-        let frames = Framer::new(AudioFormat::Narrowband).push(sound);
+        let frames = Framer::new(AudioFormat::Narrowband).push(audio);
         frames.iter().filter_map(|frame| detector.push(&Law::Mu.over_the_phone(frame))).collect()
     }
 
     #[test]
     fn every_key_that_is_sent_is_heard_once_wherever_frames_are_cut() {
         for late in [0, 1, 57, 80, 159] {
-            let sound = [vec![0; late], sound_of("1123w34567890*#ABCDD"), vec![0; 320]].concat();
-            assert_eq!(heard(&sound), "112334567890*#ABCDD", "{late} samples into a frame");
+            let audio = [vec![0; late], audio_of("1123w34567890*#ABCDD"), vec![0; 320]].concat();
+            assert_eq!(heard(&audio), "112334567890*#ABCDD", "{late} samples into a frame");
         }
     }
 
     #[test]
     fn every_key_is_heard_at_16_khz_too() {
-        let frames = Framer::new(AudioFormat::Wideband).push(&sound_in(AudioFormat::Wideband, ALL));
+        let frames = Framer::new(AudioFormat::Wideband).push(&audio_in(AudioFormat::Wideband, ALL));
         let mut detector = Detector::default();
         assert_eq!(frames.iter().filter_map(|frame| detector.push(frame)).collect::<String>(), ALL);
     }
 
     #[test]
     fn tones_have_the_frequencies_and_times_of_the_standard() {
-        let sound = sound_of("5w#");
-        assert_eq!(sound.len(), (100 + 80 + 500 + 100 + 80) * 8);
-        let five = &sound[..800];
+        let audio = audio_of("5w#");
+        assert_eq!(audio.len(), (100 + 80 + 500 + 100 + 80) * 8);
+        let five = &audio[..800];
         let (low, high) = (goertzel(five, 8_000, 770.0), goertzel(five, 8_000, 1_336.0));
         assert!(low + high > 0.99 && high > low, "{low} {high}");
-        assert!(sound[800..(100 + 80 + 500) * 8].iter().all(|sample| *sample == 0));
-        let hash = &sound[680 * 8..780 * 8];
+        assert!(audio[800..(100 + 80 + 500) * 8].iter().all(|sample| *sample == 0));
+        let hash = &audio[680 * 8..780 * 8];
         assert!(goertzel(hash, 8_000, 941.0) + goertzel(hash, 8_000, 1_477.0) > 0.99);
     }
 
     #[test]
-    fn quiet_distorted_and_twisted_tones_are_heard_and_other_sounds_are_not() {
-        let quiet: Vec<i16> = sound_of(ALL).iter().map(|sample| sample / 8).collect();
+    fn quiet_distorted_and_twisted_tones_are_heard_and_other_audio_is_not() {
+        let quiet: Vec<i16> = audio_of(ALL).iter().map(|sample| sample / 8).collect();
         assert_eq!(heard(&quiet), ALL, "18 dB quieter");
         let mix = |a: Vec<i16>, b: Vec<i16>| -> Vec<i16> { a.iter().zip(b).map(|(a, b)| a + b).collect() };
         let key = |low: f64, high: f64| mix(sine(697.0, 8_000, low, 800), sine(1_209.0, 8_000, high, 800));

@@ -26,7 +26,7 @@ pub struct CallerAudio(pub Frame);
 pub struct AgentAudio(pub Frame);
 
 impl Frame {
-    /// A frame without sound.
+    /// A frame without audio.
     #[must_use]
     pub const fn silence(format: AudioFormat) -> Self {
         Self { format, samples: [0; MOST_SAMPLES] }

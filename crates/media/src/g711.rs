@@ -19,7 +19,7 @@ pub enum Law {
     A,
 }
 
-/// The bytes are not 20 ms of sound.
+/// The bytes are not 20 ms of audio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a frame of G.711 has {FRAME_BYTES} bytes, not {0}")]
 pub struct WrongLength(pub usize);

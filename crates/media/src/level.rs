@@ -1,4 +1,4 @@
-//! Measuring sound: loudness, clipping, where somebody speaks. For tests that listen, and for checking recordings.
+//! Measuring audio: loudness, clipping, where somebody speaks. For tests that listen, and for checking recordings.
 
 use crate::format::AudioFormat;
 
@@ -35,7 +35,7 @@ pub fn clipped(samples: &[i16]) -> usize {
         .sum()
 }
 
-/// A stretch of sound.
+/// A stretch of audio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
     /// From its first voiced frame, in milliseconds.
@@ -75,15 +75,15 @@ mod tests {
     }
 
     #[test]
-    fn spans_are_found_where_the_sound_is_and_clipping_where_it_is_cut() {
-        let mut sound = vec![0; 1_600];
-        sound.extend(sine(440.0, 8_000, 0.3, 1_600));
-        sound.extend(vec![0; 800]);
-        sound.extend(sine(440.0, 8_000, 0.3, 1_600));
-        assert_eq!(voiced_spans(AudioFormat::Narrowband, &sound, 40).len(), 2);
-        assert_eq!(voiced_spans(AudioFormat::Narrowband, &sound, 200), [Span { start_ms: 200, end_ms: 700 }]);
-        assert_eq!(clipped(&sound), 0);
-        let loud: Vec<i16> = sound.iter().map(|sample| sample.saturating_mul(20)).collect();
+    fn spans_are_found_where_the_audio_is_and_clipping_where_it_is_cut() {
+        let mut audio = vec![0; 1_600];
+        audio.extend(sine(440.0, 8_000, 0.3, 1_600));
+        audio.extend(vec![0; 800]);
+        audio.extend(sine(440.0, 8_000, 0.3, 1_600));
+        assert_eq!(voiced_spans(AudioFormat::Narrowband, &audio, 40).len(), 2);
+        assert_eq!(voiced_spans(AudioFormat::Narrowband, &audio, 200), [Span { start_ms: 200, end_ms: 700 }]);
+        assert_eq!(clipped(&audio), 0);
+        let loud: Vec<i16> = audio.iter().map(|sample| sample.saturating_mul(20)).collect();
         assert!(clipped(&loud) > 100);
     }
 }

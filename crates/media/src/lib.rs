@@ -1,4 +1,4 @@
-//! Sound for Switchhook: between bytes on the wire and 20 ms frames.
+//! Audio for Switchhook: between bytes on the wire and 20 ms frames.
 //!
 //! Everything here is a function of its samples: no clock, no socket, no runtime. Audio inside a call is 16 bit, mono, in one
 //! [`format::AudioFormat`].

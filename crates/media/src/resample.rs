@@ -1,6 +1,6 @@
 //! Changing the sample rate, band-limited: rubato's FFT resampler in chunks of 20 ms.
 //!
-//! The sound keeps its place in time: the 10 ms by which the filter delays are cut off at the beginning and given at the end
+//! The audio keeps its place in time: the 10 ms by which the filter delays are cut off at the beginning and given at the end
 //! by [`Resampler::flush`]. In a live stream the newest 10 to 30 ms are therefore still inside.
 
 use rubato::audioadapter_buffers::direct::SequentialSlice;
@@ -57,7 +57,7 @@ impl Resampler {
         Ok(Self { from_hz, to_hz, filter, waiting: Vec::new(), taken: 0, given: 0 })
     }
 
-    /// Takes 16-bit sound of any length and appends what can be given already to `out`.
+    /// Takes 16-bit audio of any length and appends what can be given already to `out`.
     pub fn process(&mut self, input: &[i16], out: &mut Vec<i16>) {
         if self.filter.is_none() {
             out.extend_from_slice(input);
@@ -65,25 +65,25 @@ impl Resampler {
         }
         self.taken += length(input);
         self.waiting.extend(input.iter().map(|sample| f32::from(*sample) / 32_768.0));
-        self.convert(|sound| out.extend(sound.iter().map(|sample| to_i16(*sample))));
+        self.convert(|audio| out.extend(audio.iter().map(|sample| to_i16(*sample))));
     }
 
     /// As [`Resampler::process`], with samples from -1 to 1.
     pub fn process_f32(&mut self, input: &[f32], out: &mut Vec<f32>) {
         self.taken += length(input);
         self.waiting.extend_from_slice(input);
-        self.convert(|sound| out.extend_from_slice(sound));
+        self.convert(|audio| out.extend_from_slice(audio));
     }
 
-    /// Appends the rest, so that as much sound has come out as went in (rounded down to whole samples), and forgets the
+    /// Appends the rest, so that as much audio has come out as went in (rounded down to whole samples), and forgets the
     /// stream: what comes next is a new one.
     pub fn flush(&mut self, out: &mut Vec<i16>) {
-        self.finish(|sound| out.extend(sound.iter().map(|sample| to_i16(*sample))));
+        self.finish(|audio| out.extend(audio.iter().map(|sample| to_i16(*sample))));
     }
 
     /// As [`Resampler::flush`], with samples from -1 to 1.
     pub fn flush_f32(&mut self, out: &mut Vec<f32>) {
-        self.finish(|sound| out.extend_from_slice(sound));
+        self.finish(|audio| out.extend_from_slice(audio));
     }
 
     /// Converts every whole chunk that waits.
@@ -96,9 +96,9 @@ impl Resampler {
         };
         let whole = self.waiting.len() / filter.chunk_in * filter.chunk_in;
         for chunk in self.waiting[..whole].chunks_exact(filter.chunk_in) {
-            let sound = filter.convert(chunk);
-            self.given += length(sound);
-            give(sound);
+            let audio = filter.convert(chunk);
+            self.given += length(audio);
+            give(audio);
         }
         self.waiting.drain(..whole);
     }
@@ -111,7 +111,7 @@ impl Resampler {
             let missing = usize::try_from(due - self.given).unwrap_or(usize::MAX);
             // Less than a chunk waits between calls.
             self.waiting.resize(filter.chunk_in, 0.0);
-            self.convert(|sound| give(&sound[..sound.len().min(missing)]));
+            self.convert(|audio| give(&audio[..audio.len().min(missing)]));
         }
         if let Some(filter) = &mut self.filter {
             filter.forget();
@@ -163,8 +163,8 @@ pub fn whole(samples: &[i16], from_hz: u32, to_hz: u32) -> Result<Vec<i16>, Unsu
     Ok(out)
 }
 
-fn length<T>(sound: &[T]) -> u64 {
-    u64::try_from(sound.len()).unwrap_or(u64::MAX)
+fn length<T>(audio: &[T]) -> u64 {
+    u64::try_from(audio.len()).unwrap_or(u64::MAX)
 }
 
 fn common_divisor(a: u32, b: u32) -> u32 {
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn sound_keeps_its_place_in_time_and_streams_do_not_touch() {
+    fn audio_keeps_its_place_in_time_and_streams_do_not_touch() {
         let mut resampler = Resampler::new(8_000, 16_000).expect("supported");
         for round in 0..2 {
             let mut click = vec![0; 2_000];
@@ -230,7 +230,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn as_much_sound_comes_out_as_went_in(
+        fn as_much_audio_comes_out_as_went_in(
             count in 0_usize..5_000, piece in 1_usize..700,
             from in prop::sample::select(RATES.to_vec()), to in prop::sample::select(RATES.to_vec()),
         ) {

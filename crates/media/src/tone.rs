@@ -93,10 +93,10 @@ mod tests {
     use crate::frame::Framer;
     use crate::g711::Law;
 
-    fn beeps(sound: &[i16]) -> usize {
+    fn beeps(audio: &[i16]) -> usize {
         let mut detector = BeepDetector::default();
         let mut framer = Framer::new(AudioFormat::Narrowband);
-        let mut frames = framer.push(sound);
+        let mut frames = framer.push(audio);
         frames.extend(framer.push(&[0; 320]));
         frames.iter().filter(|frame| detector.push(&Law::Mu.over_the_phone(frame))).count()
     }
@@ -112,14 +112,14 @@ mod tests {
     fn a_beep_of_any_pitch_and_length_is_heard_once() {
         for hz in (400..=2_000).step_by(9) {
             for (ms, late) in [(150, 0), (150, 57), (150, 100), (400, 31), (1_000, 0), (1_000, 79)] {
-                let sound = [vec![0; late], sine(f64::from(hz), 8_000, 0.3, ms * 8)].concat();
-                assert_eq!(beeps(&sound), 1, "{hz} Hz for {ms} ms, {late} samples into a frame");
+                let audio = [vec![0; late], sine(f64::from(hz), 8_000, 0.3, ms * 8)].concat();
+                assert_eq!(beeps(&audio), 1, "{hz} Hz for {ms} ms, {late} samples into a frame");
             }
         }
     }
 
     #[test]
-    fn a_beep_is_told_of_when_it_has_ended() {
+    fn a_beep_is_reported_when_it_has_ended() {
         let mut detector = BeepDetector::default();
         let frames =
             Framer::new(AudioFormat::Narrowband).push(&[sine(1_000.0, 8_000, 0.3, 4_000), vec![0; 1_600]].concat());
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn other_sounds_are_no_beeps() {
+    fn other_tones_are_no_beeps() {
         assert_eq!(beeps(&sine(1_000.0, 8_000, 0.4, 16_000)), 0, "two seconds are a dial tone");
         assert_eq!(beeps(&sine(1_000.0, 8_000, 0.4, 640)), 0, "80 ms are a click");
         assert_eq!(beeps(&sine(200.0, 8_000, 0.4, 3_200)), 0, "too low");

@@ -193,9 +193,9 @@ mod tests {
         (0..count).map(at).collect()
     }
 
-    fn events(format: AudioFormat, sound: &[i16]) -> Vec<(usize, VadEvent)> {
+    fn events(format: AudioFormat, audio: &[i16]) -> Vec<(usize, VadEvent)> {
         let mut vad = Vad::new(VadSettings::default());
-        let frames: Vec<Frame> = Framer::new(format).push(sound);
+        let frames: Vec<Frame> = Framer::new(format).push(audio);
         frames
             .iter()
             .enumerate()
@@ -207,8 +207,8 @@ mod tests {
     fn speech_is_heard_to_begin_and_to_stop() {
         for format in AudioFormat::ALL {
             let second = vec![0; format.samples_in_ms(1_000)];
-            let sound = [second.clone(), vowels(format, 1_200), second].concat();
-            let events = events(format, &sound);
+            let audio = [second.clone(), vowels(format, 1_200), second].concat();
+            let events = events(format, &audio);
             assert!(matches!(events.first(), Some((1_000..1_400, VadEvent::SpeechStarted))), "{format:?}: {events:?}");
             assert!(matches!(events.last(), Some((2_200..2_700, VadEvent::SpeechStopped))), "{format:?}: {events:?}");
         }

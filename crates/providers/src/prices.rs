@@ -59,8 +59,8 @@ impl Rates {
     pub fn price(rates: Option<&Self>, usage: Usage) -> Usage {
         if usage.cost_usd > 0.0 {
             // Only language models say what they charged.
-            let told = Costs { llm_usd: usage.cost_usd, ..Costs::default() };
-            let costs = if usage.costs == Costs::default() { told } else { usage.costs };
+            let reported = Costs { llm_usd: usage.cost_usd, ..Costs::default() };
+            let costs = if usage.costs == Costs::default() { reported } else { usage.costs };
             return Usage { costs, ..usage };
         }
         let rates = rates.copied().unwrap_or_default();

@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn speech_is_kept_from_before_it_was_noticed_until_its_words_are_told() {
+    fn speech_is_kept_from_before_it_was_noticed_until_its_words_are_reported() {
         let mut replay = ReplayBuffer::default();
         hear(&mut replay, 0..100, false);
         hear(&mut replay, 100..110, true);

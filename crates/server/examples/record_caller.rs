@@ -53,11 +53,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     for (number, line) in lines(Path::new(&folder))?.into_iter().enumerate() {
         let speech = voice.synthesize(&line.text, PACE / LOWER, number as u64, &job)?;
         let played_slower = (hibari::SAMPLE_RATE as f32 * LOWER) as u32;
-        let mut sound = Vec::new();
+        let mut audio = Vec::new();
         let mut resampler = Resampler::new(played_slower, SAMPLE_RATE)?;
-        resampler.process_f32(&speech.samples, &mut sound);
-        resampler.flush_f32(&mut sound);
-        let bytes = telephone(&sound, number as u32);
+        resampler.process_f32(&speech.samples, &mut audio);
+        resampler.flush_f32(&mut audio);
+        let bytes = telephone(&audio, number as u32);
         println!("{:5.2} s  {}", bytes.len() as f32 / SAMPLE_RATE as f32, line.file);
         fs::write(Path::new(&folder).join(line.file), bytes)?;
     }
@@ -76,8 +76,8 @@ fn lines(folder: &Path) -> Result<Vec<Line>, Box<dyn Error>> {
 }
 
 /// Trims, filters and levels the words, puts a little room around them, and encodes whole frames.
-fn telephone(sound: &[f32], seed: u32) -> Vec<u8> {
-    let filtered = band_pass(sound);
+fn telephone(audio: &[f32], seed: u32) -> Vec<u8> {
+    let filtered = band_pass(audio);
     let peak = filtered.iter().fold(f32::EPSILON, |peak, sample| peak.max(sample.abs()));
     let audible = |sample: &f32| sample.abs() > peak * 0.02;
     let from = filtered.iter().position(audible).unwrap_or(0);
@@ -90,7 +90,7 @@ fn telephone(sound: &[f32], seed: u32) -> Vec<u8> {
 }
 
 /// A windowed-sinc filter for the telephone's band.
-fn band_pass(sound: &[f32]) -> Vec<f32> {
+fn band_pass(audio: &[f32]) -> Vec<f32> {
     const HALF: i32 = 150;
     let low_pass = |cutoff: f32, n: i32| {
         let omega = 2.0 * PI * cutoff / SAMPLE_RATE as f32;
@@ -99,7 +99,7 @@ fn band_pass(sound: &[f32]) -> Vec<f32> {
     let window = |n: i32| 0.5 + 0.5 * (PI * n as f32 / (HALF + 1) as f32).cos();
     let taps: Vec<f32> = (-HALF..=HALF).map(|n| (low_pass(BAND.1, n) - low_pass(BAND.0, n)) * window(n)).collect();
     let padding = vec![0.0; HALF as usize];
-    let padded = [&padding, sound, &padding].concat();
+    let padded = [&padding, audio, &padding].concat();
     padded.windows(taps.len()).map(|window| window.iter().zip(&taps).map(|(sample, tap)| sample * tap).sum()).collect()
 }
 

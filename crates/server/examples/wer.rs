@@ -5,7 +5,7 @@
 //! ```
 //!
 //! Each voice of `bench/wer` becomes one stream of µ-law with 1.2 to 2.2 s between utterances; voice activity cuts it, the local
-//! recogniser hears the pieces, and what it heard is compared with what was said. `--noise white:DB` or
+//! STT hears the pieces, and what it heard is compared with what was said. `--noise white:DB` or
 //! `pink:DB` mixes noise in at that ratio of speech to noise. `DATA_DIR` holds the models.
 
 #![expect(clippy::print_stdout, reason = "a tool for the command line")]
@@ -130,7 +130,7 @@ fn stream(
     Ok((speech.into_iter().zip(sound).map(line).collect(), utterances))
 }
 
-/// Text and place of every segment the recogniser heard, and the mean time of its answers.
+/// Text and place of every segment the STT heard, and the mean time of its answers.
 async fn listen(stt: &LocalStt, stream: &[i16]) -> Result<(Vec<(Range<usize>, String)>, f64), Box<dyn Error>> {
     let (sender, mut events) = mpsc::channel(64);
     let mut session = stt.open(SttOptions { language: "en-US".to_owned(), ..SttOptions::default() }, sender).await?;

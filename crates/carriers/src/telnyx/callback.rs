@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn each_event_is_told_in_the_words_of_all_carriers() {
+    fn each_event_is_reported_in_the_words_of_all_carriers() {
         let busy = Hangup {
             sip_code: Some(486),
             carrier_code: Some("user_busy".to_owned()),

@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn machines_are_told_from_people() {
+    fn machines_are_distinguished_from_people() {
         let machine = |greeting_ended| vec![CarrierEvent::Machine { greeting_ended }];
         let table = [
             ("human", vec![CarrierEvent::Human]),
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_that_fails_brings_no_sound() {
+    fn a_stream_that_fails_brings_no_audio() {
         assert_eq!(events(STREAM, "StreamEvent=stream-started&StreamSid=MZ1"), []);
         assert_eq!(events(STREAM, "StreamEvent=stream-stopped&StreamSid=MZ1"), []);
         let CarrierEvent::NoMedia(words) =

@@ -124,7 +124,7 @@ fn talk_failed(failure: TalkFailure) -> CallInput {
 }
 
 #[test]
-fn an_ordinary_call_is_told_in_five_events() {
+fn an_ordinary_call_is_reported_in_five_events() {
     let story = Story::talking().then(47_600, hangup(CarrierCause::Normal));
     assert_eq!(story.call.status(), Status::InProgress, "the summary is still being written");
     assert_eq!(story.effects(), [&CallEffect::StopTalk]);

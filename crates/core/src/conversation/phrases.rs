@@ -10,7 +10,7 @@ pub(super) fn urgent(language: &Language) -> impl Iterator<Item = &'static str> 
     phrases.covers().chain(goodbye).chain([phrases.technical, phrases.lost_thread].into_iter().flatten().copied())
 }
 
-/// All phrases, those first that cover up for something.
+/// All phrases, fillers first.
 pub(super) fn others(language: &Language) -> impl Iterator<Item = &'static str> {
     let phrases = &language.phrases;
     let covering = [phrases.fillers, phrases.retrying, phrases.still_here, phrases.unclear, phrases.goodbyes];

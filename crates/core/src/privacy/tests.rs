@@ -13,7 +13,7 @@ fn check(kind: Redact, table: &[(&str, &str)]) {
 }
 
 #[test]
-fn card_numbers_are_told_from_other_numbers_by_their_check_digit() {
+fn card_numbers_are_distinguished_from_other_numbers_by_their_check_digit() {
     check(
         Redact::CardNumbers,
         &[

@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_name_is_pointed_at_and_the_known_ones_are_told() {
+    fn an_unknown_name_is_pointed_at_and_the_known_ones_are_listed() {
         for bad in ["call.ended", "CALL.FAILED", "", "*", "webhook.test"] {
             let refusal = EventFilter::parse(&["call.failed", bad]).expect_err(bad);
             assert_eq!(refusal.position, 1, "{bad}");

@@ -239,7 +239,7 @@ mod tests {
         r#"{"type":"Turn","turn_order":1,"turn_is_formatted":true,"end_of_turn":true,"transcript":"Book a table."}"#;
 
     #[test]
-    fn a_turn_ends_once_though_it_is_told_twice() {
+    fn a_turn_ends_once_though_it_is_reported_twice() {
         let mut plain = turns(true, false);
         plain.finalize();
         assert_eq!(describe(&mut plain, &[PART, END, FORMATTED]), ["~ book a", "= book a table", "flushed"]);
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_are_told_apart_by_their_code() {
+    fn errors_are_distinguished_by_their_code() {
         let error = r#"{"type":"Error","error_code":4001,"error":"Not authorized"}"#;
         let refused = StreamError::Permanent("Not authorized (close code 4001)".to_owned());
         assert_eq!(turns(true, false).read(error).err(), Some(refused));

@@ -114,7 +114,7 @@ fn only_errors_are_errors() {
 }
 
 #[test]
-fn no_trouble_ever_holds_the_key() {
+fn no_failure_ever_holds_the_key() {
     let key = Private::new("s3cret".to_owned());
     let classified = classify_message(&json!({ "type": "Error", "description": "Hm s3cret", "code": "NET-0000" }));
     let failure = AttemptError::from_classified("double", classified, Some(&key), Duration::ZERO);

@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn items_that_finish_in_another_order_are_told_in_the_order_of_speech() {
+    fn items_that_finish_in_another_order_are_reported_in_the_order_of_speech() {
         let committed = |id: &str| format!(r#"{{"type":"input_audio_buffer.committed","item_id":"{id}"}}"#);
         let messages = [
             r#"{"type":"session.created"}"#.to_owned(),

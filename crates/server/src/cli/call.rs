@@ -145,7 +145,7 @@ impl CallWatcher<'_> {
     async fn follow(&mut self) -> anyhow::Result<Outcome> {
         let mut give_up = Instant::now() + RECONNECT_TIMEOUT;
         loop {
-            let trouble = match self.api.follow(&format!("/v1/calls/{}/events", self.id), self.seen).await {
+            let error = match self.api.follow(&format!("/v1/calls/{}/events", self.id), self.seen).await {
                 Ok(stream) if stream.status() == StatusCode::NO_CONTENT => return Ok(Outcome::Ended),
                 Ok(stream) => {
                     if let Some(outcome) = self.watch(stream).await {
@@ -156,7 +156,7 @@ impl CallWatcher<'_> {
                 }
                 Err(error) => Some(error),
             };
-            if let Some(error) = trouble.filter(|_| Instant::now() > give_up) {
+            if let Some(error) = error.filter(|_| Instant::now() > give_up) {
                 return Err(error.context(format!("call {} could not be followed to its end", self.id)));
             }
             // The service stopped or rate-limits: resume after the last event shown.

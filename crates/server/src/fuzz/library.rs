@@ -29,7 +29,7 @@ pub(super) const TARGETS: [&Target; 11] = [
     &URL,
     &WAV,
     &DTMF,
-    &SOUND,
+    &RESAMPLER,
 ];
 
 const PHONE_NUMBER: Target = Target {
@@ -138,7 +138,7 @@ const DTMF: Target = Target {
     },
 };
 
-const SOUND: Target = Target {
+const RESAMPLER: Target = Target {
     file: "crates/media/src/g711.rs",
     seeds: || vec![vec![vec![0xff; FRAME_BYTES], vec![0x7f; FRAME_BYTES]]],
     read: |messages| {

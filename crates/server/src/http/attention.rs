@@ -149,11 +149,11 @@ async fn show(state: HttpState, tenant: Tenant) -> Result<Json<Attention>, ApiEr
 
 fn refused(connection: RefusedConnection) -> AttentionItem {
     let RefusedConnection { id, name, provider, since, calls, detail } = connection;
-    let told = if detail.is_empty() { String::new() } else { format!(": {}", detail.trim_end_matches('.')) };
+    let reason = if detail.is_empty() { String::new() } else { format!(": {}", detail.trim_end_matches('.')) };
     AttentionItem {
         kind: AttentionKind::CredentialsRefused,
         since: Some(Timestamp::from_micros(since)),
-        detail: format!("{provider} refuses the credentials of \"{name}\"{told}."),
+        detail: format!("{provider} refuses the credentials of \"{name}\"{reason}."),
         subject: Subject { kind: SubjectKind::Connection, id, name },
         count: Some(calls),
         limit: None,

@@ -205,7 +205,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_finished_call_is_told_without_its_words() {
+    fn a_finished_call_is_reported_without_its_words() {
         let without_words = |data: Value| {
             let body = body_without_words(json!({ "data": data }).to_string().as_bytes());
             serde_json::from_slice::<Value>(&body).expect("JSON")["data"].take()

@@ -60,9 +60,9 @@ mod tests {
     }
 
     fn beeps(detector: &mut MachineDetector) -> usize {
-        let mut sound = sine(1_000.0, 8_000, 0.35, 20 * 160);
-        sound.extend([0; 20 * 160]);
-        sound
+        let mut audio = sine(1_000.0, 8_000, 0.35, 20 * 160);
+        audio.extend([0; 20 * 160]);
+        audio
             .chunks_exact(160)
             .filter(|chunk| detector.frame(&Frame::from_slice(AudioFormat::Narrowband, chunk)))
             .count()

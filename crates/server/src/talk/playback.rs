@@ -181,7 +181,7 @@ mod tests {
     }
 
     fn first(frame: Option<AgentAudio>) -> i16 {
-        frame.expect("a frame of sound").0.samples()[0]
+        frame.expect("a frame of audio").0.samples()[0]
     }
 
     #[test]
@@ -191,7 +191,7 @@ mod tests {
         playback.queue_last(2);
         playback.push(2, &samples(1_000, 160));
         playback.complete(2);
-        assert_eq!(playback.next_frame(), None, "the first utterance has no sound yet");
+        assert_eq!(playback.next_frame(), None, "the first utterance has no audio yet");
 
         playback.push(1, &samples(1, 200));
         let (frame, played) = playback.next_frame().expect("a whole frame is there");
@@ -234,7 +234,7 @@ mod tests {
 
         playback.clear();
         playback.push(1, &samples(0, 480));
-        assert_eq!(playback.next_frame(), None, "late sound of a cleared utterance is dropped");
+        assert_eq!(playback.next_frame(), None, "late audio of a cleared utterance is dropped");
     }
 
     #[test]
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn an_utterance_without_any_sound_still_finishes() {
+    fn an_utterance_without_any_audio_still_finishes() {
         let mut playback = Playback::new(AudioFormat::Narrowband);
         playback.queue_last(7);
         playback.complete(7);

@@ -76,7 +76,7 @@ pub(super) enum ToolOutcome {
     Mcp(mcp::McpCall),
     /// A request to the carrier, and the result for the model.
     CarrierRequest(CarrierRequest, Value),
-    /// The caller is to be passed on, once they have heard what is being said.
+    /// The caller is to be transferred, once they have heard what is being said.
     Transfer(String),
 }
 
@@ -508,7 +508,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_are_told_as_json_or_text_and_no_more_than_fits() {
+    fn answers_are_reported_as_json_or_text_and_no_more_than_fits() {
         let page = |status, body: &str, whole| {
             tool_result(&Page { status, retry_after: None, body: body.as_bytes().to_vec(), whole })
         };

@@ -93,7 +93,7 @@ pub(crate) fn goodbye() -> Reply {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_service_is_asked_and_the_model_told_what_it_says() {
+async fn a_service_is_asked_and_the_model_gets_what_it_says() {
     let (tables, base) = Tables::start().await;
     let parameters = json!({ "type": "object", "required": ["day"], "properties": { "day": { "type": "string" } } });
     let tool = |name: &str, path: &str| json!({ "type": "http", "name": name, "url": format!("{base}/{path}"), "timeout_seconds": 1 });
@@ -158,7 +158,7 @@ async fn a_service_is_asked_and_the_model_told_what_it_says() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whatever_a_service_does_the_model_is_told_and_the_call_goes_on() {
+async fn whatever_a_service_does_the_model_learns_of_it_and_the_call_goes_on() {
     let (tables, base) = Tables::start().await;
     let failures = [
         ("torn", "could not be reached"),
@@ -211,7 +211,7 @@ async fn a_service_is_not_kept_waiting_for_a_call_that_is_over() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_caller_is_passed_on_once_they_have_heard_that_they_will_be() {
+async fn the_caller_is_transferred_once_they_have_heard_that_they_will_be() {
     let words = "I am putting you through to the reception now. Please hold the line.";
     let reception = json!([{ "name": "reception", "number": "+12025550142" }]);
     let to_reception = Piece::Tool { id: "call_1", name: "transfer", arguments: json!({ "destination": "reception" }) };

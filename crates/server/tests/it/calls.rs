@@ -290,7 +290,7 @@ async fn a_bad_line_changes_neither_the_facts_nor_the_events() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn callbacks_in_the_wrong_order_do_not_cost_an_answered_call_its_sound() {
+async fn callbacks_in_the_wrong_order_do_not_cost_an_answered_call_its_audio() {
     let (service, agent) = TestService::ready().await;
     let client = &service.client;
     let (_, connections) = client.get("/v1/connections").await;

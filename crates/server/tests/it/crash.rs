@@ -50,8 +50,8 @@ async fn a_call_whose_process_is_killed_ends_once_and_its_receiver_hears_of_it_o
     let failed: HashSet<_> = received.iter().filter(|d| d.event == "call.failed").map(|d| d.id.clone()).collect();
     assert_eq!(failed.len(), 1, "one delivery, however often it was posted");
     let kept = client.request(Method::GET, &format!("/v1/calls/{talking}/recording")).send().await.expect("an answer");
-    let sound = wav::read(&kept.bytes().await.expect("a whole file")).expect("what was recorded is whole again");
-    assert!(sound.channels[1].len() >= 8_000, "a second at least");
+    let audio = wav::read(&kept.bytes().await.expect("a whole file")).expect("what was recorded is whole again");
+    assert!(audio.channels[1].len() >= 8_000, "a second at least");
     let (_, tenant) = client.get("/v1/tenant").await;
     assert_eq!(tenant["concurrent_calls"]["in_use"], 0, "no slot is lost");
     service.kill();

@@ -34,13 +34,13 @@ async fn the_demo_holds_a_spoken_conversation_and_can_be_listened_to() {
 fn listen(recording: &[u8]) {
     use switchhook_media::format::AudioFormat;
     use switchhook_media::{level, wav};
-    let sound = wav::read(recording).expect("a WAV file");
-    assert_eq!((sound.sample_rate, sound.channels.len()), (8_000, 2));
+    let audio = wav::read(recording).expect("a WAV file");
+    assert_eq!((audio.sample_rate, audio.channels.len()), (8_000, 2));
     let spans: Vec<Vec<level::Span>> =
-        sound.channels.iter().map(|channel| level::voiced_spans(AudioFormat::Narrowband, channel, 600)).collect();
+        audio.channels.iter().map(|channel| level::voiced_spans(AudioFormat::Narrowband, channel, 600)).collect();
     assert_eq!(spans[0].len(), 5, "the caller says five things: {:?}", spans[0]);
     assert_eq!(spans[1].len(), 6, "the agent greets, asks, reads back and says goodbye: {:?}", spans[1]);
-    for channel in &sound.channels {
+    for channel in &audio.channels {
         assert_eq!(level::clipped(channel), 0);
         assert!(level::peak(channel) > 6_000, "loud enough to be heard");
     }

@@ -42,8 +42,8 @@ fn offered(asked: &Value) -> Vec<String> {
 
 /// What the model was told by its tools, in order.
 fn results(asked: &Value) -> Vec<String> {
-    let told = OpenAi.conversation(asked).into_iter().map(|(_, text)| text);
-    told.filter_map(|text| text.strip_prefix("result ").map(str::to_owned)).collect()
+    let returned = OpenAi.conversation(asked).into_iter().map(|(_, text)| text);
+    returned.filter_map(|text| text.strip_prefix("result ").map(str::to_owned)).collect()
 }
 
 fn tables() -> Has {
@@ -94,13 +94,13 @@ async fn a_servers_tools_are_offered_checked_and_used() {
     let theirs = ["tables", "shop_hours", "crm_broken", "refuses", "slow", "long"];
     assert_eq!(offered(&asked[0]), [&own[..], &theirs[..]].concat(), "those that were chosen and can be used");
     assert!(asked.iter().all(|asked| asked["tools"] == double.asked()[0]["tools"]), "the same in every question");
-    let told = results(&asked[7]);
+    let returned = results(&asked[7]);
     let expected =
         ["/day", "{\"free\":[\"19:00\"]}", "nine to five", "book is lost", "No such guest", "not respond in time"];
-    for (told, words) in told.iter().zip(expected.into_iter().chain(["\"whole\":false"])) {
-        assert!(told.contains(words) && told.len() < 3_000, "{words}: {told}");
+    for (returned, words) in returned.iter().zip(expected.into_iter().chain(["\"whole\":false"])) {
+        assert!(returned.contains(words) && returned.len() < 3_000, "{words}: {returned}");
     }
-    assert_eq!(told.len(), 7);
+    assert_eq!(returned.len(), 7);
     let called: Vec<String> = server.called().into_iter().map(|(name, _)| name).collect();
     assert_eq!(called, ["tables", "hours", "crm/broken", "refuses", "slow", "long"], "wrong arguments go nowhere");
     assert_eq!(server.called()[0].1, json!({ "day": "Friday" }));
@@ -166,7 +166,7 @@ async fn a_session_that_the_server_has_forgotten_is_opened_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whatever_a_server_does_with_a_tool_the_model_is_told_and_the_call_goes_on() {
+async fn whatever_a_server_does_with_a_tool_the_model_learns_of_it_and_the_call_goes_on() {
     let service = TestService::start_allowing("127.0.0.0/8,http").await;
     let failures = [
         ("locked", Does::Fails(401, &[])),
@@ -185,11 +185,11 @@ async fn whatever_a_server_does_with_a_tool_the_model_is_told_and_the_call_goes_
     let double = Double::start(OpenAi, replies).await;
     let agent = agent(&service, &double, json!([{ "type": "mcp", "url": server.url() }])).await;
     whole_call(&service, &agent).await;
-    let told = results(&double.asked()[names.len() + 1]);
-    for (told, name) in told.iter().zip(&names) {
-        assert!(told.contains("could not be reached"), "{name}: {told}");
+    let returned = results(&double.asked()[names.len() + 1]);
+    for (returned, name) in returned.iter().zip(&names) {
+        assert!(returned.contains("could not be reached"), "{name}: {returned}");
     }
-    assert_eq!(told.last().map(String::as_str), Some("{\"free\":[\"19:00\"]}"), "the session goes on");
+    assert_eq!(returned.last().map(String::as_str), Some("{\"free\":[\"19:00\"]}"), "the session goes on");
     let called: Vec<String> = server.called().into_iter().map(|(name, _)| name).collect();
     assert_eq!(called, [&names[..], &["tables"]].concat(), "nothing is used twice");
     double.finish();

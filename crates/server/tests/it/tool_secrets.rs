@@ -74,8 +74,8 @@ fn uses(names: &[&'static str]) -> Vec<Reply> {
 }
 
 fn results(asked: &Value) -> Vec<String> {
-    let told = OpenAi.conversation(asked).into_iter().map(|(_, text)| text);
-    told.filter_map(|text| text.strip_prefix("result ").map(str::to_owned)).collect()
+    let returned = OpenAi.conversation(asked).into_iter().map(|(_, text)| text);
+    returned.filter_map(|text| text.strip_prefix("result ").map(str::to_owned)).collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -107,11 +107,14 @@ async fn secrets_reach_the_services_that_they_are_for_and_nobody_else() {
     let expected =
         [("/v1/tables", SECRET), ("/v1/moved", SECRET)].map(|(path, shown)| (path.to_owned(), shown.to_owned()));
     assert_eq!(vaulted.asked(), expected, "not where it was redirected to, nor where it may no longer go");
-    let told = results(&double.asked()[4]);
-    for (told, words) in told.iter().zip(["\"free\":7", "status 307", "cannot be used", "Nine to five"]) {
-        assert!(told.contains(words), "{words}: {told}");
+    let returned = results(&double.asked()[4]);
+    for (returned, words) in returned.iter().zip(["\"free\":7", "status 307", "cannot be used", "Nine to five"]) {
+        assert!(returned.contains(words), "{words}: {returned}");
     }
-    assert_eq!((told.len(), server.known_by().into_iter().collect::<Vec<_>>()), (4, vec![format!("{call} {SECRET}")]));
+    assert_eq!(
+        (returned.len(), server.known_by().into_iter().collect::<Vec<_>>()),
+        (4, vec![format!("{call} {SECRET}")])
+    );
     let (_, shown) = client.get(&format!("/v1/connections/{for_service}")).await;
     assert_eq!(shown["credentials"]["Authorization"], "••••read", "{shown}");
     let (_, agents) = client.get("/v1/agents").await;

@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_is_told_in_pips_own_words_with_the_way_out() {
+    fn a_refusal_is_reported_in_pips_own_words_with_the_way_out() {
         let scratch = scratch();
         let pip = pretend(&scratch, "echo 'WARNING: odd' >&2; echo 'ERROR: No matching distribution' >&2; exit 1");
         let error = fetch_with(&["sh", &pip], DEADLINE, &MODELS[0], &scratch, &NoProgress).unwrap_err().to_string();

@@ -57,7 +57,7 @@ fn each_code_of_a_refused_dial_has_its_error_code() {
 }
 
 #[test]
-fn whoever_placed_the_call_is_told_what_to_do() {
+fn whoever_placed_the_call_learns_what_to_do() {
     let words = |answer: &RestResponse| match dial_error(Flavour::Twilio, answer) {
         DialError::Refused { words, .. } => words,
         other => panic!("{other:?}"),
@@ -151,7 +151,7 @@ fn the_report_of_an_end_keeps_what_the_carrier_said() {
 }
 
 #[test]
-fn an_end_because_of_the_stream_says_that_there_was_no_sound() {
+fn an_end_because_of_the_stream_says_that_there_was_no_audio() {
     let events = |code| CallEnd { status: "completed", sip_code: None, code }.events(Flavour::Twilio);
     for code in ["31901", "31920", "31941", "31953"] {
         assert!(

@@ -183,7 +183,7 @@ fn words_that_never_come_hold_up_nothing_for_long() {
 }
 
 #[test]
-fn late_sound_of_an_interrupted_response_is_not_played() {
+fn late_audio_of_an_interrupted_response_is_not_played() {
     let mut script = Script::greeted();
     script.heard(2_000, 1).caller(3_000, "c1");
     script.at(3_600, Input::from(RealtimeInput::ResponseStarted { response: "r2".to_owned(), request: None }));
@@ -473,7 +473,7 @@ fn a_tools_own_words_are_said_when_the_model_says_nothing() {
 }
 
 #[test]
-fn a_model_that_does_not_hear_the_end_of_a_turn_is_told_to_answer() {
+fn a_model_that_does_not_hear_the_end_of_a_turn_is_asked_to_answer() {
     let mut script = Script::greeted();
     script
         .heard(2_000, 1)

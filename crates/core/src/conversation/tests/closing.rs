@@ -70,7 +70,7 @@ fn a_question_during_the_goodbye_does_not_buy_more_than_the_longest_duration() {
     talk.until(7_000).caller_says("That is all.", 500).until(9_500);
     talk.delta("Then have a very good evening.").model_calls("1", "end_call").model_done();
     talk.until(10_100).caller_says("One more question.", 700).until(40_000);
-    assert_eq!(talk.end(), Some((11_600, &End::AgentHungUp)), "300 ms after its last sound");
+    assert_eq!(talk.end(), Some((11_600, &End::AgentHungUp)), "300 ms after its last audio");
     assert_eq!(talk.asks().len(), 1);
 }
 

@@ -72,7 +72,7 @@ fn tones_of_any_length_are_neither_silence_nor_a_lost_voice() {
 }
 
 #[test]
-fn nobody_is_answered_while_the_carrier_is_asked_and_a_refusal_is_told() {
+fn nobody_is_answered_while_the_carrier_is_asked_and_a_refusal_is_reported() {
     let mut talk = Talk::with_answer(&quiet_agent(), "Yes, at ten.");
     talk.until(3_500).tell(Input::TransferStarted);
     talk.until(4_000).caller_says("Hello?", 500).until(9_000);

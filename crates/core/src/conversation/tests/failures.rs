@@ -192,6 +192,6 @@ fn a_recogniser_that_says_nothing_leaves_nobody_in_silence_however_often() {
         talk.until(start + 400).tell(Input::SpeechStopped { segment }).until(start + 3_200);
         let spoken = talk.spoken();
         let (began, _) = spoken.get(before).unwrap_or_else(|| panic!("nothing is said after {start}"));
-        assert_eq!(*began, start + 2_700, "2.5 s after the last sound");
+        assert_eq!(*began, start + 2_700, "2.5 s after the last audio");
     }
 }

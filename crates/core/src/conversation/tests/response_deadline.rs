@@ -332,7 +332,7 @@ fn what_comes_from_memory_does_not_vouch_for_a_voice_that_fails() {
 }
 
 #[test]
-fn a_phrase_whose_sound_does_not_come_is_replaced_by_a_cached_goodbye() {
+fn a_phrase_whose_audio_does_not_come_is_replaced_by_a_cached_goodbye() {
     let mut agent = greeter();
     agent.limits.max_duration_seconds = 10;
     let mut call = Slow::new(&agent, true, &[Manner::Comes(0), Manner::Comes(0), Manner::Hangs], &[]);

@@ -8,7 +8,7 @@ fn a_finished_sentence_is_answered_sooner_than_an_open_one() {
         talk.until(1_000).caller_says(words, 500).until(6_000);
         talk.asks().first().copied()
     };
-    assert_eq!(asked_at("I want a table."), Some((1_900, false)), "400 ms after the last sound at 1500");
+    assert_eq!(asked_at("I want a table."), Some((1_900, false)), "400 ms after the last audio at 1500");
     assert_eq!(asked_at("I want a table and"), Some((3_500, false)), "2000 ms after it");
 }
 
@@ -30,7 +30,7 @@ fn words_that_the_recogniser_still_owes_are_awaited_for_a_while() {
     talk.until(3_999);
     assert!(talk.asks().is_empty());
     talk.until(4_000);
-    assert_eq!(talk.asks().len(), 1, "2.5 s after the last sound the turn goes on with what there is");
+    assert_eq!(talk.asks().len(), 1, "2.5 s after the last audio the turn goes on with what there is");
     talk.until(4_100)
         .tell(Input::from(cascade::Input::TranscriptFinal { segment: 0, text: "I want more".to_owned() }))
         .until(9_000);

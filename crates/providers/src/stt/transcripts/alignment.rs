@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_may_cover_a_part_of_what_was_told_or_correct_it() {
+    fn a_text_may_cover_a_part_of_what_was_reported_or_correct_it() {
         for (emitted, text, (kind, matched, remainder, left)) in [
             ("hi ava my name", "Hi Ava.", (AlignmentKind::Same, "Hi Ava.", "", " my name")),
             ("hi ava", "Hi Ava. My name", (AlignmentKind::Same, "Hi Ava.", " My name", "")),

@@ -123,7 +123,7 @@ fn a_segment_is_answered_in_time_also_without_an_answer_of_the_provider() {
 }
 
 #[test]
-fn words_that_were_told_when_time_was_up_are_not_told_again() {
+fn words_that_were_reported_when_time_was_up_are_not_reported_again() {
     let cumulative = vec![
         Starts,
         Partial("my number is"),
@@ -149,7 +149,7 @@ fn late_words_belong_to_the_segment_that_was_answered_without_them() {
 }
 
 #[test]
-fn a_late_answer_is_that_of_the_segment_that_was_told_without_it() {
+fn a_late_answer_is_that_of_the_segment_that_was_reported_without_it() {
     let late_confirmations = vec![
         Starts,
         Stops(0),
@@ -167,7 +167,7 @@ fn a_late_answer_is_that_of_the_segment_that_was_told_without_it() {
 }
 
 #[test]
-fn what_was_told_early_and_is_corrected_is_told_as_a_whole() {
+fn what_was_reported_early_and_is_corrected_is_reported_as_a_whole() {
     let early = || vec![Starts, Happens::Final("It is"), Partial("twenty dollars"), Stops(0), Passes(1_500)];
     let mut late = early();
     late.push(Happens::Final("$20 and thanks."));
@@ -178,7 +178,7 @@ fn what_was_told_early_and_is_corrected_is_told_as_a_whole() {
 }
 
 #[test]
-fn a_text_that_brings_its_own_spaces_keeps_them_when_some_of_it_was_told_early() {
+fn a_text_that_brings_its_own_spaces_keeps_them_when_some_of_it_was_reported_early() {
     for separator in ["", " "] {
         let mut words = Transcripts::new(SttStreamConfig { separator, ..CONFIG });
         let now = Instant::now();
@@ -232,7 +232,7 @@ fn is_unanswered(stream_config: SttStreamConfig, frames: u32, spoke_in_it: bool,
 }
 
 #[test]
-fn speech_without_an_answer_is_told_from_noise() {
+fn speech_without_an_answer_is_distinguished_from_noise() {
     let always_confirms_finalize = SttStreamConfig {
         finalize_timeout_without_words: CONFIG.finalize_timeout,
         always_confirms_finalize: true,
@@ -269,7 +269,7 @@ fn nobody_can_have_said_so_much() {
 }
 
 #[test]
-fn a_turn_of_several_segments_is_told_with_the_last() {
+fn a_turn_of_several_segments_is_reported_with_the_last() {
     let script = vec![
         Starts,
         Partial("four"),
@@ -284,7 +284,7 @@ fn a_turn_of_several_segments_is_told_with_the_last() {
 }
 
 #[test]
-fn a_turn_that_is_over_before_our_ears_say_so_is_told_under_the_number_to_come() {
+fn a_turn_that_is_over_before_our_vad_says_so_is_reported_under_the_number_to_come() {
     let early = vec![Starts, Happens::Final("Yes."), TurnOver, Stops(0), Passes(5_000)];
     assert_eq!(finals(early), ["0 Yes.", "."], "and is not answered a second time");
     let goes_on = vec![
@@ -351,7 +351,7 @@ fn whoever_takes_over_in_mid_call_goes_on_counting() {
 }
 
 #[test]
-fn words_of_which_a_beginning_was_told_count_once_however_they_become_final() {
+fn words_of_which_a_beginning_was_reported_count_once_however_they_become_final() {
     let early = || vec![Starts, Partial("right a evening please"), Stops(0), Passes(1_500)];
     for stream_config in [CONFIG, ALONE] {
         let mut whole = early();
@@ -379,7 +379,7 @@ fn words_of_which_a_beginning_was_told_count_once_however_they_become_final() {
 }
 
 #[test]
-fn the_end_of_words_that_were_told_is_not_that_of_the_next_segment() {
+fn the_end_of_words_that_were_reported_is_not_that_of_the_next_segment() {
     let script = |end: fn() -> Happens| {
         let early = [Starts, Partial("yes"), Stops(0), Passes(1_500), Starts, Stops(1), Happens::Final("Yes."), end()];
         early.into_iter().chain([Passes(500), Happens::Final("For two."), end()]).collect::<Vec<_>>()

@@ -104,7 +104,7 @@ mod tests {
     use crate::cli::doctor::Status;
 
     #[tokio::test]
-    async fn space_is_measured_and_little_of_it_is_told() {
+    async fn space_is_measured_and_little_of_it_is_reported() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         assert!(free_kilobytes(folder.path()).await.is_some_and(|free| free > 0), "df is there");
         for (free, status) in [(2_000_000, Status::Ok), (999_999, Status::Warning), (99_999, Status::Problem)] {

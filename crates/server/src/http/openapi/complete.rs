@@ -99,7 +99,7 @@ fn spell_out_formats(schema: &mut Value) {
 fn require_what_answers_always_hold(document: &mut Value) {
     let mut sent = Vec::new();
     for operation in operations(document) {
-        gather(&operation["requestBody"], document, &mut sent);
+        collect(&operation["requestBody"], document, &mut sent);
     }
     let Some(schemas) = document["components"]["schemas"].as_object_mut() else { return };
     for (_, schema) in schemas.iter_mut().filter(|(name, _)| !sent.contains(name)) {
@@ -124,7 +124,7 @@ pub(super) fn operations(document: &Value) -> impl Iterator<Item = &Value> {
 }
 
 /// Returns the names of all schemas that `part` refers to, directly or indirectly.
-fn gather(part: &Value, document: &Value, names: &mut Vec<String>) {
+fn collect(part: &Value, document: &Value, names: &mut Vec<String>) {
     match part {
         Value::Object(fields) => {
             for (key, value) in fields {
@@ -132,13 +132,13 @@ fn gather(part: &Value, document: &Value, names: &mut Vec<String>) {
                 match name {
                     Some(name) if key == "$ref" && !names.iter().any(|known| known == name) => {
                         names.push(name.to_owned());
-                        gather(&document["components"]["schemas"][name], document, names);
+                        collect(&document["components"]["schemas"][name], document, names);
                     }
-                    _ => gather(value, document, names),
+                    _ => collect(value, document, names),
                 }
             }
         }
-        Value::Array(items) => items.iter().for_each(|item| gather(item, document, names)),
+        Value::Array(items) => items.iter().for_each(|item| collect(item, document, names)),
         _ => {}
     }
 }

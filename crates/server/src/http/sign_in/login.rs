@@ -25,18 +25,18 @@ use crate::sign_in::{SignIn, SignInError};
 
 /// Where to go after the sign-in.
 #[derive(Deserialize)]
-pub(super) struct Wish {
+pub(super) struct LoginQuery {
     return_to: Option<String>,
 }
 
 pub(super) async fn login(
     state: HttpState,
     ConnectInfo(from): ConnectInfo<SocketAddr>,
-    wish: Result<Query<Wish>, QueryRejection>,
+    query: Result<Query<LoginQuery>, QueryRejection>,
     headers: HeaderMap,
 ) -> Navigated {
-    let wish = wish.ok().and_then(|Query(wish)| wish.return_to);
-    let return_to = wish.as_deref().and_then(local_path).unwrap_or("/");
+    let query = query.ok().and_then(|Query(query)| query.return_to);
+    let return_to = query.as_deref().and_then(local_path).unwrap_or("/");
     let answer = |error| Answer::new(&headers, error);
     match &state.sign_in {
         SignIn::Off => Err(answer(off())),

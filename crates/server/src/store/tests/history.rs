@@ -173,7 +173,8 @@ async fn walk_reads(test: &TestStore, past: &Past) {
         calls::list(c, tenant, &filter, PageRequest::first(10)).await.expect("read");
     }
     let delivery = numbered(DeliveryId::new, 1);
-    let by_state = deliveries::DeliveryFilter { state: vec!["failed".to_owned(), "pending".to_owned()], ..Default::default() };
+    let by_state =
+        deliveries::DeliveryFilter { state: vec!["failed".to_owned(), "pending".to_owned()], ..Default::default() };
     let of_call = deliveries::DeliveryFilter { call: Some(call.uuid()), ..Default::default() };
     for filter in [deliveries::DeliveryFilter::default(), by_state, of_call] {
         deliveries::list(c, tenant, past.webhook, &filter, PageRequest::first(10)).await.expect("read");

@@ -36,7 +36,7 @@ impl Driver {
         Some(self.tool_ended(turn, ToolRun { call, began }, result))
     }
 
-    /// A tool has told its result.
+    /// A tool has returned its result.
     pub(super) fn tool_ended(&mut self, turn: u32, run: ToolRun, result: Value) -> Input {
         let id = run.call.id.clone();
         self.note_tool(run, Some(result.clone()));

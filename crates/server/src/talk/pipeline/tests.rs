@@ -217,7 +217,7 @@ async fn one_that_hangs_is_asked_last_for_a_while() {
 }
 
 #[tokio::test]
-async fn one_that_fails_is_replaced_at_once_and_the_last_error_is_told() {
+async fn one_that_fails_is_replaced_at_once_and_the_last_error_is_reported() {
     for hedge in [false, true] {
         let (said, usage) = asked(&pipeline(vec![Arc::new(Quick(Err(()))), Arc::new(Quick(Ok("Four.")))], hedge)).await;
         assert_eq!((said.as_str(), usage.expect("answered").llm_input_tokens), ("Four.", 0));
@@ -291,7 +291,7 @@ async fn rate_limits_are_known_to_all_calls_and_refusals_to_their_own() {
 }
 
 #[tokio::test]
-async fn whoever_refuses_is_replaced_and_only_told_of_when_nobody_is_more_hopeful() {
+async fn a_provider_that_refuses_is_replaced_and_reported_only_when_no_other_is_left() {
     let busy = || ProviderError::Failed { provider: "double", words: "Busy.".to_owned() };
     for (first, second) in [(busy(), wrong_key()), (wrong_key(), busy())] {
         let pipeline = pipeline(vec![ScriptedLlm::to([Err(first)]), ScriptedLlm::to([Err(second)])], false);

@@ -121,7 +121,7 @@ async fn set_up(client: &Client, double: &TwilioDouble, changes: Value) -> Set {
 }
 
 /// What a kind of event of the call tells.
-async fn told(client: &Client, call: &str, event: &str) -> Value {
+async fn event_data(client: &Client, call: &str, event: &str) -> Value {
     let (_, events) = client.get(&format!("/v1/calls/{call}/events")).await;
     let all = events["data"].as_array().expect("a list");
     all.iter().find(|one| one["event"] == event).unwrap_or_else(|| panic!("{event} in {events}"))["data"].clone()

@@ -7,7 +7,7 @@ use serde_json::json;
 use tokio_tungstenite::tungstenite::Error;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 
-use super::{Stage, told};
+use super::{Stage, event_data};
 use crate::doubles::twilio::flavour::Flavour;
 use crate::doubles::twilio::script::{Answer, Delivery, FarEnd, Fate, Script};
 use crate::doubles::twilio::{OWN, Record, signature};
@@ -147,7 +147,7 @@ async fn what_comes_as_json_is_read_like_a_form() {
         for call in [&placed, &text(&inbound["data"][0]["id"])] {
             let ended = stage.client().wait_for_end(call).await;
             assert_eq!(ended["end_reason"], "caller_hangup", "{flavour:?}: {ended}");
-            let hangup = told(stage.client(), call, "carrier.hangup").await;
+            let hangup = event_data(stage.client(), call, "carrier.hangup").await;
             assert_eq!(
                 (&hangup["cause"], &hangup["sip_code"]),
                 (&json!("normal"), &json!(200)),

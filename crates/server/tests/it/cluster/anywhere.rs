@@ -36,8 +36,8 @@ async fn behind_a_round_robin_three_nodes_are_one_service() {
     for (member, followed) in members.iter().zip(followed) {
         assert_eq!(followed, events, "every node tells all of it");
         assert_eq!(shown(&member.client, &call).await, shown(&client, &call).await);
-        let sound = member.client.request(Method::GET, &recording).send().await.expect("an answer");
-        assert_eq!(sound.status(), 200, "recordings are on storage that all nodes share");
+        let audio = member.client.request(Method::GET, &recording).send().await.expect("an answer");
+        assert_eq!(audio.status(), 200, "recordings are on storage that all nodes share");
     }
     std::fs::remove_dir_all(cluster.shared.path().join("recordings")).expect("it is ours");
     let (status, missing) = members[0].client.get(&recording).await;

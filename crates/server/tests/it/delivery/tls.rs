@@ -83,8 +83,8 @@ async fn a_receiver_must_have_a_certificate_of_an_authority_that_is_trusted_for_
         let attempt = endpoint.try_once().await;
         let expected = if good { (json!("succeeded"), json!(204)) } else { (json!("pending"), Value::Null) };
         assert_eq!((attempt["state"].clone(), attempt["status"].clone()), expected, "{name}: {attempt}");
-        let told = attempt["error"].as_str().is_some_and(|error| error.contains("certificate"));
-        assert!(good || told, "{name}: {attempt}");
+        let returned = attempt["error"].as_str().is_some_and(|error| error.contains("certificate"));
+        assert!(good || returned, "{name}: {attempt}");
         assert_eq!(peer.connections(), 1, "{name}");
     }
     // Plain HTTP where TLS is expected.

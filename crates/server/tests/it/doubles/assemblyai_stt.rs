@@ -99,12 +99,12 @@ impl Peer for AssemblyAi {
 
     fn answer(&mut self, message: Said, stt: &mut TestStt) -> Result<Vec<Message>, String> {
         let message: Value = match message {
-            Said::Binary(sound) => {
-                let ms = sound.len() / if self.encoding == "pcm_mulaw" { 8 } else { 16 };
+            Said::Binary(audio) => {
+                let ms = audio.len() / if self.encoding == "pcm_mulaw" { 8 } else { 16 };
                 if !(50..=1_000).contains(&ms) {
                     return Err(format!("3007: a message of {ms} ms"));
                 }
-                stt.hear(&self.encoding, &sound);
+                stt.hear(&self.encoding, &audio);
                 if self.judges && stt.has_stopped() {
                     let words = stt.words();
                     return Ok(self.turns(&words));

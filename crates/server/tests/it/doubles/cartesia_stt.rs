@@ -54,8 +54,8 @@ impl Peer for Manual {
 
     fn answer(&mut self, message: Said, stt: &mut TestStt) -> Result<Vec<Message>, String> {
         let command = match message {
-            Said::Binary(sound) => {
-                stt.hear(&self.encoding, &sound);
+            Said::Binary(audio) => {
+                stt.hear(&self.encoding, &audio);
                 return Ok(Vec::new());
             }
             Said::Text(command) => command,
@@ -98,7 +98,7 @@ impl Peer for Turns {
 
     fn answer(&mut self, message: Said, stt: &mut TestStt) -> Result<Vec<Message>, String> {
         match message {
-            Said::Binary(sound) => stt.hear(&self.encoding, &sound),
+            Said::Binary(audio) => stt.hear(&self.encoding, &audio),
             Said::Text(message) if parse(&message)?["type"] == "close" => return Ok(vec![Message::Close(None)]),
             Said::Text(message) => return Err(format!("there is no message {message}")),
         }

@@ -12,7 +12,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use super::voice::{Connected, Fate, KEY, Stage, Utterance, sound};
+use super::voice::{Connected, Fate, KEY, Stage, Utterance, audio_of};
 
 /// Contexts that may be spoken at a time, as on the smallest plan. (Of an account; here of a socket, for there is seldom more than one.)
 const MOST_ACTIVE: usize = 2;
@@ -85,7 +85,7 @@ async fn talk(mut socket: WebSocket, stage: &Stage) -> Option<()> {
         let Utterance { pieces, late, fate } = Utterance::new(stage, &text, request);
         if !pieces.is_empty() {
             let spoken = pieces.concat().len();
-            // A word that is cut by the end of the sound has its whole time.
+            // A word that is cut by the end of the audio has its whole time.
             let cut = text.chars().skip(spoken).take_while(|character| *character != ' ').count();
             let begun: String = text.chars().take(spoken + cut).collect();
             say(&mut socket, &timestamps(&context, begun.trim_end())).await?;
@@ -133,7 +133,7 @@ fn check(stage: &Stage, request: &Value) {
 
 fn chunk(context: &str, piece: &[char]) -> Value {
     json!({
-        "type": "chunk", "data": STANDARD.encode(sound(piece)), "done": false, "status_code": 206, "step_time": 12.3,
+        "type": "chunk", "data": STANDARD.encode(audio_of(piece)), "done": false, "status_code": 206, "step_time": 12.3,
         "context_id": context,
     })
 }

@@ -122,10 +122,10 @@ impl Peer for Nova {
 
     fn answer(&mut self, message: Said, stt: &mut TestStt) -> Result<Vec<Message>, String> {
         let message = match message {
-            Said::Binary(sound) if sound.is_empty() => return Err("an empty message ends the stream".to_owned()),
-            Said::Binary(sound) if sound.starts_with(b"{\"") => return Err("JSON was sent as sound".to_owned()),
-            Said::Binary(sound) => {
-                stt.hear(&self.encoding, &sound);
+            Said::Binary(audio) if audio.is_empty() => return Err("an empty message ends the stream".to_owned()),
+            Said::Binary(audio) if audio.starts_with(b"{\"") => return Err("JSON was sent as audio".to_owned()),
+            Said::Binary(audio) => {
+                stt.hear(&self.encoding, &audio);
                 let stopped = stt.has_stopped();
                 if stopped && self.never_final.is_some() {
                     return Ok(self.so_far(stt));
@@ -191,9 +191,9 @@ impl Peer for Flux {
 
     fn answer(&mut self, message: Said, stt: &mut TestStt) -> Result<Vec<Message>, String> {
         let forced = match message {
-            Said::Binary(sound) if sound.is_empty() => return Err("an empty message".to_owned()),
-            Said::Binary(sound) => {
-                stt.hear(&self.encoding, &sound);
+            Said::Binary(audio) if audio.is_empty() => return Err("an empty message".to_owned()),
+            Said::Binary(audio) => {
+                stt.hear(&self.encoding, &audio);
                 false
             }
             Said::Text(text) => match parse(&text)?["type"].as_str() {

@@ -10,7 +10,7 @@ use axum::response::Response;
 use axum::routing::get;
 use serde_json::{Value, json};
 
-use super::voice::{Connected, Fate, KEY, Stage, Utterance, sound};
+use super::voice::{Connected, Fate, KEY, Stage, Utterance, audio_of};
 
 /// More on one connection within a minute are not followed.
 const MOST_FLUSHES: usize = 20;
@@ -78,7 +78,7 @@ async fn talk(mut socket: WebSocket, stage: &Stage, asked: &Value) -> Option<()>
                 }
                 let utterance = Utterance::new(stage, &std::mem::take(&mut text), asked.clone());
                 for piece in &utterance.pieces {
-                    socket.send(Message::binary(sound(piece))).await.ok()?;
+                    socket.send(Message::binary(audio_of(piece))).await.ok()?;
                 }
                 match utterance.fate {
                     Fate::End => say(&mut socket, &json!({ "type": "Flushed", "sequence_id": flushes })).await?,
@@ -99,7 +99,7 @@ async fn talk(mut socket: WebSocket, stage: &Stage, asked: &Value) -> Option<()>
                 };
                 stage.note(|seen| seen.stopped += 1);
                 for piece in &late {
-                    socket.send(Message::binary(sound(piece))).await.ok()?;
+                    socket.send(Message::binary(audio_of(piece))).await.ok()?;
                 }
                 // It may have come to the end of what it was told in the meantime.
                 say(&mut socket, &json!({ "type": "Flushed", "sequence_id": flushes })).await?;

@@ -12,7 +12,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use super::voice::{Connected, Fate, KEY, Stage, Utterance, sound};
+use super::voice::{Connected, Fate, KEY, Stage, Utterance, audio_of};
 
 /// One more is refused, and the socket closed.
 const MOST_CONTEXTS: usize = 5;
@@ -81,7 +81,7 @@ struct Context {
 /// Ends with the connection.
 async fn talk(mut socket: WebSocket, stage: &Stage, address: &Value) -> Option<()> {
     let mut open: HashMap<String, Context> = HashMap::new();
-    // Contexts that were closed and go on until their sound is sent; the deaf ones for ever.
+    // Contexts that were closed and go on until their audio is sent; the deaf ones for ever.
     let mut stalled: Vec<(String, Vec<Vec<char>>, bool)> = Vec::new();
     loop {
         let Message::Text(text) = socket.recv().await?.ok()? else { continue };
@@ -184,7 +184,7 @@ fn chunk(name: &str, piece: &[char], at: usize) -> Value {
     let starts: Vec<usize> = (0..count).map(|at| at * 10).collect();
     let lengths = vec![10; count];
     let spelled = json!({ "chars": ["?"], "charStartTimesMs": [0], "charDurationsMs": [1] });
-    let audio = STANDARD.encode(sound(piece));
+    let audio = STANDARD.encode(audio_of(piece));
     if at.is_multiple_of(2) {
         let alignment = json!({ "chars": piece, "charStartTimesMs": starts, "charDurationsMs": lengths });
         return json!({ "audio": audio, "contextId": name, "alignment": alignment, "normalizedAlignment": spelled });

@@ -415,7 +415,7 @@ impl TestStt {
         }
     }
 
-    /// Sound as the providers call it: `mulaw`, `pcm_mulaw`, `alaw`, `linear16` or `pcm_s16le`, 8 kHz.
+    /// Audio as the providers call it: `mulaw`, `pcm_mulaw`, `alaw`, `linear16` or `pcm_s16le`, 8 kHz.
     pub(crate) fn hear(&mut self, encoding: &str, sound: &[u8]) {
         self.rest.extend_from_slice(sound);
         let is = |names: &[&str]| names.iter().any(|name| encoding.contains(name));
@@ -458,7 +458,7 @@ impl TestStt {
         std::mem::take(&mut self.stopped)
     }
 
-    /// How much sound came since the words were last asked for, in milliseconds.
+    /// How much audio came since the words were last asked for, in milliseconds.
     pub(crate) fn heard_ms(&self) -> usize {
         self.samples / 8
     }

@@ -96,7 +96,7 @@ impl Peer for Realtime {
                 Ok(vec![text(&json!({ "type": "session.updated", "session": message["session"] }))])
             }
             Some("input_audio_buffer.append") => {
-                let format = self.format.as_deref().ok_or("sound came before the session was set up")?;
+                let format = self.format.as_deref().ok_or("audio came before the session was set up")?;
                 let sound = message["audio"].as_str().and_then(|audio| STANDARD.decode(audio).ok());
                 stt.hear(format, &sound.ok_or("the sound is not base64")?);
                 if self.commits && stt.has_stopped() { self.commit(stt) } else { Ok(Vec::new()) }

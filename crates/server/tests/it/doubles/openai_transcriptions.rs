@@ -97,7 +97,7 @@ impl Whisper {
         *self.answers.lock().expect("whole") = answers.into_iter().collect();
     }
 
-    /// How much sound came.
+    /// How much audio came.
     pub(crate) fn heard(&self) -> Duration {
         Duration::from_micros(u64::try_from(*self.samples.borrow() * 125).expect("small"))
     }

@@ -1,4 +1,4 @@
-//! OpenAI's speech interface: `POST /v1/audio/speech`, sound as the body.
+//! OpenAI's speech interface: `POST /v1/audio/speech`, audio as the body.
 
 use std::collections::HashSet;
 use std::net::SocketAddr;
@@ -51,11 +51,11 @@ async fn speak(State(stage): State<Stage>, headers: HeaderMap, Json(request): Js
     }
     let text = request["input"].as_str().unwrap_or_default().to_owned();
     let Utterance { pieces, fate, .. } = Utterance::new(&stage, &text, request);
-    let mut sound: Vec<u8> = tone(&text, RATE).iter().flat_map(|sample| sample.to_le_bytes()).collect();
+    let mut audio: Vec<u8> = tone(&text, RATE).iter().flat_map(|sample| sample.to_le_bytes()).collect();
     if format == "wav" {
-        sound.splice(0..0, wav_header());
+        audio.splice(0..0, wav_header());
     }
-    let mut sent: Vec<Vec<u8>> = sound.chunks(PIECE).map(<[u8]>::to_vec).collect();
+    let mut sent: Vec<Vec<u8>> = audio.chunks(PIECE).map(<[u8]>::to_vec).collect();
     let whole = fate == Fate::End;
     if !whole {
         sent.truncate(pieces.len());

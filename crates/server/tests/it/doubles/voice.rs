@@ -17,7 +17,7 @@ use crate::harness::TIMEOUT;
 pub(crate) const KEY: &str = "a-key-of-the-tests";
 /// A character is spoken in 10 ms: 80 bytes of µ-law.
 pub(crate) const PER_CHARACTER: usize = 80;
-/// Characters in a piece of sound; words are cut in two by it.
+/// Characters in a piece of audio; words are cut in two by it.
 const PIECE: usize = 5;
 /// Pieces of what is stopped that come all the same.
 pub(crate) const LATE: usize = 2;
@@ -37,7 +37,7 @@ pub(crate) enum Manner {
     Freeze,
     /// Something comes that is not of the protocol.
     Nonsense,
-    /// This comes instead of sound; the context's name is filled in.
+    /// This comes instead of audio; the context's name is filled in.
     Say(Value),
     /// The other side closes the websocket in order.
     Close(u16, &'static str),
@@ -265,7 +265,7 @@ impl Utterance {
 }
 
 /// The µ-law of a piece.
-pub(crate) fn sound(piece: &[char]) -> Vec<u8> {
+pub(crate) fn audio_of(piece: &[char]) -> Vec<u8> {
     piece
         .iter()
         .flat_map(|character| [u8::try_from(u32::from(*character) % 256).expect("a byte"); PER_CHARACTER])

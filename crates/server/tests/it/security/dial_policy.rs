@@ -109,7 +109,7 @@ async fn one_number_is_called_twenty_times_a_day_however_many_ask_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_caller_is_not_passed_on_to_a_number_that_may_not_be_called() {
+async fn a_caller_is_not_transferred_to_a_number_that_may_not_be_called() {
     let (service, agent) = TestService::ready().await;
     let client = &service.client;
     let call = client.place(&agent, "+12025550109").await;

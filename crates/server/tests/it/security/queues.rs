@@ -24,14 +24,14 @@ use tokio_tungstenite::tungstenite::Message;
 
 use crate::harness::TIMEOUT;
 
-/// Sound in one message, in bytes: eight seconds.
+/// Audio in one message, in bytes: eight seconds.
 const SOUND: usize = 64 * 1024;
-/// Messages after which a server has sent enough: 64 MiB of sound.
+/// Messages after which a server has sent enough: 64 MiB of audio.
 const ENOUGH: usize = 1_024;
 
 type Socket = WebSocketStream<TcpStream>;
 
-/// A server that does this with its first connection, and how many messages of sound it could send on it.
+/// A server that does this with its first connection, and how many messages of audio it could send on it.
 async fn server<F>(flood: impl FnOnce(Socket) -> F + Send + 'static) -> (SocketAddr, oneshot::Receiver<usize>)
 where
     F: Future<Output = usize> + Send,

@@ -105,7 +105,7 @@ async fn a_state_is_good_once_in_its_own_browser_and_for_ten_minutes() {
 }
 
 #[tokio::test]
-async fn what_the_provider_declines_is_told_and_signs_nobody_in() {
+async fn what_the_provider_declines_is_reported_and_signs_nobody_in() {
     let (service, oidc) = with_provider(morning(), |_| {}).await;
     let mut ana = browser(&service);
     for (name, query, status, code) in [
@@ -136,7 +136,7 @@ async fn what_the_provider_declines_is_told_and_signs_nobody_in() {
 }
 
 #[tokio::test]
-async fn a_provider_that_is_down_is_told_and_the_api_goes_on() {
+async fn a_provider_that_is_down_is_reported_and_the_api_goes_on() {
     let clock = Clock::system();
     let (service, oidc) = with_provider(clock, |_| {}).await;
     let mut ana = browser(&service);

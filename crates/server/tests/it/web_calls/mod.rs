@@ -113,7 +113,7 @@ async fn three_browsers_talk_at_once_and_count_as_three_calls() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn both_sides_can_hang_up_and_the_other_is_told() {
+async fn both_sides_can_hang_up_and_the_other_learns_of_it() {
     let (service, agent) = TestService::ready().await;
     let client = &service.client;
     let (call, url) = place(client, &agent).await;

@@ -100,7 +100,7 @@ fn hearing_it_again_interrupts_nothing_and_is_waited_for() {
 }
 
 #[test]
-fn each_session_that_does_not_answer_by_itself_is_told_to() {
+fn each_session_that_does_not_answer_by_itself_is_asked_to() {
     let mut script = Script::greeted();
     script.heard(2_000, 1).caller(3_000, "c1").until(4_600);
     assert_eq!(script.done(), ["respond 2 Freely"]);

@@ -17,7 +17,7 @@ fn a_caller_whom_the_model_does_not_notice_is_answered_all_the_same() {
     script.until(6_200);
     let mut done = script.done();
     done.sort();
-    assert_eq!(done, ["6s cover One moment.", "end turn", "respond 2 Freely"], "2.7 s after their last sound");
+    assert_eq!(done, ["6s cover One moment.", "end turn", "respond 2 Freely"], "2.7 s after their last audio");
     script.at(6_210, failed(2));
     script.at(6_220, Input::from(RealtimeInput::TurnCommitted { item: "c1".to_owned() })).said(6_500, "c1", "For two.");
     script.says(6_600, "r2", Some(2), "i2", "Good.", 500).heard(7_200, 3);

@@ -44,7 +44,7 @@ fn ask(wire: &mut OpenAiRealtime, number: u32) -> Value {
 }
 
 #[test]
-fn a_session_is_set_up_and_told_what_was_said_before_it() {
+fn a_session_is_set_up_and_given_what_was_said_before_it() {
     let mut wire = wire();
     let update = answers(read(&mut wire, json!({ "type": "session.created" })));
     assert_eq!(update, [json!({ "type": "session.update", "session": { "voice": "marin" } })]);
@@ -70,7 +70,7 @@ fn a_server_that_uses_another_format_than_it_was_asked_for_is_refused() {
 }
 
 #[test]
-fn a_response_is_told_apart_from_those_that_the_provider_decides() {
+fn a_response_is_distinguished_from_those_that_the_provider_decides() {
     let mut wire = ready();
     let asked = ask(&mut wire, 7);
     assert_eq!(asked["response"]["instructions"], "Book.\n\nGreet.", "a response's instructions replace the session's");
@@ -94,7 +94,7 @@ fn wire_error(code: &str) -> Result<Vec<RealtimeMessage>, StreamError> {
 }
 
 #[test]
-fn what_is_written_down_and_what_breaks_off_is_told() {
+fn what_is_written_down_and_what_breaks_off_is_reported() {
     let mut wire = ready();
     let kind = "conversation.item.input_audio_transcription.completed";
     let usage = json!({ "type": "duration", "seconds": 2.5 });
@@ -110,7 +110,7 @@ fn what_is_written_down_and_what_breaks_off_is_told() {
 }
 
 #[test]
-fn errors_are_told_apart() {
+fn errors_are_distinguished() {
     let error = |code: &str, event: Value| json!({ "type": "error", "error": { "code": code, "message": "No.", "event_id": event } });
     let mut wire = ready();
     ask(&mut wire, 3);
@@ -135,7 +135,7 @@ fn errors_are_told_apart() {
 }
 
 #[test]
-fn a_tool_call_is_told_once_however_often_it_comes() {
+fn a_tool_call_is_reported_once_however_often_it_comes() {
     let mut wire = ready();
     let item = json!({ "type": "function_call", "call_id": "c1", "name": "book", "arguments": "{\"day\":\"Friday\"}" });
     let first =
@@ -158,7 +158,7 @@ fn a_tool_call_is_told_once_however_often_it_comes() {
 }
 
 #[test]
-fn words_are_told_once_whether_they_come_in_pieces_or_as_a_whole() {
+fn words_are_reported_once_whether_they_come_in_pieces_or_as_a_whole() {
     let mut wire = ready();
     let words = |kind: &str, item: &str, name: &str, text: &str| json!({ "type": format!("response.{kind}"), "response_id": "r", "item_id": item, name: text });
     let mut spoken = String::new();

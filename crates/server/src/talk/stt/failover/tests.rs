@@ -93,7 +93,7 @@ fn one_that_is_late_goes_on_until_another_is_open_and_stays_if_it_is_first() {
 }
 
 #[test]
-fn who_cannot_be_opened_is_passed_over_and_the_last_error_is_told() {
+fn who_cannot_be_opened_is_passed_over_and_the_last_error_is_reported() {
     let now = Instant::now();
     let refused = ProviderError::Config { provider: "b", words: "Wrong key.".to_owned() };
     let mut failover = waiting(3, now);
@@ -149,7 +149,7 @@ fn who_speaks_before_a_recogniser_is_open_is_heard_by_the_first_that_opens() {
 }
 
 #[test]
-fn where_none_opens_the_call_is_told_why_and_a_wrong_setting_is_one() {
+fn where_none_opens_the_call_learns_why_and_a_wrong_setting_is_one() {
     let wrong = ProviderError::Config { provider: "x", words: "wrong key".to_owned() };
     let mut failover = SttFailover::new(1);
     failover.begin();
@@ -174,7 +174,7 @@ fn of_a_speech_that_is_too_long_the_words_so_far_stand() {
 }
 
 #[test]
-fn whoever_takes_over_does_not_replace_words_that_were_told_before_their_end() {
+fn whoever_takes_over_does_not_replace_words_that_were_reported_before_their_end() {
     let now = Instant::now();
     let mut failover = begun(2, now);
     failover.handle_input(SttInput::SpeechStarted, now);

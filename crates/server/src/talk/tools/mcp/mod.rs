@@ -70,7 +70,7 @@ pub(super) struct Server {
 
 /// Why a server is of no use; for people who run agents, not for callers.
 #[derive(Debug, thiserror::Error)]
-enum Trouble {
+enum McpError {
     #[error("{0}")]
     Transport(String),
     #[error("it refused with code {}", .0.code.0)]
@@ -119,18 +119,18 @@ impl Server {
         if let Some(known) = self.lists.get(&self.whose, Instant::now()) {
             return known;
         }
-        let listed = timeout(LISTING, self.list()).await.unwrap_or(Err(Trouble::Late(LISTING)));
+        let listed = timeout(LISTING, self.list()).await.unwrap_or(Err(McpError::Late(LISTING)));
         match listed {
             Ok(tools) => {
                 let tools = Arc::new(tools);
                 self.lists.keep(self.whose.clone(), tools.clone(), FRESH, Instant::now());
                 tools
             }
-            Err(trouble) => {
-                tracing::warn!(server = %self.prefix, reason = %trouble, "the tools of an MCP server are missing in a call");
+            Err(error) => {
+                tracing::warn!(server = %self.prefix, reason = %error, "the tools of an MCP server are missing in a call");
                 let none = Arc::default();
                 // Not every caller is to wait for it.
-                if matches!(trouble, Trouble::Late(_)) {
+                if matches!(error, McpError::Late(_)) {
                     self.lists.keep(self.whose.clone(), Arc::clone(&none), DOWN, Instant::now());
                 }
                 none
@@ -138,7 +138,7 @@ impl Server {
         }
     }
 
-    async fn list(&self) -> Result<Vec<Listed>, Trouble> {
+    async fn list(&self) -> Result<Vec<Listed>, McpError> {
         let peer = self.connected().await?;
         let mut tools: Vec<Listed> = Vec::new();
         let (mut bytes, mut looked_at) = (0, 0);
@@ -191,7 +191,7 @@ impl Server {
     }
 
     /// The session with the server, opened where it is not open.
-    async fn connected(&self) -> Result<Peer<RoleClient>, Trouble> {
+    async fn connected(&self) -> Result<Peer<RoleClient>, McpError> {
         let mut session = self.session.lock().await;
         if let Some(open) = session.as_ref().filter(|open| !open.is_closed()) {
             return Ok(open.peer().clone());
@@ -207,14 +207,14 @@ impl Server {
         Ok(peer)
     }
 
-    async fn call(&self, tool: String, arguments: Map<String, Value>) -> Result<Value, Trouble> {
+    async fn call(&self, tool: String, arguments: Map<String, Value>) -> Result<Value, McpError> {
         let peer = self.connected().await?;
         let result = peer.call_tool_once(CallToolRequestParams::new(tool).with_arguments(arguments)).await?;
         match result {
             CallToolResponse::Complete(result) => Ok(result::to_json(&result)),
             // Both need capabilities that we do not claim to have.
-            CallToolResponse::InputRequired(_) | CallToolResponse::Task(_) => Err(Trouble::Protocol),
-            _ => Err(Trouble::Protocol),
+            CallToolResponse::InputRequired(_) | CallToolResponse::Task(_) => Err(McpError::Protocol),
+            _ => Err(McpError::Protocol),
         }
     }
 }
@@ -235,21 +235,21 @@ impl McpCall {
         }
         let Self { server, tool, arguments, check: _ } = self;
         let called = timeout(server.deadline, server.call(tool, arguments)).await;
-        strip_nul_value(match called.unwrap_or(Err(Trouble::Late(server.deadline))) {
+        strip_nul_value(match called.unwrap_or(Err(McpError::Late(server.deadline))) {
             Ok(result) => result,
             // In the words of the server, which are meant for the model.
-            Err(Trouble::Refused(refusal)) => {
+            Err(McpError::Refused(refusal)) => {
                 error(&format!("The tool refused: {}", result::truncate(&refusal.message)))
             }
-            Err(trouble) => {
-                tracing::warn!(server = %server.prefix, reason = %trouble, "a tool of an MCP server could not be used");
-                error(if matches!(trouble, Trouble::Late(_)) { LATE } else { UNREACHABLE })
+            Err(failed) => {
+                tracing::warn!(server = %server.prefix, reason = %failed, "a tool of an MCP server could not be used");
+                error(if matches!(failed, McpError::Late(_)) { LATE } else { UNREACHABLE })
             }
         })
     }
 }
 
-impl From<ClientInitializeError> for Trouble {
+impl From<ClientInitializeError> for McpError {
     fn from(error: ClientInitializeError) -> Self {
         match error {
             ClientInitializeError::TransportError { error, .. } => Self::Transport(error.error.to_string()),
@@ -260,7 +260,7 @@ impl From<ClientInitializeError> for Trouble {
     }
 }
 
-impl From<ServiceError> for Trouble {
+impl From<ServiceError> for McpError {
     fn from(error: ServiceError) -> Self {
         match error {
             ServiceError::McpError(refusal) => Self::Refused(refusal),

@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn facts_are_told_as_they_are_and_text_is_cut() {
+    fn facts_are_reported_as_they_are_and_text_is_cut() {
         let text = |text: &str| json!({ "type": "text", "text": text });
         let picture = json!({ "type": "image", "data": "AAAA", "mimeType": "image/png" });
         let resource = json!({ "type": "resource", "resource": { "uri": "file:///a", "text": "Menu." } });

@@ -59,7 +59,7 @@ async fn keys_go_both_ways() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_caller_who_is_passed_on_is_no_longer_ours() {
+async fn a_caller_who_is_transferred_is_no_longer_ours() {
     let rig = Rig::start().await;
     let (desk, barred) = ("+12025550142", "+12025550143");
     rig.telnyx.script(THEM, [Script::Answered(FarEnd::Listener)]);

@@ -99,7 +99,7 @@ async fn the_agent_is_heard_in_the_format_that_comes_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_caller_who_hangs_up_and_one_who_is_passed_on_are_told_apart() {
+async fn a_caller_who_hangs_up_and_one_who_is_transferred_are_distinguished() {
     let rig = Rig::start().await;
     set_up(&rig).await;
     rig.telnyx.call_in(THEM, OURS, FarEnd::HangsUp);

@@ -33,7 +33,7 @@ async fn a_table_is_booked_over_telnyx_and_every_event_is_delivered() {
     assert_eq!(hangup["carrier_code"], "normal_clearing");
     assert_eq!((rig.telnyx.rung(THEM), rig.telnyx.commands("hangup").len()), (1, 1));
 
-    // Telnyx brings one in ten pieces of sound too late by one.
+    // Telnyx brings one in ten pieces of audio too late by one.
     let recording = rig.client().request(Method::GET, &text(&ended["recording_url"])).send().await.expect("an answer");
     let heard = order_heard(&recording.bytes().await.expect("a whole body"), "name");
     assert!(heard.len() >= 20 && heard.is_sorted(), "{heard:?}");

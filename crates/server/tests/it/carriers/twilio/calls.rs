@@ -5,7 +5,7 @@ use std::time::Duration;
 use reqwest::StatusCode;
 use serde_json::json;
 
-use crate::carriers::{Stage, told};
+use crate::carriers::{Stage, event_data};
 use crate::doubles::twilio::Record;
 use crate::doubles::twilio::flavour::Flavour;
 use crate::doubles::twilio::script::{FarEnd, Fate, Script};
@@ -82,7 +82,7 @@ async fn who_hangs_up_on_the_agent_ends_the_call() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_call_is_passed_on_to_a_number_or_a_sip_address() {
+async fn a_call_is_transferred_to_a_number_or_a_sip_address() {
     let stage = Stage::new(Flavour::Twilio).await;
     let client = stage.client();
     for (callee, to) in [(CALLEE, "+12025550142"), ("+12025550109", "sip:desk&bell@example.com")] {
@@ -206,13 +206,13 @@ async fn credentials_are_tried_without_ringing_anybody() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_the_carrier_reports_is_told_once() {
+async fn what_the_carrier_reports_twice_is_taken_once() {
     let stage = Stage::new(Flavour::Twilio).await;
     stage.double.script(CALLEE, Script::ending("no-answer", Some(603)));
     let call = stage.place(CALLEE).await;
     let ended = stage.client().wait_for_end(&call).await;
     assert_eq!((&ended["error_code"], &ended["carrier"]["sip_code"]), (&json!("rejected"), &json!(603)), "{ended}");
-    let hangup = told(stage.client(), &call, "carrier.hangup").await;
+    let hangup = event_data(stage.client(), &call, "carrier.hangup").await;
     assert_eq!((&hangup["cause"], &hangup["hung_up_by"]), (&json!("rejected"), &json!("carrier")), "{hangup}");
     stage.stop().await;
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 
-use crate::carriers::{Stage, told};
+use crate::carriers::{Stage, event_data};
 use crate::doubles::twilio::OWN;
 use crate::doubles::twilio::flavour::Flavour;
 use crate::doubles::twilio::script::{FarEnd, Script};
@@ -32,13 +32,13 @@ async fn who_calls_a_number_is_answered_by_its_agent() {
     assert_eq!(ended["carrier"]["call_id"], answered.call, "{ended}");
     let events = stage.client().event_names(&call).await;
     assert_eq!(events, ["call.received", "call.in_progress", "carrier.hangup", "call.completed"]);
-    let hangup = told(stage.client(), &call, "carrier.hangup").await;
+    let hangup = event_data(stage.client(), &call, "carrier.hangup").await;
     assert_eq!((&hangup["cause"], &hangup["hung_up_by"]), (&json!("normal"), &json!("agent")), "{hangup}");
     stage.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_caller_without_a_number_who_hangs_up_is_told_of_too() {
+async fn a_caller_without_a_number_who_hangs_up_is_reported_too() {
     let stage = Stage::new(Flavour::Twilio).await;
     let voice = stage.answer_calls().await;
     stage.double.script("anonymous", Script::with(FarEnd::HangsUpAfter(Duration::from_millis(800))));
@@ -47,7 +47,7 @@ async fn a_caller_without_a_number_who_hangs_up_is_told_of_too() {
     let call = text(&calls(&stage).await[0]["id"]);
     let ended = stage.client().wait_for_end(&call).await;
     assert_eq!((&ended["end_reason"], &ended["from"]), (&json!("caller_hangup"), &json!("anonymous")), "{ended}");
-    assert!(!told(stage.client(), &call, "carrier.hangup").await["cause"].is_null());
+    assert!(!event_data(stage.client(), &call, "carrier.hangup").await["cause"].is_null());
     stage.stop().await;
 }
 

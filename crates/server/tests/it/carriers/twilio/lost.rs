@@ -80,7 +80,7 @@ async fn a_call_that_is_cancelled_before_the_dial_is_answered_is_hung_up_when_it
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn calls_of_the_same_two_numbers_are_told_apart() {
+async fn calls_of_the_same_two_numbers_are_distinguished() {
     let stage = Stage::new(Flavour::Twilio).await;
     let silent = Script { fate: Fate::RingsOn, delivery: Delivery::Nothing, ..Script::default() };
     stage.double.script(CALLEE, silent.clone());

@@ -114,7 +114,7 @@ async fn until_live(node: &Client, calls: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn reports_and_sound_may_reach_any_node_and_the_one_with_the_sound_talks() {
+async fn reports_and_audio_may_reach_any_node_and_the_one_with_the_audio_talks() {
     let double = TwilioDouble::start(Flavour::Twilio).await;
     let server = tokio::task::block_in_place(Server::start);
     let (database, door) = (server.database().await, Door::open().await);

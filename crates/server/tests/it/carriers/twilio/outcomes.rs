@@ -8,7 +8,7 @@ use switchhook_core::Timestamp;
 use switchhook_runtime::clock::Clock;
 use tokio::net::TcpListener;
 
-use crate::carriers::{Stage, told};
+use crate::carriers::{Stage, event_data};
 use crate::doubles::twilio::Record;
 use crate::doubles::twilio::flavour::Flavour;
 use crate::doubles::twilio::script::{Answer, Delivery, FarEnd, Fate, MediaFate, Script};
@@ -52,7 +52,7 @@ async fn each_end_of_an_unanswered_call_has_its_code() {
         let (said, reported) = (&ended["error_code"], &ended["carrier"]["cause"]);
         assert_eq!((said, reported), (&json!(code), &json!(cause)), "{:?}: {ended}", script.fate);
         let Fate::Ends { status, sip, error } = script.fate else { panic!("all of them end") };
-        let hangup = told(stage.client(), &call, "carrier.hangup").await;
+        let hangup = event_data(stage.client(), &call, "carrier.hangup").await;
         let raw = error.map_or_else(|| status.to_owned(), |code| code.to_string());
         assert_eq!((&hangup["sip_code"], &hangup["carrier_code"]), (&json!(sip), &json!(raw)), "{hangup}");
         assert_eq!((stage.double.asked(&number), stage.double.calls(&number).len()), (1, 1), "{:?}", script.fate);
@@ -95,7 +95,7 @@ async fn each_refusal_of_a_dial_has_its_code_and_rings_nobody() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_rings_on_is_no_answer_and_a_line_without_sound_no_media() {
+async fn who_rings_on_is_no_answer_and_a_line_without_audio_no_media() {
     let stage = Stage::with(Flavour::Twilio, |config| config.media_timeout = Duration::from_secs(2)).await;
     stage.double.script(CALLEE, Script { fate: Fate::RingsOn, ..Script::default() });
     stage.double.script("+12025550105", Script::with_media(MediaFate::Never));

@@ -25,7 +25,7 @@ impl Session {
         };
         let Some(sound) = sound.filter(|sound| self.ready && fits(sound)) else {
             return Err(Over::Refused(
-                "sound that is no 20 ms of the format, or came before the session was set up".to_owned(),
+                "audio that is no 20 ms of the format, or came before the session was set up".to_owned(),
             ));
         };
         self.uncommitted = true;
@@ -71,7 +71,7 @@ impl Session {
         }
     }
 
-    /// Sound as 16 bit at 8 kHz.
+    /// Audio as 16 bit at 8 kHz.
     fn decoded(&mut self, sound: &[u8]) -> Vec<u8> {
         let samples = match self.law {
             Some(law) => sound.iter().map(|byte| law.decode(*byte)).collect(),

@@ -91,7 +91,7 @@ struct Shared {
     turns: Mutex<VecDeque<Turn>>,
     hears: Mutex<Hears>,
     complaints: Complaints,
-    /// Everything it was told but sound, and of each session its setting up.
+    /// Everything it was told but audio, and of each session its setting up.
     told: Mutex<Vec<Value>>,
     /// When somebody wanted to open a connection.
     knocked: Mutex<Vec<Instant>>,
@@ -147,7 +147,7 @@ impl Double {
     }
 
     /// What it was told under this name.
-    pub(crate) fn told(&self, kind: &str) -> Vec<Value> {
+    pub(crate) fn received(&self, kind: &str) -> Vec<Value> {
         locked(&self.shared.told, |told| told.iter().filter(|message| message["type"] == kind).cloned().collect())
     }
 

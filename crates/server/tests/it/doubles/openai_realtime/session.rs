@@ -32,10 +32,10 @@ pub(super) struct Session {
     pub(super) shared: Arc<Shared>,
     socket: WebSocketStream<TcpStream>,
     pub(super) ready: bool,
-    /// As the sound is written, in both directions: G.711, or PCM at 24 kHz.
+    /// As the audio is written, in both directions: G.711, or PCM at 24 kHz.
     pub(super) law: Option<Law>,
     pub(super) resampler: Resampler,
-    /// Whether sound came that was not taken as a turn.
+    /// Whether audio came that was not taken as a turn.
     pub(super) uncommitted: bool,
     /// It says nothing more.
     pub(super) ignores: bool,
@@ -135,7 +135,7 @@ impl Session {
                 *made = made.map(|ms| {
                     ms + STANDARD
                         .decode(message["delta"].as_str().unwrap_or_default())
-                        .map_or(0, |sound| sound.len() / bytes_per_ms)
+                        .map_or(0, |audio| audio.len() / bytes_per_ms)
                 });
             }
             _ => {}

@@ -14,7 +14,7 @@ use super::{Reply, locked};
 
 /// How long a character is spoken.
 const CHARACTER_MS: usize = 60;
-/// The sound of one message, and how long it takes to make.
+/// The audio of one message, and how long it takes to make.
 const DELTA_MS: usize = 200;
 const MAKING: Duration = Duration::from_millis(50);
 
@@ -115,8 +115,8 @@ impl Session {
                 let text: String = words.chars().take(until / CHARACTER_MS).skip(written).collect();
                 written = until / CHARACTER_MS;
                 say(pending, part("output_audio_transcript.delta", "delta", json!(text)), now);
-                let sound = self.tone(until - from);
-                say(pending, part("output_audio.delta", "delta", json!(STANDARD.encode(sound))), MAKING);
+                let audio = self.tone(until - from);
+                say(pending, part("output_audio.delta", "delta", json!(STANDARD.encode(audio))), MAKING);
             }
             say(pending, part("output_audio.done", "none", Value::Null), now);
             say(pending, part("output_audio_transcript.done", "transcript", json!(words)), now);

@@ -21,7 +21,7 @@ use super::playout::Playout;
 use super::{Double, FarEnd, Leg};
 
 const FRAME: Duration = Duration::from_millis(20);
-/// One of so many pieces of sound is overtaken by the next.
+/// One of so many pieces of audio is overtaken by the next.
 const OVERTAKEN: u64 = 10;
 
 /// What was asked for with the dial or the answer.
@@ -80,7 +80,7 @@ pub(super) struct Session {
     ticks: Interval,
     sequence: u64,
     chunk: u64,
-    /// A piece of sound that is being overtaken.
+    /// A piece of audio that is being overtaken.
     held: Option<Value>,
 }
 
@@ -168,11 +168,11 @@ impl Session {
             leg.with(|progress| progress.seen.voiced += 1);
         }
         match self.person.act() {
-            Does::Sounds(frame) => self.sound(&frame).await?,
+            Does::Sounds(frame) => self.audio(&frame).await?,
             Does::Presses(key) => {
                 let message = json!({ "event": "dtmf", "occurred_at": "2026-11-21T09:00:00.000000Z", "dtmf": { "digit": key.to_string() } });
                 self.send_numbered(message).await?;
-                self.sound(&Frame::silence(AudioFormat::Narrowband)).await?;
+                self.audio(&Frame::silence(AudioFormat::Narrowband)).await?;
             }
             Does::HangsUp => return Ok(Next::HungUp),
             Does::BreaksStream => return Ok(Next::Gone),
@@ -180,7 +180,7 @@ impl Session {
         Ok(Next::On)
     }
 
-    async fn sound(&mut self, frame: &Frame) -> Result<(), ()> {
+    async fn audio(&mut self, frame: &Frame) -> Result<(), ()> {
         self.chunk += 1;
         let payload = BASE64_STANDARD.encode(encoded(&self.stream.heard, self.stream.rate, frame));
         let media = json!({
@@ -224,9 +224,9 @@ impl Session {
         let bytes_per_ms = if self.stream.spoken == "L16" { self.stream.rate * 2 / 1_000 } else { 8 };
         let ms = u64::try_from(payload.len()).unwrap_or(u64::MAX) / bytes_per_ms;
         if !(20..=30_000).contains(&ms) {
-            double.complain(format!("a message with {ms} ms of sound, from 20 ms to 30 s are allowed"));
+            double.complain(format!("a message with {ms} ms of audio, from 20 ms to 30 s are allowed"));
         }
-        self.playout.sound(decoded(&self.stream.spoken, self.stream.rate, &payload));
+        self.playout.audio(decoded(&self.stream.spoken, self.stream.rate, &payload));
     }
 
     async fn give_back(&mut self, marks: Vec<String>) -> Result<(), ()> {

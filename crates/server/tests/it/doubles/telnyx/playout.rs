@@ -15,7 +15,7 @@ enum Item {
 }
 
 impl Playout {
-    pub(super) fn sound(&mut self, samples: Vec<i16>) {
+    pub(super) fn audio(&mut self, samples: Vec<i16>) {
         self.0.push_back(Item::Sound(samples.into()));
     }
 
@@ -58,11 +58,11 @@ fn marks_come_back_when_what_was_before_them_is_played_or_cleared() {
     let mut playout = Playout::default();
     playout.mark("at once".to_owned());
     assert_eq!(playout.next().1, ["at once"]);
-    playout.sound(vec![1; 200]);
+    playout.audio(vec![1; 200]);
     playout.mark("after".to_owned());
     assert_eq!(playout.next().1, Vec::<String>::new());
     assert_eq!(playout.next().1, ["after"]);
-    playout.sound(vec![1; 160]);
+    playout.audio(vec![1; 160]);
     playout.mark("cleared".to_owned());
     assert_eq!(playout.clear(), ["cleared"]);
     assert!(playout.next().1.is_empty());

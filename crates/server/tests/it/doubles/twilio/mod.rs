@@ -1,4 +1,4 @@
-//! A carrier that speaks Twilio's protocol, or SignalWire's: an API, signed reports, sound over websockets.
+//! A carrier that speaks Twilio's protocol, or SignalWire's: an API, signed reports, audio over websockets.
 //!
 //! It complains about whatever the real one would refuse, warn about or silently drop, and about numbers that are rung twice for
 //! one call. Complaints fail the test that caused them, at its end.

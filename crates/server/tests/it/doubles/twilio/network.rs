@@ -88,9 +88,9 @@ pub(crate) struct Record {
     pub(crate) shown: Option<String>,
     /// Addresses from which documents were fetched.
     pub(crate) fetched: Vec<String>,
-    /// Keys that were heard in the sound that we sent.
+    /// Keys that were heard in the audio that we sent.
     pub(crate) keys: String,
-    /// Frames of sound that were played out.
+    /// Frames of audio that were played out.
     pub(crate) played: u32,
     pub(crate) streams: u32,
     /// Marks that came back, and how often what waited was thrown away.

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 /// Bytes of 20 ms of G.711.
 const FRAME: usize = 160;
-/// More than ten minutes of waiting sound is thrown away.
+/// More than ten minutes of waiting audio is thrown away.
 const MOST: usize = 8_000 * 600;
 
 /// The queue of one stream. Pure: it is asked for 20 ms at a time.
@@ -22,7 +22,7 @@ enum Item {
 
 impl Playout {
     /// Whether there was room.
-    pub(crate) fn sound(&mut self, bytes: Vec<u8>) -> bool {
+    pub(crate) fn audio(&mut self, bytes: Vec<u8>) -> bool {
         if self.waiting + bytes.len() > MOST {
             return false;
         }
@@ -74,14 +74,14 @@ fn marks_come_back_when_what_was_before_them_is_played_or_cleared() {
     let mut playout = Playout::default();
     playout.mark("at once".to_owned());
     assert_eq!(playout.next(), (None, vec!["at once".to_owned()]));
-    assert!(playout.sound(vec![1; 200]));
+    assert!(playout.audio(vec![1; 200]));
     playout.mark("after".to_owned());
     assert_eq!(playout.next(), (Some(vec![1; 160]), Vec::new()));
     let (frame, marks) = playout.next();
     assert_eq!((frame.map(|frame| frame[39..41].to_vec()), marks), (Some(vec![1, 0xff]), vec!["after".to_owned()]));
-    assert!(playout.sound(vec![1; 160]));
+    assert!(playout.audio(vec![1; 160]));
     playout.mark("pending".to_owned());
     assert_eq!(playout.clear(), ["pending"]);
     assert_eq!(playout.next(), (None, Vec::new()));
-    assert!(!playout.sound(vec![1; MOST + 1]), "more than ten minutes");
+    assert!(!playout.audio(vec![1; MOST + 1]), "more than ten minutes");
 }

@@ -98,7 +98,7 @@ pub(crate) enum Delivery {
     WithoutEnd,
 }
 
-/// What becomes of the sound once the call is answered.
+/// What becomes of the audio once the call is answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MediaFate {
     Flows,

@@ -21,7 +21,7 @@ use crate::harness::{TIMEOUT, text};
 
 const CALLEE: &str = "+12025550100";
 
-/// Somebody who has calls placed: takes reports and sound.
+/// Somebody who has calls placed: takes reports and audio.
 struct Customer {
     base: String,
     reports: Arc<Mutex<Vec<Form>>>,
@@ -43,7 +43,7 @@ impl Customer {
         let shared = Shared { base: base.clone(), reports: Arc::default(), streams: sender };
         let reports = shared.reports.clone();
         let router =
-            Router::new().route("/status", post(take_report)).route("/media", get(take_sound)).with_state(shared);
+            Router::new().route("/status", post(take_report)).route("/media", get(take_audio)).with_state(shared);
         tokio::spawn(async move { axum::serve(listener, router).await });
         Self { base, reports, streams }
     }
@@ -91,7 +91,7 @@ async fn take_report(
     StatusCode::NO_CONTENT
 }
 
-async fn take_sound(
+async fn take_audio(
     State(shared): State<Shared>,
     headers: HeaderMap,
     upgrade: WebSocketUpgrade,
@@ -101,7 +101,7 @@ async fn take_sound(
     upgrade.on_upgrade(move |socket| async move { drop(shared.streams.send(socket).await) })
 }
 
-/// The next message that is no sound.
+/// The next message that is no audio.
 async fn next(socket: &mut WebSocket) -> Value {
     loop {
         let message = tokio::time::timeout(TIMEOUT, socket.recv()).await.expect("a message within a minute");
@@ -129,7 +129,7 @@ async fn ask(double: &TwilioDouble, call: &str, fields: &[(String, String)]) -> 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_call_is_told_in_order_and_its_marks_come_back() {
+async fn a_call_is_reported_in_order_and_its_marks_come_back() {
     let double = TwilioDouble::start(Flavour::Twilio).await;
     let mut customer = Customer::start().await;
     let (status, call) = ask(&double, "", &customer.fields()).await;

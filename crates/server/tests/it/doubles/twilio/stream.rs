@@ -1,4 +1,4 @@
-//! Sound over a websocket of ours: what is sent there is what the carrier sends, and what comes back is checked to the letter.
+//! Audio over a websocket of ours: what is sent there is what the carrier sends, and what comes back is checked to the letter.
 
 use std::time::Duration;
 
@@ -35,7 +35,7 @@ pub(crate) enum Over {
 
 type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
-/// Carries the sound of a call until either side ends it.
+/// Carries the audio of a call until either side ends it.
 pub(crate) async fn run(leg: &mut Leg, wanted: &Stream) -> Over {
     let Some(socket) = open(leg, wanted).await else { return Over::Next };
     leg.network.change(&leg.sid, |record| record.streams += 1);
@@ -86,7 +86,7 @@ async fn open(leg: &Leg, wanted: &Stream) -> Option<Socket> {
             }
             None
         }
-        // A service that is gone, which tests cause on purpose; otherwise the call is without sound, which they see.
+        // A service that is gone, which tests cause on purpose; otherwise the call is without audio, which they see.
         Ok(Err(_)) | Err(_) => None,
     }
 }
@@ -167,7 +167,7 @@ impl Talk {
                 record.keys.extend(key);
             });
         }
-        let sound = match self.person.act() {
+        let audio = match self.person.act() {
             Does::HangsUp => return Some(Over::FarEnd),
             Does::Presses(digit) => {
                 let dtmf = match self.flavour {
@@ -185,7 +185,7 @@ impl Talk {
         self.chunk += 1;
         let media = json!({
             "track": "inbound", "chunk": self.chunk.to_string(), "timestamp": (self.chunk * 20).to_string(),
-            "payload": STANDARD.encode(sound),
+            "payload": STANDARD.encode(audio),
         });
         self.numbered(json!({ "event": "media", "media": media })).await;
         None
@@ -250,8 +250,8 @@ impl Talk {
                 if bytes.is_empty() {
                     return Err("an empty payload".to_owned());
                 }
-                if !self.playout.sound(bytes) {
-                    leg.network.complaints.add("31931: more than ten minutes of sound wait");
+                if !self.playout.audio(bytes) {
+                    leg.network.complaints.add("31931: more than ten minutes of audio wait");
                 }
             }
             Some("mark") => {

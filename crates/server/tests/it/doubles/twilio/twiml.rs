@@ -12,7 +12,7 @@ const LONGEST_PARAMETER: usize = 499;
 /// One thing to be done with a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Verb {
-    /// Sound in both directions, over our websocket.
+    /// Audio in both directions, over our websocket.
     Connect(Stream),
     /// Passes the call on to a number or a SIP address.
     Dial {

@@ -191,7 +191,7 @@ async fn a_wrong_key_is_found_out_while_the_phone_rings<P: Protocol>(protocol: P
     double.finish();
 }
 
-/// Two models of different makers: the first looks for a table, and is then in trouble before it has told what it found. The
+/// Two models of different makers: the first looks for a table, and is then in trouble before it has returned what it found. The
 /// second goes on where the first was, and is asked at once in the next turn.
 async fn another_goes_on<P: Protocol, Q: Protocol>(first: P, second: Q, trouble: fn(P) -> Vec<Reply>) {
     let mut replies = vec![Reply::Answer(vec![tool("call_0", "tables", json!({ "day": "Friday" }))])];
@@ -226,10 +226,10 @@ async fn another_goes_on<P: Protocol, Q: Protocol>(first: P, second: Q, trouble:
 
     let asked = second_double.asked();
     for (question, day) in [(0, "Friday"), (2, "Saturday")] {
-        let told = second.conversation(&asked[question]);
-        let [.., (_, called), (_, result)] = &told[..] else { panic!("{told:?}") };
-        assert_eq!(*called, format!("call tables {{\"day\":\"{day}\"}}"), "{told:?}");
-        assert!(result.starts_with("result") && result.contains("19:00"), "{told:?}");
+        let returned = second.conversation(&asked[question]);
+        let [.., (_, called), (_, result)] = &returned[..] else { panic!("{returned:?}") };
+        assert_eq!(*called, format!("call tables {{\"day\":\"{day}\"}}"), "{returned:?}");
+        assert!(result.starts_with("result") && result.contains("19:00"), "{returned:?}");
     }
     first_double.finish();
     second_double.finish();

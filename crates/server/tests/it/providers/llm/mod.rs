@@ -46,7 +46,7 @@ every_adapter!(
     taking_a_question_back_lets_go_of_the_connection,
     a_server_that_never_answers_is_a_timeout,
     a_socket_that_dies_in_an_answer_is_found_out,
-    a_refused_key_is_told_in_the_providers_words_and_not_tried_again,
+    a_refused_key_is_reported_in_the_providers_words_and_not_tried_again,
     a_rate_limit_is_waited_out_when_it_is_short,
     a_busy_server_is_asked_again_and_then_given_up,
     what_cannot_be_read_is_a_failure_and_not_an_answer,
@@ -54,7 +54,7 @@ every_adapter!(
     whole_sentences_without_an_end_are_an_answer,
     a_conversation_that_is_too_long_is_shortened_once,
     nothing_may_be_said_after_a_tool_and_only_then,
-    calls_of_whatever_ids_can_be_told_apart,
+    calls_of_whatever_ids_can_be_distinguished,
     a_call_is_looked_back_upon_by_its_schema,
     a_connection_that_was_made_ahead_carries_the_first_question,
 );
@@ -191,7 +191,7 @@ async fn a_socket_that_dies_in_an_answer_is_found_out<P: Protocol>(protocol: P) 
     double.finish();
 }
 
-async fn a_refused_key_is_told_in_the_providers_words_and_not_tried_again<P: Protocol>(protocol: P) {
+async fn a_refused_key_is_reported_in_the_providers_words_and_not_tried_again<P: Protocol>(protocol: P) {
     let body = protocol.error(401, &format!("Incorrect API key provided: {KEY}."));
     let status = if protocol.error(401, "")["error"]["code"] == 400 { 400 } else { 401 };
     let double = Double::start(protocol, vec![Reply::Refuses(status, Vec::new(), body)]).await;
@@ -331,7 +331,7 @@ async fn nothing_may_be_said_after_a_tool_and_only_then<P: Protocol>(protocol: P
     double.finish();
 }
 
-async fn calls_of_whatever_ids_can_be_told_apart<P: Protocol>(protocol: P) {
+async fn calls_of_whatever_ids_can_be_distinguished<P: Protocol>(protocol: P) {
     let tool = |day: &str| Piece::Tool { id: "call_0", name: "tables", arguments: json!({ "day": day }) };
     let double =
         Double::start(protocol, vec![Reply::Answer(vec![tool("Friday"), tool("Sunday")]), says("Seven.")]).await;

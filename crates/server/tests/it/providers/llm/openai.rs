@@ -62,7 +62,7 @@ async fn llama_cpp_python_repeats_names_and_says_everything_as_null() {
 }
 
 #[tokio::test]
-async fn tools_are_told_apart_by_index_or_id_or_come_whole_and_unnamed() {
+async fn tools_are_distinguished_by_index_or_id_or_come_whole_and_unnamed() {
     // Two calls interleaved; ended by `stop`, as vLLM does.
     let function = |name: &str, arguments: &str| json!({ "name": name, "arguments": arguments });
     let interleaved = vec![
@@ -244,7 +244,7 @@ async fn calls_are_shown_by_ids_that_every_server_takes() {
 }
 
 #[tokio::test]
-async fn models_that_would_reason_first_are_told_not_to() {
+async fn models_that_would_reason_first_are_asked_not_to() {
     let double = Double::start(OpenAi, vec![says("Yes."), says("Yes."), says("Yes.")]).await;
     let with = |model: &str| switchhook_providers::LlmRequest { model: Some(model.to_owned()), ..request() };
     ask(&*double.llm(), with("openai/gpt-6-luna")).await.1.expect("answered");

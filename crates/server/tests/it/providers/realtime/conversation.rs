@@ -39,7 +39,7 @@ async fn a_whole_conversation_is_held_written_down_recorded_and_charged() {
         "it was spoken while the phone rang: {latency}"
     );
     assert!(ended["recording_url"].is_string(), "{ended}");
-    let session = &double.told("session.update")[0]["session"];
+    let session = &double.received("session.update")[0]["session"];
     assert_eq!(
         (&session["audio"]["output"]["voice"], &session["tools"][0]["name"]),
         (&json!("cedar"), &json!("end_call"))
@@ -61,7 +61,7 @@ async fn a_caller_who_interrupts_hears_no_more_and_the_model_knows_what_was_hear
     assert_eq!(who(&lines), ["agent", "caller", "agent\u{2026}", "caller", "agent"], "{lines:?}");
     let heard = &lines[2].1;
     assert!(long.starts_with(heard.as_str()), "{heard}");
-    let truncated = double.told("conversation.item.truncate");
+    let truncated = double.received("conversation.item.truncate");
     let [truncated] = &truncated[..] else { panic!("{truncated:?}") };
     // Interrupted 3 s after their last turn; the answer began a moment after that.
     let heard_ms = truncated["audio_end_ms"].as_u64().expect("a number");
@@ -78,7 +78,7 @@ async fn who_cannot_interrupt_is_answered_afterwards_and_the_greeting_can_be_pro
     let (service, agent, double) = ready(vec![goodbye()], turns, protected).await;
     let call = service.client.place(&agent, SILENT).await;
     wait_for_words(&service.client, &call, GREETING).await;
-    assert_eq!(double.told("conversation.item.truncate"), Vec::<serde_json::Value>::new());
+    assert_eq!(double.received("conversation.item.truncate"), Vec::<serde_json::Value>::new());
     let lines = said(&service.client, &call).await;
     assert!(who(&lines).iter().all(|who| *who != "agent\u{2026}"), "{lines:?}");
     service.client.post(&format!("/v1/calls/{call}/hangup"), json!({})).await;
@@ -99,7 +99,7 @@ async fn the_api_has_things_said_and_a_silent_caller_is_asked_and_let_go() {
     assert_eq!((&ended["end_reason"], &ended["turns"]), (&json!("silence"), &json!(0)), "{ended}");
     let lines: Vec<String> = said(&service.client, &call).await.into_iter().map(|(_, words)| words).collect();
     assert_eq!(lines, [GREETING, "Your table is free.", "Are you there?"]);
-    assert_eq!(double.told("response.create").len(), 3);
+    assert_eq!(double.received("response.create").len(), 3);
     service.stop().await;
 }
 

@@ -18,7 +18,7 @@ async fn a_session_that_is_lost_is_replaced_and_knows_what_was_said() {
         let ended = service.client.wait_for_end(&call).await;
         assert_eq!((&ended["end_reason"], &ended["turns"]), (&json!("agent_hangup"), &json!(2)), "{ended}");
         assert_eq!(double.sessions(), 2);
-        let items = double.told("conversation.item.create");
+        let items = double.received("conversation.item.create");
         let texts: Vec<&str> = items.iter().filter_map(|item| item["item"]["content"][0]["text"].as_str()).collect();
         assert_eq!(texts[..3], [GREETING, "A table, please.", "When would that be?"], "{texts:?}");
         assert!(

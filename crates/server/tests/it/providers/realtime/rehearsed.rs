@@ -60,7 +60,7 @@ async fn a_table_is_booked_by_a_caller_who_interrupts() {
     assert_eq!(by_agent, [true, false, true, false, true, false, true], "{lines:?}");
     let cut = lines[4].1;
     assert!(LONG.starts_with(cut) && !cut.is_empty() && cut.len() < LONG.len(), "{cut}");
-    assert_eq!(double.told("conversation.item.truncate").len(), 1);
+    assert_eq!(double.received("conversation.item.truncate").len(), 1);
 }
 
 #[tokio::test(start_paused = true)]
@@ -104,12 +104,12 @@ async fn callers_whom_the_servers_voice_detection_misses_are_answered() {
     for line in ["name", "day"] {
         assert!(said.contains(&(false, words(line))), "{said:?}");
     }
-    assert_eq!((double.sessions(), double.told("input_audio_buffer.commit").len()), (1, 2));
+    assert_eq!((double.sessions(), double.received("input_audio_buffer.commit").len()), (1, 2));
 }
 
 /// The formats in which sessions were asked for.
 fn formats(double: &Double) -> Vec<String> {
-    let sessions = double.told("session.update");
+    let sessions = double.received("session.update");
     let format = |update: &serde_json::Value| update["session"]["audio"]["input"]["format"]["type"].to_string();
     sessions.iter().map(|update| format(update).replace('"', "")).collect()
 }

@@ -55,7 +55,7 @@ async fn a_session_that_does_not_open_ends_the_call_with_the_reason() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn sound_is_a_law_in_both_directions_where_the_connection_says_so() {
+async fn audio_is_a_law_in_both_directions_where_the_connection_says_so() {
     let double = Double::start(vec![Reply::Says("When would you like to come?")], vec![]).await;
     let service = TestService::start_allowing("127.0.0.0/8,http").await;
     let connection = json!({
@@ -69,7 +69,7 @@ async fn sound_is_a_law_in_both_directions_where_the_connection_says_so() {
     super::wait_for_words(&service.client, &call, "When would you like").await;
     service.client.post(&format!("/v1/calls/{call}/hangup"), json!({})).await;
     service.client.wait_for_end(&call).await;
-    let session = &double.told("session.update")[0]["session"]["audio"];
+    let session = &double.received("session.update")[0]["session"]["audio"];
     let formats = [&session["input"]["format"]["type"], &session["output"]["format"]["type"]];
     assert_eq!(formats, ["audio/pcma"; 2], "and the turn was heard to its end");
     service.stop().await;

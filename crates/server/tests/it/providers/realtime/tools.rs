@@ -16,7 +16,7 @@ async fn service_of_tables() -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn tools_are_run_and_the_model_told_what_came_of_it() {
+async fn tools_are_run_and_the_model_gets_their_results() {
     let parameters = json!({ "type": "object", "required": ["day"], "properties": { "day": { "type": "string" } } });
     let tables =
         json!({ "type": "http", "name": "tables", "url": service_of_tables().await, "parameters": parameters });
@@ -33,12 +33,12 @@ async fn tools_are_run_and_the_model_told_what_came_of_it() {
     let ended = service.client.wait_for_end(&call).await;
     assert_eq!((&ended["end_reason"], &ended["turns"]), (&json!("agent_hangup"), &json!(1)), "{ended}");
 
-    let outputs: Vec<Value> = double.told("conversation.item.create");
-    let told: Vec<&str> = outputs.iter().filter_map(|output| output["item"]["output"].as_str()).collect();
-    for (output, words) in told.iter().zip(["/day", "19:00", "\"ok\":true", "\"ok\":true"]) {
-        assert!(output.contains(words), "{words}: {told:?}");
+    let outputs: Vec<Value> = double.received("conversation.item.create");
+    let returned: Vec<&str> = outputs.iter().filter_map(|output| output["item"]["output"].as_str()).collect();
+    for (output, words) in returned.iter().zip(["/day", "19:00", "\"ok\":true", "\"ok\":true"]) {
+        assert!(output.contains(words), "{words}: {returned:?}");
     }
-    assert_eq!(told.len(), 4);
+    assert_eq!(returned.len(), 4);
     let words: Vec<String> = said(&service.client, &call).await.into_iter().map(|(_, words)| words).collect();
     let expected =
         [GREETING, "Is there a table on Friday?", "Let me see.", "There is one at seven. I press one now.", "Goodbye."];
@@ -47,7 +47,7 @@ async fn tools_are_run_and_the_model_told_what_came_of_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_caller_is_passed_on_once_they_have_heard_that_they_will_be() {
+async fn the_caller_is_transferred_once_they_have_heard_that_they_will_be() {
     let words = "I am putting you through to the reception now. Please hold the line.";
     let replies = vec![Reply::Calls(Some(words), "call_1", "transfer", json!({ "destination": "reception" }))];
     let destinations = json!([{ "name": "reception", "number": "+12025550142" }]);
@@ -72,6 +72,6 @@ async fn a_goodbye_that_the_caller_interrupts_does_not_end_the_call() {
     assert_eq!((&ended["end_reason"], &ended["turns"]), (&json!("agent_hangup"), &json!(2)), "{ended}");
     let lines = said(&service.client, &call).await;
     assert_eq!(who(&lines), ["agent", "caller", "agent\u{2026}", "caller", "agent"], "{lines:?}");
-    assert!(double.told("conversation.item.create").iter().any(|item| item.to_string().contains("It goes on")));
+    assert!(double.received("conversation.item.create").iter().any(|item| item.to_string().contains("It goes on")));
     service.stop().await;
 }

@@ -30,7 +30,7 @@ use uuid::Uuid;
 const UNDERSTANDS: Duration = Duration::from_millis(100);
 /// What a model that answers takes to its first word.
 const THINKS: Duration = Duration::from_millis(600);
-/// What a voice takes to its first sound.
+/// What a voice takes to its first audio.
 const BREATHES: Duration = Duration::from_millis(150);
 const LANGUAGE: &str = "en-US";
 

@@ -15,7 +15,7 @@ const VOICE_DBFS: f32 = -45.0;
 pub(super) struct Line {
     to_agent: MediaSender,
     from_agent: mpsc::Receiver<ToCarrier>,
-    /// When the agent's sound began and ended, in milliseconds.
+    /// When the agent's audio began and ended, in milliseconds.
     pub(super) sounds: Vec<(u64, u64)>,
 }
 

@@ -34,7 +34,7 @@ pub(super) use self::line::words;
 const RINGS: Duration = Duration::from_secs(2);
 /// How often each task and each socket may have its turn before 20 ms are over.
 const ROUNDS: usize = 64;
-/// The longest time without the agent's sound after the caller's words, in milliseconds.
+/// The longest time without the agent's audio after the caller's words, in milliseconds.
 const DEAD_AIR: u64 = 3_000;
 /// No answer to the caller's words is waited for longer, in milliseconds.
 const NEVER: u64 = 30_000;
@@ -178,7 +178,7 @@ impl Rehearsal {
         self.backstage.spoken.lock().expect("whole").clone()
     }
 
-    /// When the agent's sound is on the line.
+    /// When the agent's audio is on the line.
     pub(super) fn sounds(&self) -> &[(u64, u64)] {
         &self.line.sounds
     }
@@ -201,7 +201,7 @@ impl Rehearsal {
         self.end.as_ref().is_some_and(|(_, end)| matches!(end, Ended::By(End::AgentHungUp)))
     }
 
-    /// The longest time without the agent's sound from then on until it had said all, or the call was over.
+    /// The longest time without the agent's audio from then on until it had said all, or the call was over.
     fn longest_silence(&self, since: u64) -> u64 {
         let mut silent_since = since;
         let mut longest = 0;

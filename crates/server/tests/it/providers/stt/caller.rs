@@ -146,7 +146,7 @@ impl Caller {
         (0..self.segments).all(|segment| self.answers.contains_key(&segment))
     }
 
-    /// How much sound was sent, as far as that is not everything.
+    /// How much audio was sent, as far as that is not everything.
     pub(super) fn sent(&self) -> Option<Duration> {
         self.session.sent()
     }

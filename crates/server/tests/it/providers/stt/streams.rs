@@ -174,7 +174,7 @@ async fn a_call_that_ends_in_the_middle_of_a_word_ends_the_stream() {
 }
 
 #[tokio::test]
-async fn a_line_without_sound_is_kept() {
+async fn a_line_without_audio_is_kept() {
     with_every(&[], async |case| {
         let mut caller = case.call().await;
         // OpenAI needs no more than pings, and Cartesia minutes.

@@ -10,7 +10,7 @@ use super::streams::{Case, with_every};
 use crate::doubles::listening::Behaviour;
 
 #[tokio::test]
-async fn who_does_not_answer_is_given_up_before_the_fallback_loses_patience() {
+async fn who_does_not_answer_is_given_up_before_the_fallback_times_out() {
     for behaviour in [Behaviour::Silent, Behaviour::Mute] {
         with_every(std::slice::from_ref(&behaviour), async |case| {
             if matches!(behaviour, Behaviour::Mute) && !case.greets {

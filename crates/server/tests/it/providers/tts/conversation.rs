@@ -224,7 +224,7 @@ impl Tts for Late {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_goodbye_whose_sound_is_late_is_heard_before_the_call_ends() {
+async fn a_goodbye_whose_audio_is_late_is_heard_before_the_call_ends() {
     let goodbye = "Then have a good evening.";
     for (late, said) in [(2_300, goodbye), (4_000, goodbye), (20_000, "Goodbye.")] {
         let tts = Arc::new(Late(Duration::from_millis(late), goodbye));

@@ -33,12 +33,12 @@ every_voice! {
     several_sentences_at_a_time_do_not_mix
     a_voice_that_never_begins_is_a_provider_timeout
     a_voice_that_stops_in_the_middle_is_a_provider_timeout
-    a_connection_that_breaks_before_the_first_sound_is_replaced
+    a_connection_that_breaks_before_the_first_audio_is_replaced
     a_connection_that_breaks_in_the_middle_is_not_heard_twice
-    a_wrong_key_is_told_in_the_providers_words_and_not_tried_again
+    a_wrong_key_is_reported_in_the_providers_words_and_not_tried_again
     a_busy_provider_is_asked_again_when_it_says
     a_provider_that_is_down_is_asked_three_times
-    what_is_no_sound_is_a_failure
+    what_is_no_audio_is_a_failure
     where_there_are_no_words_nothing_is_asked
     an_address_that_does_not_answer_is_a_failure
 }
@@ -91,7 +91,7 @@ async fn what_is_dropped_is_stopped_and_not_heard_in_what_follows(kind: Kind) {
     let speaking = cast.begin("What nobody wants to hear to its end.").await;
     speaking.abort();
     cast.stage.until("stopping", |seen| seen.settled == 1).await;
-    // Late sound of the first comes before the sound of this one.
+    // Late audio of the first comes before the audio of this one.
     let spoken = cast.speak(TEXT).await.expect("spoken");
     kind.assert_speaks(&spoken.samples, TEXT);
     // Only a new connection stops a plain request.
@@ -133,7 +133,7 @@ async fn a_voice_that_stops_in_the_middle_is_a_provider_timeout(kind: Kind) {
     cast.stage.until("stopping", |seen| seen.stopped == 1).await;
 }
 
-async fn a_connection_that_breaks_before_the_first_sound_is_replaced(kind: Kind) {
+async fn a_connection_that_breaks_before_the_first_audio_is_replaced(kind: Kind) {
     let cast = Cast::start(kind).await;
     cast.speak("A connection is open.").await.expect("spoken");
     cast.stage.next([Manner::Die(0)]);
@@ -151,7 +151,7 @@ async fn a_connection_that_breaks_in_the_middle_is_not_heard_twice(kind: Kind) {
     kind.assert_speaks(&cast.speak(TEXT).await.expect("spoken").samples, TEXT);
 }
 
-async fn a_wrong_key_is_told_in_the_providers_words_and_not_tried_again(kind: Kind) {
+async fn a_wrong_key_is_reported_in_the_providers_words_and_not_tried_again(kind: Kind) {
     let cast = Cast::start(kind).await;
     let words = format!("The key {KEY} is unknown.");
     let body = match kind {
@@ -195,7 +195,7 @@ async fn a_provider_that_is_down_is_asked_three_times(kind: Kind) {
     assert_eq!((code(&error), cast.stage.seen(|seen| seen.refused)), ("pipeline_error", 3), "{error}");
 }
 
-async fn what_is_no_sound_is_a_failure(kind: Kind) {
+async fn what_is_no_audio_is_a_failure(kind: Kind) {
     let cast = Cast::start(kind).await;
     cast.stage.next([Manner::Nonsense]);
     let error = cast.fail(TEXT).await;

@@ -124,7 +124,7 @@ impl Cast {
         self.speak(text).await.err().expect("it cannot have spoken")
     }
 
-    /// Begins to speak and waits for the first sound.
+    /// Begins to speak and waits for the first audio.
     async fn begin(&self, text: &str) -> JoinHandle<()> {
         let (audio, mut pieces) = mpsc::channel::<TtsAudio>(64);
         let (voice, request) = (self.voice.clone(), request(text));

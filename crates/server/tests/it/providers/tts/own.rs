@@ -119,7 +119,7 @@ async fn elevenlabs_never_has_more_contexts_open_than_its_socket_bears() {
 }
 
 #[tokio::test]
-async fn what_elevenlabs_says_inside_a_socket_is_told_apart() {
+async fn what_elevenlabs_says_inside_a_socket_is_distinguished() {
     let cast = Cast::start(Kind::ElevenLabs).await;
     cast.stage.next([Manner::Say(
         json!({ "error": "quota_exceeded", "message": "You have no credits left.", "code": 1008 }),
@@ -212,7 +212,7 @@ async fn servers_that_only_offer_wav_or_put_errors_into_a_200_are_understood() {
 }
 
 #[tokio::test]
-async fn parameters_of_the_connection_reach_the_provider_and_cannot_change_the_sound() {
+async fn parameters_of_the_connection_reach_the_provider_and_cannot_change_the_audio() {
     for (kind, parameters, expected) in [
         (
             Kind::Cartesia,
