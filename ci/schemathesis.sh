@@ -3,8 +3,9 @@
 #
 #   ci/schemathesis.sh [MAX_EXAMPLES]
 #
-# It needs python3 with venv. What it installs and writes is in target/schemathesis; the requests and answers of the last run are in
-# target/schemathesis/report. The service runs on SQLite, or on PostgreSQL within ci/with-postgres.sh.
+# It needs python3 with venv, and builds the debug binary, unless SWITCHHOOK_BINARY names one. What it installs and writes is in
+# target/schemathesis; the requests and answers of the last run are in target/schemathesis/report. The service runs on SQLite, or on
+# PostgreSQL within ci/with-postgres.sh.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -18,5 +19,5 @@ if [ ! -e "$venv/complete" ]; then
     "$venv/bin/pip" install --quiet --disable-pip-version-check "schemathesis==$SCHEMATHESIS"
     touch "$venv/complete"
 fi
-cargo build --quiet --package switchhook --locked
+if [ -z "${SWITCHHOOK_BINARY:-}" ]; then cargo build --quiet --package switchhook --locked; fi
 exec "$venv/bin/python" ci/schemathesis/run.py "$target" "${1:-40}"

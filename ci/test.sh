@@ -144,7 +144,7 @@ documentation() {
 
 openapi() {
     local fresh
-    fresh=$(cargo run --quiet -p switchhook -- openapi) || return 1
+    fresh=$("$SWITCHHOOK_BINARY" openapi) || return 1
     if ! diff -u docs/openapi.json - <<<"$fresh"; then
         echo "docs/openapi.json is not what the program prints. Run: just openapi"
         return 1
@@ -177,6 +177,8 @@ step "Lints" cargo clippy --workspace --all-targets --locked -- -D warnings
 step "Tests, on SQLite" env SWITCHHOOK_PROPTEST_CASES="${SWITCHHOOK_PROPTEST_CASES:-100000}" \
     cargo nextest run --workspace --locked --profile ci --test-threads "$TEST_THREADS"
 step "Tests of the service, on PostgreSQL" on_postgres
+# The tests have built it.
+export SWITCHHOOK_BINARY=${SWITCHHOOK_BINARY:-$(realpath -m "${CARGO_TARGET_DIR:-target}")/debug/switchhook}
 step "Examples in the documentation" cargo test --doc --workspace --locked
 step "Documentation" documentation
 step "Licences, bans and sources of dependencies" cargo deny check licenses bans sources

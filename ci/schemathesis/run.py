@@ -31,7 +31,8 @@ def main(target: Path, max_examples: str) -> int:
     shutil.rmtree(report, ignore_errors=True)
     report.mkdir()
     with tempfile.TemporaryDirectory() as data:
-        service = Service(target.resolve() / "debug" / "switchhook", Path(data), folder / "service.log")
+        binary = Path(os.environ.get("SWITCHHOOK_BINARY") or target.resolve() / "debug" / "switchhook")
+        service = Service(binary, Path(data), folder / "service.log")
         try:
             return check(service, folder, report, max_examples)
         finally:
