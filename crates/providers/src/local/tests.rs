@@ -2,11 +2,9 @@
 //! these tests fail: a model that was not run is not known to work.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use serde::Deserialize;
 use switchhook_media::format::AudioFormat;
 use switchhook_media::frame::{CallerAudio, Frame};
 use switchhook_media::g711::{FRAME_BYTES, ulaw_decode, ulaw_encode};
@@ -40,24 +38,9 @@ fn moonshine() -> Moonshine {
     Moonshine::load(&models().path(MOONSHINE).expect("it was just pulled")).unwrap()
 }
 
-#[derive(Deserialize)]
-struct Line {
-    id: String,
-    file: String,
-    text: String,
-}
-
-/// The recordings of the simulated caller.
-fn caller_lines() -> Vec<Line> {
-    serde_json::from_str(include_str!("../../../recordings/assets/lines.json")).unwrap()
-}
-
 fn recording(id: &str) -> Vec<i16> {
-    let line = caller_lines().into_iter().find(|line| line.id == id).unwrap();
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../recordings/assets").join(line.file);
-    let bytes = fs::read(path).unwrap();
-    assert_eq!(bytes.len() % FRAME_BYTES, 0, "a recording is whole frames");
-    bytes.into_iter().map(ulaw_decode).collect()
+    let recording = switchhook_recordings::recording(id).expect("a shipped recording");
+    recording.samples(AudioFormat::Narrowband).to_vec()
 }
 
 fn silence(milliseconds: usize) -> Vec<i16> {
@@ -117,7 +100,7 @@ async fn hear(samples: &[i16]) -> Vec<(u32, String)> {
 #[tokio::test]
 async fn what_the_agent_says_is_understood_over_the_telephone() {
     let shared = shared();
-    let (tts, ear) = (LocalTts::new(Arc::clone(&shared)), moonshine());
+    let (tts, stt) = (LocalTts::new(Arc::clone(&shared)), moonshine());
     let mut total = WordErrors::default();
     for text in [
         "Hello, this is Ava from the restaurant. How can I help you today?",
@@ -137,7 +120,7 @@ async fn what_the_agent_says_is_understood_over_the_telephone() {
 
         let line: Vec<i16> = samples.iter().map(|sample| ulaw_decode(ulaw_encode(*sample))).collect();
         total +=
-            WordErrors::between(text, &transcribe_call(&ear, AudioFormat::Narrowband, &line, &Job::single()).unwrap());
+            WordErrors::between(text, &transcribe_call(&stt, AudioFormat::Narrowband, &line, &Job::single()).unwrap());
     }
     assert!(total.rate() < 0.05, "{total:?}");
 }
@@ -154,12 +137,12 @@ async fn the_same_words_are_the_same_samples_also_when_they_were_not_remembered(
 
 #[tokio::test]
 async fn every_line_of_the_simulated_caller_is_understood() {
-    for line in caller_lines() {
-        let stream = [silence(500), recording(&line.id), silence(900)].concat();
+    for line in switchhook_recordings::all() {
+        let stream = [silence(500), recording(line.id), silence(900)].concat();
         // A second answer for a segment replaces the first.
         let finals: BTreeMap<u32, String> = hear(&stream).await.into_iter().collect();
         let text: Vec<&str> = finals.values().map(String::as_str).collect();
-        let errors = WordErrors::between(&line.text, &text.join(" "));
+        let errors = WordErrors::between(line.text, &text.join(" "));
         assert!(errors.errors == 0, "{}: heard {:?}", line.id, text);
     }
 }
@@ -208,7 +191,7 @@ async fn a_wideband_call_is_understood_as_it_is_and_spoken_to_with_the_upper_hal
     let (sender, mut events) = mpsc::channel(8);
     let options = SttOptions { format, ..SttOptions::default() };
     let mut session = LocalStt::new(shared()).open(options, sender).await.unwrap();
-    let line = switchhook_recordings::recording("people").unwrap();
+    let line = switchhook_recordings::recording("people").expect("a shipped recording");
     session.speech_started();
     for samples in line.samples(format).chunks(format.frame_samples()) {
         session.audio(&CallerAudio(Frame::from_slice(format, samples)));

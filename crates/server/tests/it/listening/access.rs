@@ -6,7 +6,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::json;
 use switchhook_runtime::clock::Clock;
 
-use super::ear::{Ear, address};
+use super::player::{Player, address};
 use super::{HOLDS, talking};
 use crate::harness::{Client, TestService, text};
 
@@ -36,21 +36,21 @@ async fn only_the_tenant_of_a_live_call_may_listen() {
     let url = address(client, &call).await;
     let (_, token) = url.rsplit_once('/').expect("a token");
     for wrong in [format!("{url}0"), url.replace(token, "x"), url.replace(token, &token[1..])] {
-        assert_eq!(Ear::at(&wrong).await.err(), Some(404), "{wrong}");
+        assert_eq!(Player::at(&wrong).await.err(), Some(404), "{wrong}");
     }
     let plain = client.request(Method::GET, &format!("/media/listen/{token}")).send().await.expect("an answer");
     assert_eq!(plain.status(), StatusCode::UPGRADE_REQUIRED);
-    let mut ear = Ear::at(&url).await.expect("none of that has used it");
-    assert_eq!(Ear::at(&url).await.err(), Some(409), "it is used");
-    ear.frames(5).await;
-    ear.say("hello?").await;
-    assert_eq!(ear.until_closed().await, 1008, "listeners say nothing");
+    let mut player = Player::at(&url).await.expect("none of that has used it");
+    assert_eq!(Player::at(&url).await.err(), Some(409), "it is used");
+    player.frames(5).await;
+    player.say("hello?").await;
+    assert_eq!(player.until_closed().await, 1008, "listeners say nothing");
 
     let unused = address(client, &call).await;
     client.post(&format!("/v1/calls/{call}/hangup"), json!({})).await;
     client.wait_for_end(&call).await;
     assert_eq!(ask(client, &call).await, silent);
-    assert_eq!(Ear::at(&unused).await.err(), Some(409), "the call has ended");
+    assert_eq!(Player::at(&unused).await.err(), Some(409), "the call has ended");
     service.stop().await;
 }
 
@@ -63,8 +63,8 @@ async fn a_token_that_nobody_used_in_a_minute_is_good_for_nothing() {
     let call = talking(client, &agent, HOLDS).await;
     let url = address(client, &call).await;
     clock.advance(Duration::from_secs(61));
-    assert_eq!(Ear::at(&url).await.err(), Some(409));
-    Ear::open(client, &call).await.frames(1).await;
+    assert_eq!(Player::at(&url).await.err(), Some(409));
+    Player::open(client, &call).await.frames(1).await;
     service.stop().await;
 }
 
@@ -75,20 +75,20 @@ async fn five_listen_and_the_sixth_waits_for_one_to_leave() {
     let agent = client.scripted_agent(patient()).await;
     let call = talking(client, &agent, HOLDS).await;
     let sixth = address(client, &call).await;
-    let mut ears = Vec::new();
+    let mut players = Vec::new();
     for _ in 0..5 {
-        ears.push(Ear::open(client, &call).await);
+        players.push(Player::open(client, &call).await);
     }
     let (status, error) = client.post(&format!("/v1/calls/{call}/listen"), json!({})).await;
     assert_eq!((status, &error["code"]), (StatusCode::CONFLICT, &json!("too_many_listeners")), "{error}");
     assert!(text(&error["detail"]).contains('5'), "{error}");
-    assert_eq!(Ear::at(&sixth).await.err(), Some(409));
+    assert_eq!(Player::at(&sixth).await.err(), Some(409));
 
-    ears.pop().expect("five").leave().await;
+    players.pop().expect("five").leave().await;
     let joined = async {
         loop {
-            match Ear::at(&sixth).await {
-                Ok(ear) => return ear,
+            match Player::at(&sixth).await {
+                Ok(player) => return player,
                 // Until the service has seen that one has left.
                 Err(status) => assert_eq!(status, 409),
             }
@@ -96,8 +96,8 @@ async fn five_listen_and_the_sixth_waits_for_one_to_leave() {
     };
     let mut joined = tokio::time::timeout(Duration::from_secs(10), joined).await.expect("a place");
     joined.frames(5).await;
-    for ear in &mut ears {
-        ear.frames(5).await;
+    for player in &mut players {
+        player.frames(5).await;
     }
     service.stop().await;
 }
@@ -110,13 +110,13 @@ async fn whoever_is_no_longer_admitted_stops_hearing_and_the_call_goes_on() {
     let call = talking(owner, &agent, HOLDS).await;
     let key = owner.create("/v1/api-keys", json!({})).await;
     let guest = Client::new(owner.base.clone(), text(&key["key"]));
-    let mut heard = Ear::open(&guest, &call).await;
+    let mut heard = Player::open(&guest, &call).await;
     let unused = address(&guest, &call).await;
-    let mut kept = Ear::open(owner, &call).await;
+    let mut kept = Player::open(owner, &call).await;
     heard.frames(5).await;
     let revoke = owner.request(Method::DELETE, &format!("/v1/api-keys/{}", text(&key["id"])));
     assert_eq!(revoke.send().await.expect("an answer").status(), StatusCode::NO_CONTENT);
-    assert_eq!(Ear::at(&unused).await.err(), Some(401), "at once");
+    assert_eq!(Player::at(&unused).await.err(), Some(401), "at once");
     assert_eq!(heard.until_closed().await, 1008, "within seconds");
     assert!(heard.frames < 500, "{} frames", heard.frames);
     kept.frames(50).await;

@@ -1,14 +1,14 @@
 //! People who listen to calls while they go on.
 
 mod access;
-mod ear;
+mod player;
 
 use reqwest::Method;
 use serde_json::json;
 use switchhook_media::level::{VOICED_DBFS, rms_dbfs};
 use switchhook_media::wav;
 
-pub(crate) use self::ear::{Ear, address};
+pub(crate) use self::player::{Player, address};
 use crate::cluster::Cluster;
 use crate::harness::{Client, TestService, text};
 use crate::web_calls::Browser;
@@ -34,23 +34,23 @@ async fn a_listener_hears_both_sides_as_they_are_recorded_and_a_slow_one_costs_n
     let client = &service.client;
     let agent = client.scripted_agent(json!({ "recording": { "enabled": true } })).await;
     let call = talking(client, &agent, TALKS).await;
-    let slow = Ear::hard_of_hearing(&address(client, &call).await).await;
-    let mut ear = Ear::open(client, &call).await;
-    assert_eq!(ear.until_closed().await, 1000, "the call has ended");
-    assert_eq!(ear.sample_rate, 8_000);
+    let slow = Player::hard_of_hearing(&address(client, &call).await).await;
+    let mut player = Player::open(client, &call).await;
+    assert_eq!(player.until_closed().await, 1000, "the call has ended");
+    assert_eq!(player.sample_rate, 8_000);
 
     let ended = client.wait_for_end(&call).await;
     assert_eq!(ended["end_reason"], "agent_hangup", "{ended}");
     let recording = client.request(Method::GET, &text(&ended["recording_url"])).send().await.expect("an answer");
     let recording = wav::read(&recording.bytes().await.expect("a whole body")).expect("a WAV file");
-    for (side, (heard, recorded)) in ear.sides.iter().zip(&recording.channels).enumerate() {
+    for (side, (heard, recorded)) in player.sides.iter().zip(&recording.channels).enumerate() {
         assert!(heard.len() > 5 * 8_000 && is_heard(heard), "side {side}: {} samples", heard.len());
         assert!(recorded.ends_with(heard), "side {side} is what was recorded, to the last sample");
     }
 
     let mut slow = slow;
     slow.until_closed().await;
-    assert!(slow.frames < ear.frames, "{} of {} frames", slow.frames, ear.frames);
+    assert!(slow.frames < player.frames, "{} of {} frames", slow.frames, player.frames);
     service.stop().await;
 }
 
@@ -64,18 +64,18 @@ async fn a_call_that_is_not_recorded_is_heard_too_at_its_own_rate() {
     let mut browser = Browser::connect(&text(&placed["web"]["url"])).await;
     let listening = async {
         client.wait_for(&call, |call| call["status"] == "in_progress").await;
-        let mut ear = Ear::open(client, &call).await;
-        (ear.until_closed().await, ear)
+        let mut player = Player::open(client, &call).await;
+        (player.until_closed().await, player)
     };
-    let ((code, ear), _end) = tokio::join!(listening, async {
+    let ((code, player), _end) = tokio::join!(listening, async {
         browser.hear_agent().await;
         browser.say("name").await;
         browser.hear_agent().await;
         browser.send(json!({ "type": "hangup" })).await;
         browser.end().await
     });
-    assert_eq!((code, ear.sample_rate), (1000, 16_000));
-    assert!(ear.sides.iter().all(|side| is_heard(side)), "both sides");
+    assert_eq!((code, player.sample_rate), (1000, 16_000));
+    assert!(player.sides.iter().all(|side| is_heard(side)), "both sides");
     service.stop().await;
 }
 
@@ -92,10 +92,10 @@ async fn a_socket_that_reaches_another_node_says_so_and_its_token_is_still_good(
     let url = address(elsewhere, &call).await;
     let path = url.split("/media/").nth(1).expect("a path");
     let there = format!("{}/media/{path}", here.base.replacen("http", "ws", 1));
-    assert_eq!(Ear::at(&url).await.err(), Some(503));
-    let mut ear = Ear::at(&there).await.expect("it runs there");
-    ear.frames(10).await;
-    assert_eq!(Ear::at(&there).await.err(), Some(409), "once only");
+    assert_eq!(Player::at(&url).await.err(), Some(503));
+    let mut player = Player::at(&there).await.expect("it runs there");
+    player.frames(10).await;
+    assert_eq!(Player::at(&there).await.err(), Some(409), "once only");
     elsewhere.post(&format!("/v1/calls/{call}/hangup"), json!({})).await;
-    assert_eq!(ear.until_closed().await, 1000);
+    assert_eq!(player.until_closed().await, 1000);
 }

@@ -10,7 +10,7 @@ use switchhook_core::id::{CallId, TenantId};
 use switchhook_runtime::clock::Clock;
 
 use crate::harness::{Agent, TestService, text};
-use crate::listening::Ear;
+use crate::listening::Player;
 
 /// Within which every node has stopped a tenant.
 const STOPPED: Duration = Duration::from_secs(5);
@@ -65,12 +65,12 @@ async fn deactivation_ends_calls_and_deliveries_and_activation_brings_nothing_ba
     let queued = scheduled(&service, &agent).await;
     let live = client.place(&agent, "+12025550109").await;
     client.wait_for(&live, |call| call["status"] == "in_progress").await;
-    let mut ear = Ear::open(client, &live).await;
+    let mut player = Player::open(client, &live).await;
 
     set_active(&service, tenant, false).await;
     assert_eq!(wait_for_end(&service, tenant, &queued).await.as_deref(), Some("canceled"));
     wait_for_end(&service, tenant, &live).await;
-    assert!([1000, 1008].contains(&ear.until_closed().await), "nobody hears it any more");
+    assert!([1000, 1008].contains(&player.until_closed().await), "nobody hears it any more");
     let (status, refused) = client.post("/v1/calls", json!({ "agent_id": agent.id, "to": "+12025550101" })).await;
     assert_eq!((status, &refused["code"]), (StatusCode::FORBIDDEN, &json!("tenant_deactivated")), "{refused}");
 

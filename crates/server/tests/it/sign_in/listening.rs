@@ -6,7 +6,7 @@ use switchhook_runtime::clock::Clock;
 
 use super::{browser, with_provider};
 use crate::harness::{Client, text};
-use crate::listening::Ear;
+use crate::listening::Player;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_person_listens_until_they_sign_out_and_a_viewer_does_not() {
@@ -29,11 +29,11 @@ async fn a_person_listens_until_they_sign_out_and_a_viewer_does_not() {
 
     let (status, given) = ana.ask(Method::POST, &path, None).await;
     assert_eq!(status, StatusCode::OK, "{given}");
-    let mut ear = Ear::at(&text(&given["url"])).await.expect("the token is good");
-    ear.frames(5).await;
+    let mut player = Player::at(&text(&given["url"])).await.expect("the token is good");
+    player.frames(5).await;
     let logout = ana.api(Method::POST, "/auth/logout");
     ana.send(logout).await;
-    assert_eq!(ear.until_closed().await, 1008);
+    assert_eq!(player.until_closed().await, 1008);
     assert_eq!(client.get(&format!("/v1/calls/{call}")).await.1["status"], "in_progress");
     service.stop().await;
 }

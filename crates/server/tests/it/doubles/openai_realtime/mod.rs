@@ -91,7 +91,7 @@ struct Shared {
     turns: Mutex<VecDeque<Turn>>,
     hears: Mutex<Hears>,
     complaints: Complaints,
-    /// Everything it was told but audio, and of each session its setting up.
+    /// Everything it was sent but audio, and of each session its setting up.
     told: Mutex<Vec<Value>>,
     /// When somebody wanted to open a connection.
     knocked: Mutex<Vec<Instant>>,

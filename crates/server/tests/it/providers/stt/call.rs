@@ -9,10 +9,10 @@ use crate::harness::{self, Agent, Client, TestService};
 
 pub(super) const LOOPBACK: &str = "127.0.0.0/8,http";
 
-/// An agent that hears by Deepgram and is scripted otherwise.
+/// An agent that transcribes with Deepgram and is scripted otherwise.
 async fn agent(client: &Client, double: &Listening, key: &str) -> (Agent, Value) {
     let connection = json!({
-        "name": "ears", "provider": "deepgram", "settings": { "base_url": double.url() }, "credentials": { "api_key": key },
+        "name": "stt", "provider": "deepgram", "settings": { "base_url": double.url() }, "credentials": { "api_key": key },
     });
     let connection = client.create("/v1/connections", connection).await;
     let agent = client.scripted_agent(json!({ "stt": { "connection_id": connection["id"] } })).await;

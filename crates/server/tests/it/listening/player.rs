@@ -10,7 +10,7 @@ use tokio_tungstenite::{WebSocketStream, client_async};
 
 use crate::harness::{Client, TIMEOUT, text};
 
-pub(crate) struct Ear {
+pub(crate) struct Player {
     socket: WebSocketStream<TcpStream>,
     /// What was heard: the caller, and the agent.
     pub(crate) sides: [Vec<i16>; 2],
@@ -27,7 +27,7 @@ pub(crate) async fn address(client: &Client, call: &str) -> String {
     text(&given["url"])
 }
 
-impl Ear {
+impl Player {
     pub(crate) async fn open(client: &Client, call: &str) -> Self {
         Self::at(&address(client, call).await).await.expect("the token is good")
     }
