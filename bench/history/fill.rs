@@ -94,8 +94,8 @@ async fn migrate(database: &mut Database) -> anyhow::Result<()> {
         Migrator::with_migrations(known.collect())
     };
     match database {
-        Database::Sqlite(connection) => upto(sqlx::migrate!("migrations/sqlite")).run(connection).await?,
-        Database::Postgres(connection) => upto(sqlx::migrate!("migrations/postgres")).run(connection).await?,
+        Database::Sqlite(connection) => upto(sqlx_macros::migrate!("migrations/sqlite")).run(connection).await?,
+        Database::Postgres(connection) => upto(sqlx_macros::migrate!("migrations/postgres")).run(connection).await?,
     }
     Ok(())
 }

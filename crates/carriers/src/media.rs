@@ -24,7 +24,6 @@ pub struct Media {
 
 /// Media from the carrier.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[expect(clippy::large_enum_variant, reason = "almost every message is audio")]
 pub enum FromCarrier {
     /// 20 ms of audio.
     Audio(CallerAudio),
@@ -38,7 +37,6 @@ pub enum FromCarrier {
 
 /// Media to the carrier.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[expect(clippy::large_enum_variant, reason = "almost every message is audio")]
 pub enum ToCarrier {
     /// 20 ms of audio.
     Audio(AgentAudio),

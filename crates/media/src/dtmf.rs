@@ -77,7 +77,7 @@ impl Dialer {
             Some(tone) => (Some(tone).filter(|_| self.frames < TONE_FRAMES), TONE_FRAMES + PAUSE_FRAMES),
             None => (None, WAIT_FRAMES),
         };
-        let frame = tone.map_or(Frame::silence(self.format), |tone| tones(self.format, tone, self.frames));
+        let frame = tone.map_or_else(|| Frame::silence(self.format), |tone| tones(self.format, tone, self.frames));
         self.frames += 1;
         if self.frames == whole {
             self.waiting.pop_front();
@@ -98,9 +98,7 @@ fn tones(format: AudioFormat, (low, high): (f64, f64), position: usize) -> Frame
         let t = TAU * (position * format.frame_samples() + n) as f64 / f64::from(format.sample_rate());
         (((low * t).sin() * LOW_AMPLITUDE + (high * t).sin() * HIGH_AMPLITUDE) * 32_767.0) as i16
     };
-    let mut frame = Frame::silence(format);
-    frame.samples_mut().iter_mut().enumerate().for_each(|(n, sample)| *sample = at(n));
-    frame
+    Frame::from_samples(format, (0..format.frame_samples()).map(at))
 }
 
 /// Finds keys in the audio of a call: each once, however long it is held. Tones of 60 ms and more are always found.

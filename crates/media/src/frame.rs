@@ -1,45 +1,58 @@
 //! Frames: 20 ms of a call's audio, and whose it is.
 
 use std::fmt;
+use std::sync::{Arc, LazyLock};
 
 use crate::format::AudioFormat;
 
-/// Samples of the longest frame.
-const MOST_SAMPLES: usize = AudioFormat::Wideband.frame_samples();
-
-/// 20 ms of audio of 16 bit, in place: a frame is copied and never allocated.
+/// 20 ms of audio of 16 bit. Clones share the samples.
 ///
 /// `Debug` tells how loud it is and nothing of what is said.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Frame {
     format: AudioFormat,
-    /// Beyond the samples of its format all are 0.
-    samples: [i16; MOST_SAMPLES],
+    /// As many as a frame of the format has.
+    samples: Arc<[i16]>,
 }
 
 /// Audio of the person at the other end. Not to be mixed up with [`AgentAudio`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallerAudio(pub Frame);
 
 /// Audio of the agent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentAudio(pub Frame);
 
 impl Frame {
     /// A frame without audio.
     #[must_use]
-    pub const fn silence(format: AudioFormat) -> Self {
-        Self { format, samples: [0; MOST_SAMPLES] }
+    pub fn silence(format: AudioFormat) -> Self {
+        static NARROWBAND: LazyLock<Arc<[i16]>> = LazyLock::new(|| zeros(AudioFormat::Narrowband));
+        static WIDEBAND: LazyLock<Arc<[i16]>> = LazyLock::new(|| zeros(AudioFormat::Wideband));
+        let samples = match format {
+            AudioFormat::Narrowband => &NARROWBAND,
+            AudioFormat::Wideband => &WIDEBAND,
+        };
+        Self { format, samples: Arc::clone(samples) }
     }
 
     /// The first samples of `samples`, padded with silence when there are too few.
     #[must_use]
     pub fn from_slice(format: AudioFormat, samples: &[i16]) -> Self {
-        let mut frame = Self::silence(format);
-        for (slot, sample) in frame.samples_mut().iter_mut().zip(samples) {
-            *slot = *sample;
+        let size = format.frame_samples();
+        if samples.len() >= size {
+            return Self { format, samples: Arc::from(&samples[..size]) };
         }
-        frame
+        Self::from_samples(format, samples.iter().copied())
+    }
+
+    /// The first samples of `samples`, padded with silence when there are too few.
+    #[must_use]
+    pub fn from_samples(format: AudioFormat, samples: impl IntoIterator<Item = i16>) -> Self {
+        let mut samples = samples.into_iter();
+        // One allocation: the length of a range is known.
+        let samples = (0..format.frame_samples()).map(|_| samples.next().unwrap_or(0)).collect();
+        Self { format, samples }
     }
 
     /// How it is sampled.
@@ -51,12 +64,7 @@ impl Frame {
     /// The samples.
     #[must_use]
     pub fn samples(&self) -> &[i16] {
-        &self.samples[..self.format.frame_samples()]
-    }
-
-    /// The samples, to be changed in place.
-    pub fn samples_mut(&mut self) -> &mut [i16] {
-        &mut self.samples[..self.format.frame_samples()]
+        &self.samples
     }
 
     /// How loud it is; see [`crate::level::rms_dbfs`].
@@ -64,6 +72,10 @@ impl Frame {
     pub fn rms_dbfs(&self) -> f32 {
         crate::level::rms_dbfs(self.samples())
     }
+}
+
+fn zeros(format: AudioFormat) -> Arc<[i16]> {
+    std::iter::repeat_n(0, format.frame_samples()).collect()
 }
 
 impl fmt::Debug for Frame {
@@ -116,8 +128,7 @@ mod tests {
 
     #[test]
     fn what_is_said_stays_out_of_debug() {
-        let mut frame = Frame::silence(AudioFormat::Narrowband);
-        frame.samples_mut().fill(16_384);
+        let frame = Frame::from_slice(AudioFormat::Narrowband, &[16_384; 160]);
         assert_eq!(format!("{:?}", CallerAudio(frame)), "CallerAudio(Frame(-6 dBFS))");
         let mut framer = Framer::new(AudioFormat::Narrowband);
         framer.push(&[16_384; 170]);
@@ -125,11 +136,14 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_lives_in_place_and_holds_what_its_format_has() {
-        assert!(size_of::<Frame>() <= 2 * MOST_SAMPLES + 2, "{} bytes", size_of::<Frame>());
+    fn a_frame_holds_what_its_format_has() {
         for format in AudioFormat::ALL {
+            let size = format.frame_samples();
             let frame = Frame::from_slice(format, &[7; 1_000]);
-            assert_eq!((frame.format(), frame.samples()), (format, &[7; 1_000][..format.frame_samples()]));
+            assert_eq!((frame.format(), frame.samples()), (format, &[7; 1_000][..size]));
+            let short = Frame::from_slice(format, &[7, 7]);
+            assert_eq!((short.samples().len(), &short.samples()[..3]), (size, &[7, 7, 0][..]));
+            assert_eq!(Frame::silence(format), Frame::from_slice(format, &[]));
         }
         assert_ne!(Frame::silence(AudioFormat::Narrowband), Frame::silence(AudioFormat::Wideband));
     }

@@ -74,11 +74,8 @@ impl Law {
         if bytes.len() != FRAME_BYTES {
             return Err(WrongLength(bytes.len()));
         }
-        let (decode, mut frame) = (&self.tables().decode, Frame::silence(AudioFormat::Narrowband));
-        for (sample, byte) in frame.samples_mut().iter_mut().zip(bytes) {
-            *sample = decode[usize::from(*byte)];
-        }
-        Ok(frame)
+        let decode = &self.tables().decode;
+        Ok(Frame::from_samples(AudioFormat::Narrowband, bytes.iter().map(|byte| decode[usize::from(*byte)])))
     }
 }
 

@@ -199,7 +199,7 @@ mod tests {
         frames
             .iter()
             .enumerate()
-            .filter_map(|(n, frame)| vad.push(&CallerAudio(*frame)).map(|event| (n * 20, event)))
+            .filter_map(|(n, frame)| vad.push(&CallerAudio(frame.clone())).map(|event| (n * 20, event)))
             .collect()
     }
 

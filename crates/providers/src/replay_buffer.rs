@@ -15,7 +15,6 @@ const MARGIN: usize = 25;
 
 /// Input of an STT session.
 #[derive(Clone)]
-#[expect(clippy::large_enum_variant, reason = "nearly every one is audio")]
 pub enum SttInput {
     /// It takes over in mid-call: everything before this segment has been transcribed.
     StartAt(u32),
@@ -74,7 +73,7 @@ impl ReplayBuffer {
     pub fn pre_roll(&self) -> Vec<Frame> {
         let since_stop = self.items.iter().rev().take_while(|item| !matches!(item, SttInput::SpeechStopped(_)));
         let audio = since_stop.filter_map(|item| match item {
-            SttInput::Audio(frame) => Some(*frame),
+            SttInput::Audio(frame) => Some(frame.clone()),
             _ => None,
         });
         let mut frames: Vec<Frame> = audio.take(PRE_ROLL).collect();

@@ -80,7 +80,6 @@ struct SessionHandle {
 }
 
 /// Input of the session task.
-#[expect(clippy::large_enum_variant, reason = "nearly every one is audio")]
 enum SessionInput {
     Audio(Frame),
     Command(Command),
@@ -96,7 +95,7 @@ impl SessionHandle {
 
 impl RealtimeSession for SessionHandle {
     fn audio(&mut self, frame: &CallerAudio) {
-        self.tell(SessionInput::Audio(frame.0));
+        self.tell(SessionInput::Audio(frame.0.clone()));
     }
 
     fn send(&mut self, command: Command) {

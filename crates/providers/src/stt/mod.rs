@@ -93,7 +93,7 @@ impl SttSession for StreamingSession {
     }
 
     fn audio(&mut self, frame: &CallerAudio) {
-        self.tell(SttInput::Audio(frame.0));
+        self.tell(SttInput::Audio(frame.0.clone()));
     }
 
     fn speech_started(&mut self) {

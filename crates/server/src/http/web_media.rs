@@ -75,7 +75,7 @@ async fn open(
         }
         SocketPlace::Free if in_time => Ok(upgrade.on_upgrade(move |socket| talk(context, browsers, call, socket))),
         SocketPlace::Free | SocketPlace::Taken => {
-            let detail = "This token was used or has expired. SocketPlace another call.";
+            let detail = "This token was used or has expired. Place another call.";
             Err(ApiError::conflict("token_used", detail))
         }
     }

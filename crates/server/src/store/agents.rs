@@ -1,6 +1,6 @@
 //! Agents and their versions. A version is immutable and outlives its agent, because calls are pinned to it.
 
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use sqlx::types::Json;
 use switchhook_core::agent::AgentConfig;
 use switchhook_core::id::{AgentId, TenantId};

@@ -1,6 +1,6 @@
 //! API keys. Only the SHA-256 of a key is stored.
 
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use switchhook_core::Timestamp;
 use switchhook_core::api_key::{ApiKey, Environment, KeyHash};
 use switchhook_core::id::{ApiKeyId, TenantId};

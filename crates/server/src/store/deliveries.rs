@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use sqlx::{FromRow, QueryBuilder};
+use sqlx::QueryBuilder;
+use sqlx_macros::FromRow;
 use switchhook_core::Timestamp;
 use switchhook_core::event::{EventKind, WEBHOOK_TEST};
 use switchhook_core::id::{CallId, DeliveryId, TenantId, WebhookId};

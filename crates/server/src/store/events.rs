@@ -3,7 +3,8 @@
 use serde::Serialize;
 use serde_json::Value;
 use sqlx::types::Json;
-use sqlx::{FromRow, QueryBuilder};
+use sqlx::QueryBuilder;
+use sqlx_macros::FromRow;
 use switchhook_core::Timestamp;
 use switchhook_core::event::{CallFacts, EventData, EventKind};
 use switchhook_core::id::{CallId, DeliveryId, EventId, TenantId, WebhookId};

@@ -1,6 +1,6 @@
 //! Database checks for `switchhook doctor`.
 
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use switchhook_core::Timestamp;
 use uuid::Uuid;
 
@@ -25,8 +25,8 @@ pub async fn schema(conn: &mut Conn) -> Result<Schema, sqlx::Error> {
     const POSTGRES: &str = "SELECT COUNT(*) FROM pg_tables WHERE tablename = '_sqlx_migrations' \
         AND schemaname = ANY (current_schemas(FALSE))";
     let (there, newest) = match conn.dialect() {
-        Dialect::Sqlite => (SQLITE, newest(&sqlx::migrate!("migrations/sqlite"))),
-        Dialect::Postgres => (POSTGRES, newest(&sqlx::migrate!("migrations/postgres"))),
+        Dialect::Sqlite => (SQLITE, newest(&sqlx_macros::migrate!("migrations/sqlite"))),
+        Dialect::Postgres => (POSTGRES, newest(&sqlx_macros::migrate!("migrations/postgres"))),
     };
     let there: i64 = run!(conn, query_scalar.fetch_one, there)?;
     let version = if there == 0 { 0 } else { run!(conn, query_scalar.fetch_one, SQL)? };

@@ -236,10 +236,10 @@ impl Store {
             Backend::Sqlite { writer, .. } => {
                 writer.enable_incremental_vacuum(false).await?;
                 writer.prepare_for_much(true).await?;
-                writer.migrate(&up_to(sqlx::migrate!("migrations/sqlite"))).await?;
+                writer.migrate(&up_to(sqlx_macros::migrate!("migrations/sqlite"))).await?;
                 Ok(writer.prepare_for_much(false).await?)
             }
-            Backend::Postgres(pool) => Ok(up_to(sqlx::migrate!("migrations/postgres")).run(pool).await?),
+            Backend::Postgres(pool) => Ok(up_to(sqlx_macros::migrate!("migrations/postgres")).run(pool).await?),
         }
     }
 

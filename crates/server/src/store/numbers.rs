@@ -1,6 +1,7 @@
 //! Phone numbers of tenants, each on one carrier connection.
 
-use sqlx::{FromRow, QueryBuilder};
+use sqlx::QueryBuilder;
+use sqlx_macros::FromRow;
 use switchhook_core::id::{ConnectionId, NumberId, TenantId};
 use uuid::Uuid;
 

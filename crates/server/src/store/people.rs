@@ -1,6 +1,6 @@
 //! People who sign in to the dashboard. Each belongs to one tenant.
 
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use switchhook_core::Timestamp;
 use switchhook_core::id::{PersonId, TenantId};
 use switchhook_core::sign_in::Role;

@@ -8,7 +8,8 @@
 //! Times are from the nodes' clocks, but never run backwards within a tenant. Nodes whose clocks differ by `d` agree on the window
 //! to within `d`; keep them synchronised.
 
-use sqlx::{FromRow, QueryBuilder};
+use sqlx::QueryBuilder;
+use sqlx_macros::FromRow;
 use switchhook_core::Timestamp;
 use switchhook_core::id::TenantId;
 use switchhook_core::rate::{self, Admissions, Decision, WINDOW};

@@ -1,6 +1,6 @@
 //! Connections whose credentials or settings were refused in calls, until one succeeds.
 
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use switchhook_core::Timestamp;
 use switchhook_core::id::{ConnectionId, TenantId};
 use uuid::Uuid;

@@ -6,7 +6,8 @@
 
 use serde_json::Value;
 use sqlx::types::Json;
-use sqlx::{FromRow, QueryBuilder};
+use sqlx::QueryBuilder;
+use sqlx_macros::FromRow;
 use switchhook_core::Timestamp;
 use switchhook_core::event::WORDS_DELETED;
 use switchhook_core::id::TenantId;

@@ -1,6 +1,7 @@
 //! The columns with sealed secrets.
 
-use sqlx::{AssertSqlSafe, FromRow};
+use sqlx::AssertSqlSafe;
+use sqlx_macros::FromRow;
 use uuid::Uuid;
 
 use super::{Conn, Tx, execute, run};

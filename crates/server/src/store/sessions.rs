@@ -1,6 +1,6 @@
 //! Sessions of people in the dashboard, and sign-ins that were used. Only hashes of what browsers hold are stored.
 
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use switchhook_core::Timestamp;
 use switchhook_core::id::{PersonId, TenantId};
 use switchhook_core::quota::QuotaLimits;

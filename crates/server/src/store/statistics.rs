@@ -3,7 +3,8 @@
 
 use std::collections::HashMap;
 
-use sqlx::{FromRow, QueryBuilder};
+use sqlx::QueryBuilder;
+use sqlx_macros::FromRow;
 use switchhook_core::Timestamp;
 use switchhook_core::histogram::Histogram;
 use switchhook_core::id::{AgentId, TenantId};

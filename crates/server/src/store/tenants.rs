@@ -1,6 +1,6 @@
 //! Tenants: the unit of isolation.
 
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use switchhook_core::Timestamp;
 use switchhook_core::id::TenantId;
 use switchhook_core::quota::QuotaLimits;

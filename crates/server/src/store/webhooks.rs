@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::Context as _;
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use sqlx::types::Json;
 use switchhook_core::Timestamp;
 use switchhook_core::id::{TenantId, WebhookId};

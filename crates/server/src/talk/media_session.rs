@@ -59,7 +59,6 @@ pub(super) struct FrameOutcome {
 }
 
 /// Something from the line.
-#[expect(clippy::large_enum_variant, reason = "nearly every one is audio")]
 pub(super) enum Arrived {
     Audio(CallerAudio),
     Dtmf(char),
@@ -122,8 +121,8 @@ impl MediaSession {
             return true;
         }
         let Some((audio, played)) = self.playback.next_frame() else { return false };
-        let plays_at = match audio {
-            Some(audio) => self.send_audio(now, audio),
+        let plays_at = match &audio {
+            Some(audio) => self.send_audio(now, audio.clone()),
             None => self.lead.as_ref().map_or(now, |lead| lead.next(now)),
         };
         sent.speech |= audio.is_some();
@@ -135,10 +134,10 @@ impl MediaSession {
 
     /// Sends a frame; gives when the carrier plays it.
     fn send_audio(&mut self, now: Instant, audio: AgentAudio) -> Instant {
-        self.send(ToCarrier::Audio(audio));
         if self.is_overheard() {
-            self.sent_ahead.push_back(audio);
+            self.sent_ahead.push_back(audio.clone());
         }
+        self.send(ToCarrier::Audio(audio));
         self.lead.as_mut().map_or(now, |lead| lead.send(now))
     }
 
@@ -149,9 +148,9 @@ impl MediaSession {
             self.sent_ahead.clear();
             return;
         }
-        let silence = Frame::silence(self.playback.format());
-        let caller = self.caller_behind.pop_front().unwrap_or(CallerAudio(silence));
-        let agent = self.sent_ahead.pop_front().unwrap_or(AgentAudio(silence));
+        let silence = || Frame::silence(self.playback.format());
+        let caller = self.caller_behind.pop_front().unwrap_or_else(|| CallerAudio(silence()));
+        let agent = self.sent_ahead.pop_front().unwrap_or_else(|| AgentAudio(silence()));
         if self.tap.is_heard() {
             self.tap.push(&caller, &agent);
         }
@@ -223,7 +222,7 @@ impl MediaSession {
                     if self.caller_behind.len() >= CALLER_BEHIND {
                         self.caller_behind.pop_front();
                     }
-                    self.caller_behind.push_back(frame);
+                    self.caller_behind.push_back(frame.clone());
                 }
                 Arrived::Audio(frame)
             }

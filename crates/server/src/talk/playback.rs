@@ -14,10 +14,70 @@ pub struct Playback {
     paused: bool,
 }
 
+/// Samples per piece: 0.1 s at 16 kHz.
+const PIECE: usize = 1_600;
+
+/// Samples that are to be played, in pieces of at most [`PIECE`], each of which is freed once it is played: TTS is seconds ahead.
+#[derive(Debug, Default)]
+struct Waiting {
+    pieces: VecDeque<Vec<i16>>,
+    /// How many of the first piece are played.
+    taken: usize,
+    len: usize,
+}
+
+impl Waiting {
+    fn len(&self) -> usize {
+        self.len
+    }
+
+    fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    fn extend(&mut self, mut samples: &[i16]) {
+        self.len += samples.len();
+        while !samples.is_empty() {
+            let room = self.pieces.back().map_or(0, |piece| PIECE.saturating_sub(piece.len()));
+            if room == 0 {
+                self.pieces.push_back(Vec::with_capacity(samples.len().min(PIECE)));
+                continue;
+            }
+            let (now, rest) = samples.split_at(room.min(samples.len()));
+            self.pieces.back_mut().expect("there is room in it").extend_from_slice(now);
+            samples = rest;
+        }
+    }
+
+    fn pop(&mut self) -> Option<i16> {
+        let first = self.pieces.front()?;
+        let sample = *first.get(self.taken)?;
+        self.taken += 1;
+        self.len -= 1;
+        if self.taken == first.len() {
+            self.pieces.pop_front();
+            self.taken = 0;
+        }
+        Some(sample)
+    }
+
+    /// Puts samples before all others.
+    fn put_back(&mut self, samples: &[i16]) {
+        if let Some(first) = self.pieces.front_mut() {
+            first.drain(..self.taken);
+            self.taken = 0;
+        }
+        if !samples.is_empty() {
+            self.len += samples.len();
+            self.pieces.push_front(samples.to_vec());
+        }
+    }
+}
+
 #[derive(Debug)]
 struct Utterance {
     number: u32,
-    samples: VecDeque<i16>,
+    samples: Waiting,
     complete: bool,
     received: u64,
     played: u64,
@@ -55,7 +115,7 @@ impl Playback {
 
     /// Puts an utterance at the end of the queue; its audio follows in [`Playback::push`].
     pub fn queue_last(&mut self, number: u32) {
-        self.queue.push_back(Utterance { number, samples: VecDeque::new(), complete: false, received: 0, played: 0 });
+        self.queue.push_back(Utterance { number, samples: Waiting::default(), complete: false, received: 0, played: 0 });
     }
 
     /// The same before everything else, also before the rest of what is being played.
@@ -83,7 +143,7 @@ impl Playback {
     /// No more audio will come for this utterance, and what there is of it is not to be heard. It keeps its place.
     pub fn withhold(&mut self, number: u32) {
         if let Some(utterance) = self.find(number) {
-            utterance.samples.clear();
+            utterance.samples = Waiting::default();
         }
     }
 
@@ -125,7 +185,7 @@ impl Playback {
     pub fn put_back(&mut self, audio: Option<AgentAudio>, played: Played) {
         let Played { utterance: number, samples: sent, finished } = played;
         if finished {
-            let samples = VecDeque::new();
+            let samples = Waiting::default();
             self.queue.push_front(Utterance { number, samples, complete: true, received: sent, played: sent });
         }
         let (Some(audio), Some(utterance)) = (audio, self.find(number)) else { return };
@@ -135,9 +195,7 @@ impl Playback {
             0 => whole,
             rest => usize::try_from(rest).unwrap_or(whole),
         };
-        for sample in audio.0.samples()[..count].iter().rev() {
-            utterance.samples.push_front(*sample);
-        }
+        utterance.samples.put_back(&audio.0.samples()[..count]);
         utterance.played = utterance.played.saturating_sub(u64::try_from(count).unwrap_or(0));
     }
 
@@ -156,11 +214,7 @@ impl Playback {
         }
         let count = head.samples.len().min(whole);
         let frame = (count > 0).then(|| {
-            let mut frame = Frame::silence(self.format);
-            for (slot, sample) in frame.samples_mut().iter_mut().zip(head.samples.drain(..count)) {
-                *slot = sample;
-            }
-            AgentAudio(frame)
+            AgentAudio(Frame::from_samples(self.format, std::iter::from_fn(|| head.samples.pop()).take(count)))
         });
         head.played += u64::try_from(count).unwrap_or(0);
         let finished = head.complete && head.samples.is_empty();
@@ -248,13 +302,13 @@ mod tests {
         playback.push(2, &samples(1_000, 480));
         let sent: Vec<_> = (0..4).map(|_| playback.next_frame().expect("a frame")).collect();
         assert_eq!(sent[2].1, Played { utterance: 1, samples: 400, finished: true });
-        for &(audio, played) in sent[1..].iter().rev() {
-            playback.put_back(audio, played);
+        for (audio, played) in sent[1..].iter().rev() {
+            playback.put_back(audio.clone(), *played);
         }
         let again: Vec<_> = (0..3).map(|_| playback.next_frame().expect("a frame")).collect();
         assert_eq!(again, sent[1..], "the end of the first, padded as before, and the beginning of the second");
         let (audio, played) = playback.next_frame().expect("the rest");
-        assert_eq!((first(audio), played.samples), (1_160, 320));
+        assert_eq!((first(audio.clone()), played.samples), (1_160, 320));
 
         playback.clear();
         playback.put_back(audio, played);

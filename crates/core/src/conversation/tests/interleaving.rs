@@ -42,7 +42,7 @@ fn agent(seed: u16) -> AgentConfig {
 struct Watched {
     conversation: Conversation,
     agent: AgentConfig,
-    /// DtmfCollector pressed that a turn has not shown yet.
+    /// Digits pressed that a turn has not shown yet.
     keys: String,
     now: Timestamp,
     began: Timestamp,
@@ -127,7 +127,7 @@ impl Watched {
         }
     }
 
-    /// DtmfCollector of a turn were pressed, in that order and since the turn before; none is longer than may be.
+    /// Digits of a turn were pressed, in that order and since the turn before; none is longer than may be.
     fn check_keys(&mut self, text: &str) {
         let inputs = crate::privacy::pressed_in(text);
         assert!(inputs.is_empty() || self.agent.dtmf.enabled, "nobody listens to keys");

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 use sqlx::types::Json;
-use sqlx::{FromRow, QueryBuilder};
+use sqlx::QueryBuilder;
+use sqlx_macros::FromRow;
 use switchhook_core::Timestamp;
 use switchhook_core::call::CarrierEvent;
 use switchhook_core::id::{CallId, CommandId, TenantId};

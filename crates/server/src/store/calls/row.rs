@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use sqlx::types::Json;
 use switchhook_core::Timestamp;
 use switchhook_core::agent::{AnsweringMachine, Limits};

@@ -12,7 +12,8 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
-use sqlx::{FromRow, QueryBuilder};
+use sqlx::QueryBuilder;
+use sqlx_macros::FromRow;
 use switchhook_core::id::TenantId;
 use uuid::Uuid;
 

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use serde_json::Value;
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use sqlx::types::Json;
 use switchhook_core::id::{CallId, TenantId};
 use utoipa::ToSchema;

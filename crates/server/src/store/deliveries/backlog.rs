@@ -1,6 +1,6 @@
 //! Endpoints that fail, and what waits for them.
 
-use sqlx::FromRow;
+use sqlx_macros::FromRow;
 use switchhook_core::id::{TenantId, WebhookId};
 use uuid::Uuid;
 

@@ -4,7 +4,8 @@
 //! more bytes than one with none. Their `body` is empty until the event's words are about to change or be deleted: then [`freeze`]
 //! copies the bytes to deliveries in flight, because every attempt sends the same bytes.
 
-use sqlx::{FromRow, QueryBuilder};
+use sqlx::QueryBuilder;
+use sqlx_macros::FromRow;
 use switchhook_core::Timestamp;
 use switchhook_core::event::{DeliveryBody, EventData};
 use switchhook_core::id::{DeliveryId, TenantId};

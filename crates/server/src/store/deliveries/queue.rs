@@ -3,7 +3,8 @@
 //! An attempt is counted and logged in the transaction that claims it, so it is never made twice: if its node dies,
 //! the attempt counts, however far it got.
 
-use sqlx::{FromRow, QueryBuilder};
+use sqlx::QueryBuilder;
+use sqlx_macros::FromRow;
 use switchhook_core::Timestamp;
 use switchhook_core::webhook::share::{self, Standing};
 use uuid::Uuid;

@@ -117,7 +117,7 @@ impl Realtime {
 
     /// 20 ms of the caller. While nothing that they say may change anything the model hears silence.
     pub(super) fn caller_audio(&mut self, frame: &CallerAudio, listening: bool, now: Timestamp) {
-        let frame = if listening { *frame } else { CallerAudio(Frame::silence(frame.0.format())) };
+        let frame = if listening { frame.clone() } else { CallerAudio(Frame::silence(frame.0.format())) };
         if let Some(session) = &mut self.session {
             session.audio(&frame);
         }

@@ -14,7 +14,6 @@ use tokio::time::Instant;
 pub(super) const LATE: Duration = Duration::from_secs(2);
 
 /// What is to be done.
-#[expect(clippy::large_enum_variant, reason = "nearly every one is audio")]
 pub(super) enum Step {
     /// Tell the STT that runs.
     Pass(SttInput),

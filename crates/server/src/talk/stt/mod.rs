@@ -78,7 +78,7 @@ impl SttConnection {
             SttInput::StartAt(segment) => self.session.takes_over(*segment),
             SttInput::Audio(frame) => {
                 self.given += FRAME_DURATION;
-                self.session.audio(&CallerAudio(*frame));
+                self.session.audio(&CallerAudio(frame.clone()));
             }
             SttInput::SpeechStarted => self.session.speech_started(),
             SttInput::SpeechStopped(segment) => self.session.speech_stopped(*segment),
@@ -127,7 +127,7 @@ impl SpeechToText {
 
     /// The next 20 ms of the caller.
     pub fn audio(&mut self, frame: &CallerAudio) {
-        self.tell(SttInput::Audio(frame.0));
+        self.tell(SttInput::Audio(frame.0.clone()));
     }
 
     /// Voice activity began.

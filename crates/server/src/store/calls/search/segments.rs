@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use sqlx::types::Json;
-use sqlx::{FromRow, QueryBuilder};
+use sqlx::QueryBuilder;
+use sqlx_macros::FromRow;
 use switchhook_core::Timestamp;
 use switchhook_core::id::TenantId;
 use uuid::Uuid;

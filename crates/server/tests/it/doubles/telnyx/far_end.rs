@@ -35,7 +35,6 @@ pub(crate) enum FarEnd {
 }
 
 /// What they do in the next 20 ms.
-#[expect(clippy::large_enum_variant, reason = "almost every frame is audio")]
 pub(super) enum Does {
     Sounds(Frame),
     Presses(char),

@@ -58,7 +58,8 @@ impl Line {
 pub(super) fn recorded(line: &str) -> Vec<(Frame, bool)> {
     let line = switchhook_recordings::recording(line).expect("a shipped recording");
     let frames = line.bytes().chunks_exact(160).map(|bytes| Law::Mu.decode_frame(bytes).expect("a whole frame"));
-    frames.map(|frame| (frame, rms_dbfs(frame.samples()) >= VOICE_DBFS)).collect()
+    let voiced = |frame: &Frame| rms_dbfs(frame.samples()) >= VOICE_DBFS;
+    frames.map(|frame| (frame.clone(), voiced(&frame))).collect()
 }
 
 /// What is said in a recorded line.

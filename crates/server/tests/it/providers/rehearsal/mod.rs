@@ -110,7 +110,7 @@ impl Rehearsal {
             {
                 happens();
             }
-            self.step(*frame).await;
+            self.step(frame.clone()).await;
             voice = if *loud { self.now() } else { voice };
         }
         voice
