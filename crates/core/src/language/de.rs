@@ -235,6 +235,7 @@ pub(super) const GERMAN: Language = Language {
         "ihre",
         "ihren",
     ],
+    stranding: None,
     digits: &[
         "null", "eins", "zwei", "zwo", "drei", "vier", "fünf", "sechs", "sieben", "acht", "neun", "doppel", "hundert",
     ],

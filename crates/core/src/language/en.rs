@@ -1,6 +1,6 @@
 //! English.
 
-use super::{Language, Phrases, YesNo};
+use super::{Language, Phrases, Stranding, YesNo};
 
 /// English.
 pub const ENGLISH: Language = Language {
@@ -75,13 +75,56 @@ pub const ENGLISH: Language = Language {
         "my",
         "your",
         "well",
+        "our",
+        "his",
+        "their",
+        "its",
+        "if",
+        "i",
+        "i'm",
+        "i'd",
+        "i'll",
+        "i've",
+        "it's",
+        "that's",
+        "there's",
+        "we're",
+        "we'd",
+        "we'll",
+        "we've",
+        "you're",
+        "they're",
+        "let's",
+        "let me",
+        "i want",
+        "we want",
+        "i need",
+        "we need",
+        "i have",
+        "we have",
+        "i'd like",
+        "we'd like",
+        "would like",
+        "can you",
+        "could you",
+        "would you",
+        "can we",
+        "could we",
         "name is",
         "number is",
+        "address is",
+        "email is",
     ],
-    open_unless_closed: &[
-        "is", "are", "was", "to", "for", "of", "with", "at", "in", "on", "from", "that", "if", "when", "i", "it's",
-        "i'm", "so", "like", "about", "by", "then",
-    ],
+    open_unless_closed: &["in", "on", "that", "when", "so", "like", "then", "this", "next", "every", "some"],
+    stranding: Some(Stranding {
+        prepositions: &["to", "for", "of", "with", "at", "from", "by", "about", "into", "than", "between", "until"],
+        question_words: &["what", "what's", "where", "where's", "who", "who's", "whom", "which", "how", "how's"],
+        auxiliaries: &[
+            "is", "are", "was", "were", "am", "be", "can", "could", "will", "would", "should", "do", "does", "have",
+            "has",
+        ],
+        pronouns: &["i", "you", "he", "she", "it", "we", "they", "that", "this", "there", "those"],
+    }),
     digits: &[
         "zero", "oh", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "double", "triple",
         "hundred",

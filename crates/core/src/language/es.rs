@@ -208,6 +208,7 @@ pub(super) const SPANISH: Language = Language {
         "hasta",
         "según",
     ],
+    stranding: None,
     digits: &[
         "cero", "uno", "dos", "tres", "cuatro", "cinco", "seis", "siete", "ocho", "nueve", "doble", "triple", "cien",
     ],

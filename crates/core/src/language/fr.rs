@@ -161,6 +161,7 @@ pub(super) const FRENCH: Language = Language {
         "veux", "peux", "pourrais", "aimerais", "dois", "un", "une", "ce", "en", "y", "me", "se", "ne", "très", "plus",
         "comme", "quand", "où", "qui", "dont", "si", "puis", "alors", "donc", "avec", "pour", "sur", "sous", "par",
     ],
+    stranding: None,
     // Telephone numbers are said in pairs.
     digits: &[
         "zéro",

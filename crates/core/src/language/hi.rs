@@ -188,6 +188,7 @@ pub(super) const HINDI: Language = Language {
         "mujhe",
         "main",
     ],
+    stranding: None,
     digits: &[
         "शून्य",
         "ज़ीरो",

@@ -159,6 +159,7 @@ pub(super) const ITALIAN: Language = Language {
         "è", "sono", "ho", "ha", "hanno", "voglio", "vorrei", "posso", "può", "devo", "io", "mi", "ti", "si", "ci",
         "ne", "molto", "più", "come", "quando", "dove", "allora", "quindi", "una", "uno", "su", "però", "anche", "poi",
     ],
+    stranding: None,
     digits: &[
         "zero", "uno", "due", "tre", "quattro", "cinque", "sei", "sette", "otto", "nove", "doppio", "triplo", "cento",
     ],

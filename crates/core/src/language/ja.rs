@@ -139,6 +139,7 @@ pub(super) const JAPANESE: Language = Language {
     open_unless_closed: &[
         "は", "を", "に", "で", "と", "の", "も", "へ", "や", "から", "まで", "より", "って", "して", "とか",
     ],
+    stranding: None,
     digits: &[
         "ゼロ",
         "れい",

@@ -48,6 +48,8 @@ pub struct Language {
     pub always_open: WordList,
     /// The same, unless STT closes the sentence behind them.
     pub open_unless_closed: WordList,
+    /// Words that are the last of a whole sentence in some constructions only, where the language has such.
+    pub stranding: Option<Stranding>,
     /// Words for digits, and those said among them.
     pub digits: WordList,
     /// Words of one letter, which do not spell anything.
@@ -107,6 +109,20 @@ pub enum YesNo {
     Without(WordList),
 }
 
+/// When a sentence may end in a word that otherwise wants another one. STT puts a full stop behind every pause, so that punctuation alone
+/// does not tell "What is it for?" from "I'd like to book a table for."
+#[derive(Clone, Copy, Debug)]
+pub struct Stranding {
+    /// Prepositions: the last words of questions, direct or indirect, with a question word.
+    pub prepositions: WordList,
+    /// Those question words.
+    pub question_words: WordList,
+    /// Auxiliaries: the last words of short answers, behind a pronoun.
+    pub auxiliaries: WordList,
+    /// Those pronouns.
+    pub pronouns: WordList,
+}
+
 /// Regional tables before those of their languages.
 static LANGUAGES: &[Language] = &[
     ENGLISH,
@@ -145,6 +161,7 @@ static NONE: Language = Language {
     answers: &[],
     always_open: &[],
     open_unless_closed: &[],
+    stranding: None,
     digits: &[],
     one_letter_words: &[],
     phone_digits: 0,

@@ -193,6 +193,7 @@ pub(super) const DUTCH: Language = Language {
         "wil graag",
         "zou graag",
     ],
+    stranding: None,
     digits: &[
         "nul", "een", "één", "twee", "drie", "vier", "vijf", "zes", "zeven", "acht", "negen", "dubbel", "dubbele",
         "honderd",

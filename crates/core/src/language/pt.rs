@@ -184,6 +184,7 @@ pub(super) const PORTUGUESE: Language = Language {
         "tenho", "vou", "vai", "eu", "ele", "ela", "me", "te", "se", "lhe", "muito", "mais", "como", "quando", "onde",
         "então", "um", "uma", "sobre", "até", "também", "a",
     ],
+    stranding: None,
     // "Meia" is the six of telephone numbers.
     digits: &["zero", "um", "dois", "duas", "três", "quatro", "cinco", "seis", "meia", "sete", "oito", "nove", "cem"],
     one_letter_words: &["e", "o", "a", "é", "à"],

@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use crate::agent::TurnTaking;
-use crate::language::{Language, YesNo};
+use crate::language::{Language, WordList, YesNo};
 
 /// Sounds finished: a sentence with its final punctuation, or a whole answer such as "yes".
 const FINISHED: u32 = 100;
@@ -92,17 +92,19 @@ fn score(spoken: Spoken<'_>) -> u32 {
     if words.is_empty() || !language.is_known() {
         return UNKNOWN;
     }
-    let always_open = language.ends_in(&words, language.always_open);
+    let closed = spoken.settled && text.ends_with(SENTENCE_ENDS) && !text.ends_with("..");
+    let open = language.ends_in(&words, language.always_open) || wants_another_word(language, &words, closed);
     if !spoken.settled {
-        return if always_open { OPEN } else { UNKNOWN };
+        return if open { OPEN } else { UNKNOWN };
     }
-    let closed = text.ends_with(SENTENCE_ENDS) && !text.ends_with("..");
-    if question(text, language).is_some() || is_answer(language, &words) {
+    if is_answer(language, &words) {
+        FINISHED
+    } else if open && !is_dictating(language, &words) {
+        OPEN
+    } else if question(text, language).is_some() {
         FINISHED
     } else if is_dictating(language, &words) {
         DICTATING
-    } else if always_open {
-        OPEN
     } else if closed {
         FINISHED
     } else if language.ends_in(&words, language.open_unless_closed) {
@@ -112,6 +114,22 @@ fn score(spoken: Spoken<'_>) -> u32 {
     } else {
         UNKNOWN
     }
+}
+
+/// Whether the last word is one that only some sentences end in, and this is none of them.
+fn wants_another_word(language: &Language, words: &[String], closed: bool) -> bool {
+    let (Some(stranding), Some((last, before))) = (language.stranding, words.split_last()) else { return false };
+    let is_in = |list: WordList, word: &String| list.contains(&word.as_str());
+    if is_in(stranding.prepositions, last) {
+        let asks = before.iter().any(|word| is_in(stranding.question_words, word));
+        return !(closed && asks);
+    }
+    if is_in(stranding.auxiliaries, last) {
+        let pronoun = before.last().is_some_and(|word| is_in(stranding.pronouns, word));
+        let answers = before.len() < 3 || before.first().is_some_and(|word| is_in(language.answers, word));
+        return !(closed && pronoun && answers);
+    }
+    false
 }
 
 fn is_answer(language: &Language, words: &[String]) -> bool {
@@ -179,6 +197,15 @@ mod tests {
             ("A table, um.", 2_000),
             ("turn it on.", 400),
             ("i want to go to", 2_000),
+            ("I'd like to book a table for.", 2_000),
+            ("Can I get a table for?", 2_000),
+            ("Is there a.", 2_000),
+            ("Where are you from?", 400),
+            ("I don't know what to ask for.", 400),
+            ("Yes, it is.", 400),
+            ("I think the place is.", 2_000),
+            ("The best time would be.", 2_000),
+            ("Could you.", 2_000),
         ];
         for (text, expected) in table {
             assert_eq!(needed(text, true, false), expected, "{text}");
