@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use super::Cascade;
+use super::dead_air::late;
 use super::llm::LlmStage;
 use super::messages::Effect;
-use super::response_deadline::late;
 use super::turn_taking::MAX_SPECULATIONS;
 use crate::Timestamp;
 use crate::agent::GreetingMode;

@@ -2,19 +2,18 @@
 //! sentence by sentence.
 //!
 //! `caller_turn` is what the caller says; `endpointing` says how much silence ends it (`turn_taking`). `llm` requests the response,
-//! which `sentences` cuts into utterances, and runs its `tools`. `barge_in` judges callers who speak over the agent (`overlap`).
-//! `response_deadline` lets no caller wait in silence, and `failures` covers up for providers.
+//! which `sentences` cuts into utterances, and has its tools run. `barge_in` judges callers who speak over the agent (`overlap`).
+//! `dead_air` lets no caller wait in silence, and `failures` covers up for providers.
 
 mod barge_in;
 mod caller_turn;
+mod dead_air;
 mod endpointing;
 mod failures;
 mod llm;
 pub(super) mod messages;
 mod overlap;
-mod response_deadline;
 mod sentences;
-mod tools;
 mod turn_taking;
 
 use std::time::Duration;
@@ -26,9 +25,7 @@ pub use self::messages::{Effect, Input};
 use self::barge_in::{Overlap, Words};
 use self::caller_turn::CallerTurn;
 use self::llm::{LlmRequest, TurnResponse};
-use self::response_deadline::ResponseDeadline;
 use self::sentences::sentences_of;
-use self::tools::LateTool;
 
 use super::Conversation;
 use super::dialogue::Dialogue;
@@ -38,7 +35,9 @@ use super::input::StrategyInput;
 use super::phase::Phase;
 use super::phrases;
 use super::playback::Kind;
+use super::response_deadline::ResponseDeadline;
 use super::strategy::{Prompt, Strategy};
+use super::tools::Tools;
 use crate::Timestamp;
 use crate::agent::GreetingMode;
 use crate::language::WordList;
@@ -50,7 +49,7 @@ pub(super) struct Cascade {
     turn: CallerTurn,
     /// The LLM request, or its tools run.
     request: Option<LlmRequest>,
-    late_tools: Vec<LateTool>,
+    tools: Tools,
     /// The caller's turn whose response is under way.
     response: Option<TurnResponse>,
     /// Playback is held because the caller speaks over it.
@@ -77,7 +76,7 @@ type Rule = fn(&mut Cascade, &mut Dialogue) -> bool;
 impl Strategy for Cascade {
     fn greet(&mut self, d: &mut Dialogue) {
         if d.agent.greeting.mode == GreetingMode::Generate {
-            self.expect_response(d.now);
+            self.response_deadline = Some(ResponseDeadline::without_turn(d.now));
             let messages = d.transcript.history.messages();
             self.request_completion(d, Kind::Greeting, messages, None);
         } else if let Some(text) = Conversation::greeting(&d.agent) {
@@ -125,7 +124,7 @@ impl Strategy for Cascade {
     }
 
     fn tool_result(&mut self, d: &mut Dialogue, turn: u32, id: String, result: Value) {
-        self.tool_returned(d, turn, id, result);
+        self.tool_returned(d, turn, &id, &result);
     }
 
     fn synthesized(&mut self, d: &mut Dialogue, utterance: u32) {

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::Input as RealtimeInput;
 use super::*;
-use crate::conversation::{Conversation, Effect, FailureCode, Input, SpeechSource};
+use crate::conversation::{Conversation, Effect, FailureCode, Input, SpeechSource, ToolCall};
 
 /// A conversation and what came of it: effects in short words, in order.
 struct Script {
