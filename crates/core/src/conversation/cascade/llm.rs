@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::Cascade;
 use super::caller_turn::FinishedTurn;
-use super::messages::Effect;
+use super::messages::CascadeEffect;
 use super::sentences::SentenceSplitter;
 use crate::Timestamp;
 use crate::conversation::dialogue::Dialogue;
@@ -21,7 +21,7 @@ use crate::conversation::tool_call::ToolCall;
 use crate::conversation::tools::{END_CALL, Returned};
 
 /// A request to the LLM.
-pub(super) struct LlmRequest {
+pub(super) struct CompletionRequest {
     /// The number of the request.
     pub(super) turn: u32,
     /// What its response is said as.
@@ -75,10 +75,10 @@ impl Cascade {
     ) {
         self.last_turn += 1;
         let turn = self.last_turn;
-        d.emit(Effect::RequestCompletion { turn, messages, speculative: early.is_some() });
+        d.emit(CascadeEffect::RequestCompletion { turn, messages, speculative: early.is_some() });
         d.pending_transfer = None; // Its tool call has a result by now.
         self.tools.rounds = 0;
-        self.request = Some(LlmRequest {
+        self.request = Some(CompletionRequest {
             turn,
             kind,
             early,
@@ -122,7 +122,7 @@ impl Cascade {
     }
 
     /// The current request, if it has this number and still streams.
-    fn streaming(&mut self, now: Timestamp, turn: u32) -> Option<&mut LlmRequest> {
+    fn streaming(&mut self, now: Timestamp, turn: u32) -> Option<&mut CompletionRequest> {
         let request = self.request.as_mut().filter(|request| request.turn == turn)?;
         let streaming = matches!(request.stage, LlmStage::Streaming(_));
         streaming.then(|| {
@@ -187,7 +187,7 @@ impl Cascade {
         if self.overlap.is_some() {
             return false;
         }
-        let complete = |request: &mut LlmRequest| request.early.is_none() && request.stage == LlmStage::Done;
+        let complete = |request: &mut CompletionRequest| request.early.is_none() && request.stage == LlmStage::Done;
         let Some(request) = self.request.take_if(complete) else { return false };
         if !request.ends_call && !request.calls.is_empty() {
             self.run_tools(d, request);
@@ -207,7 +207,7 @@ impl Cascade {
         true
     }
 
-    fn run_tools(&mut self, d: &mut Dialogue, mut request: LlmRequest) {
+    fn run_tools(&mut self, d: &mut Dialogue, mut request: CompletionRequest) {
         let (turn, calls) = (request.turn, std::mem::take(&mut request.calls));
         let filler = request.filler.take().filter(|_| !request.said);
         request.stage = LlmStage::Tools(d.now);
@@ -280,7 +280,7 @@ impl Cascade {
         match request.stage {
             LlmStage::Streaming(since) => {
                 self.llm_waited += d.now.since(since);
-                d.emit(Effect::CancelCompletion { turn: request.turn });
+                d.emit(CascadeEffect::CancelCompletion { turn: request.turn });
             }
             LlmStage::Tools(_) => self.leave_tools_running(d),
             LlmStage::Done => {}

@@ -20,16 +20,16 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-pub use self::messages::{Effect, Input};
+pub use self::messages::{CascadeEffect, CascadeInput};
 
 use self::barge_in::{Overlap, Words};
 use self::caller_turn::CallerTurn;
-use self::llm::{LlmRequest, TurnResponse};
+use self::llm::{CompletionRequest, TurnResponse};
 use self::sentences::sentences_of;
 
 use super::Conversation;
 use super::dialogue::Dialogue;
-use super::effect::{Effect as CommonEffect, End};
+use super::effect::{Effect, End};
 use super::failure::Failure;
 use super::input::StrategyInput;
 use super::phase::Phase;
@@ -48,7 +48,7 @@ pub(super) struct Cascade {
     /// What the caller is saying.
     turn: CallerTurn,
     /// The LLM request, or its tools run.
-    request: Option<LlmRequest>,
+    request: Option<CompletionRequest>,
     tools: Tools,
     /// The caller's turn whose response is under way.
     response: Option<TurnResponse>,
@@ -104,22 +104,22 @@ impl Strategy for Cascade {
     fn input(&mut self, d: &mut Dialogue, input: StrategyInput) {
         let StrategyInput::Cascade(input) = input else { return };
         match input {
-            Input::TranscriptPartial { text } => {
+            CascadeInput::TranscriptPartial { text } => {
                 if self.turn.partial(&text, d.now) {
                     d.caller_active();
                 }
             }
-            Input::TranscriptFinal { segment, text } => {
+            CascadeInput::TranscriptFinal { segment, text } => {
                 if self.turn.settled(segment, &text, d.now) {
                     d.caller_active();
                 }
             }
-            Input::EndOfTurn => self.turn.judged_over(),
-            Input::SttFailed(failure) => self.give_up(d, failure),
-            Input::LlmText { turn, text } => self.llm_text(d, turn, &text),
-            Input::LlmToolCall { turn, call, filler } => self.llm_tool_call(d, turn, call, filler),
-            Input::LlmDone { turn } => self.llm_done(d, turn),
-            Input::LlmFailed { turn, failure } => self.llm_failed(d, turn, failure),
+            CascadeInput::EndOfTurn => self.turn.judged_over(),
+            CascadeInput::SttFailed(failure) => self.give_up(d, failure),
+            CascadeInput::LlmText { turn, text } => self.llm_text(d, turn, &text),
+            CascadeInput::LlmToolCall { turn, call, filler } => self.llm_tool_call(d, turn, call, filler),
+            CascadeInput::LlmDone { turn } => self.llm_done(d, turn),
+            CascadeInput::LlmFailed { turn, failure } => self.llm_failed(d, turn, failure),
         }
     }
 
@@ -299,7 +299,7 @@ impl Cascade {
         self.cancel_llm(d);
         let held = self.overlap.take().is_some();
         if !d.cut() && held {
-            d.emit(CommonEffect::ClearPlayback);
+            d.emit(Effect::ClearPlayback);
         }
         self.response = None;
         d.pending_transfer = None;

@@ -2,7 +2,7 @@
 
 use super::responses::output;
 use super::sessions::SessionState;
-use super::{Command, Instructions, Realtime};
+use super::{Instructions, Realtime, RealtimeCommand};
 use crate::Timestamp;
 use crate::conversation::dialogue::Dialogue;
 use crate::conversation::effect::End;
@@ -153,7 +153,7 @@ impl Realtime {
         let text = keys.text();
         self.caller.turn_began.get_or_insert(pressed_at);
         self.caller.ended = Some(pressed_at);
-        d.emit(Command::AddContext { text: text.clone() });
+        d.emit(RealtimeCommand::AddContext { text: text.clone() });
         let (start, end) = self.take_turn_times(d.now);
         d.record_caller(CallerWords { text, start, end, remembered: true });
         self.response_deadline = Some(ResponseDeadline::after_turn(pressed_at, d.now));

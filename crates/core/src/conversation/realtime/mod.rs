@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-pub use self::messages::{Command, Effect, Input, Instructions};
+pub use self::messages::{Instructions, RealtimeCommand, RealtimeEffect, RealtimeInput};
 
 use self::caller::CallerSpeech;
 use self::responses::{Response, ResponseRequest};
@@ -199,21 +199,21 @@ impl Strategy for Realtime {
     fn input(&mut self, d: &mut Dialogue, input: StrategyInput) {
         let StrategyInput::Realtime(input) = input else { return };
         match input {
-            Input::SpeechStarted => self.turn_started(d),
-            Input::SpeechStopped => self.turn_stopped(d),
-            Input::TurnCommitted { item } => self.turn_committed(d, item),
-            Input::TurnTranscribed { item, text } => self.turn_transcribed(d, &item, &text),
-            Input::ResponseStarted { response, request } => self.response_started(d, response, request),
-            Input::Busy { request } => self.busy(d, request),
-            Input::Audio { response, item, audio } => self.item_audio(d, &response, &item, audio),
-            Input::Text { response, item, text } => self.item_text(d, &response, &item, &text),
-            Input::AudioDone { item } => self.item_complete(d, &item),
-            Input::ToolCall { response, call, filler } => self.tool_called(d, &response, call, filler),
-            Input::ResponseDone { response, failed } => self.response_done(d, &response, failed),
-            Input::SessionConnecting => self.set_session(d, SessionState::Lost { hears_first: false }),
-            Input::SessionLost => self.session_lost(d),
-            Input::SessionReady => self.session_ready(d),
-            Input::SessionFailed(failure) => self.give_up(d, failure),
+            RealtimeInput::SpeechStarted => self.turn_started(d),
+            RealtimeInput::SpeechStopped => self.turn_stopped(d),
+            RealtimeInput::TurnCommitted { item } => self.turn_committed(d, item),
+            RealtimeInput::TurnTranscribed { item, text } => self.turn_transcribed(d, &item, &text),
+            RealtimeInput::ResponseStarted { response, request } => self.response_started(d, response, request),
+            RealtimeInput::Busy { request } => self.busy(d, request),
+            RealtimeInput::Audio { response, item, audio } => self.item_audio(d, &response, &item, audio),
+            RealtimeInput::Text { response, item, text } => self.item_text(d, &response, &item, &text),
+            RealtimeInput::AudioDone { item } => self.item_complete(d, &item),
+            RealtimeInput::ToolCall { response, call, filler } => self.tool_called(d, &response, call, filler),
+            RealtimeInput::ResponseDone { response, failed } => self.response_done(d, &response, failed),
+            RealtimeInput::SessionConnecting => self.set_session(d, SessionState::Lost { hears_first: false }),
+            RealtimeInput::SessionLost => self.session_lost(d),
+            RealtimeInput::SessionReady => self.session_ready(d),
+            RealtimeInput::SessionFailed(failure) => self.give_up(d, failure),
         }
     }
 

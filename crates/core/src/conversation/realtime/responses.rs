@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::waits::{RESPONSE, too_late};
-use super::{Command, Instructions, Realtime};
+use super::{Instructions, Realtime, RealtimeCommand};
 use crate::Timestamp;
 use crate::conversation::dialogue::Dialogue;
 use crate::conversation::effect::End;
@@ -116,7 +116,7 @@ impl Realtime {
         };
         // What cannot be said now is overtaken: the model responds to who speaks.
         let Some(request) = self.requests.pop_front().filter(|_| may) else { return false };
-        d.emit(Command::Respond { request: request.number, instructions: request.instructions.clone() });
+        d.emit(RealtimeCommand::Respond { request: request.number, instructions: request.instructions.clone() });
         self.requested = Some(ResponseRequest { requested_at: Some(d.now), ..request });
         true
     }
@@ -166,7 +166,7 @@ impl Realtime {
             response.cancelled = true;
             response.stopped_at = Some(now);
             let response = response.id.clone();
-            d.emit(Command::Cancel { response });
+            d.emit(RealtimeCommand::Cancel { response });
         }
         self.drop_requests();
     }
@@ -232,7 +232,7 @@ impl Realtime {
             return;
         }
         if let Some(id) = d.phase.closing_mut().and_then(|closing| closing.tool_call.take()) {
-            d.emit(Command::ToolOutput { id, result: json!({ "ok": true }) });
+            d.emit(RealtimeCommand::ToolOutput { id, result: json!({ "ok": true }) });
             self.request_response(Kind::Goodbye, Instructions::Directed(SAY_GOODBYE.to_owned()));
             return;
         }
@@ -306,7 +306,7 @@ impl Realtime {
             Returned::Unknown => return,
             Returned::InRound => {
                 self.tools.order_by_return();
-                d.emit(Command::ToolOutput { id: id.to_owned(), result });
+                d.emit(RealtimeCommand::ToolOutput { id: id.to_owned(), result });
             }
             Returned::Late(name) => self.returned_late(d, &name, &result),
         }
@@ -332,6 +332,6 @@ impl Realtime {
     }
 }
 
-pub(super) fn output(id: &str, error: &str) -> Command {
-    Command::ToolOutput { id: id.to_owned(), result: json!({ "error": error }) }
+pub(super) fn output(id: &str, error: &str) -> RealtimeCommand {
+    RealtimeCommand::ToolOutput { id: id.to_owned(), result: json!({ "error": error }) }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::responses::{GO_ON, Response, SAY_GOODBYE, TURN, output};
-use super::{Command, Instructions, Realtime};
+use super::{Instructions, Realtime, RealtimeCommand};
 use crate::Timestamp;
 use crate::conversation::dialogue::Dialogue;
 use crate::conversation::phase::Phase;
@@ -136,7 +136,7 @@ impl Realtime {
         self.understanding = Understanding::default();
         d.transcript.disown(d.now);
         for text in std::mem::take(&mut self.queued_context) {
-            d.emit(Command::AddContext { text });
+            d.emit(RealtimeCommand::AddContext { text });
         }
         if let Some(requested) = &mut self.requested {
             requested.requested_at = Some(d.now);
@@ -169,7 +169,7 @@ impl Realtime {
         if self.session.is_lost() {
             self.queued_context.push(text);
         } else {
-            d.emit(Command::AddContext { text });
+            d.emit(RealtimeCommand::AddContext { text });
         }
     }
 }

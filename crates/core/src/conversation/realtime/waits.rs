@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::{Command, Effect, Instructions, Realtime};
+use super::{Instructions, Realtime, RealtimeCommand, RealtimeEffect};
 use crate::Timestamp;
 use crate::conversation::dialogue::Dialogue;
 use crate::conversation::failure::{Failure, FailureCode};
@@ -47,7 +47,7 @@ impl Realtime {
             (self.caller.missed, self.tools.rounds) = (None, 0);
             let ended = self.caller.ended.map_or(since, |ended| ended.max(since));
             self.response_deadline = Some(ResponseDeadline::after_turn(ended, ended));
-            d.emit(Command::EndTurn);
+            d.emit(RealtimeCommand::EndTurn);
         }
         due
     }
@@ -89,7 +89,7 @@ impl Realtime {
         let due = d.is_due(self.prompt_response_at(d));
         if due && self.session_understands_nothing() {
             self.session_lost(d);
-            d.emit(Effect::ReplaceSession);
+            d.emit(RealtimeEffect::ReplaceSession);
         } else if due {
             self.request_response(Kind::Response, Instructions::Freely);
             if let Some(deadline) = &mut self.response_deadline {
