@@ -29,7 +29,6 @@ mod transport;
 pub mod twilio;
 pub mod web;
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -37,7 +36,7 @@ use async_trait::async_trait;
 use serde_json::{Map, Value};
 use switchhook_core::id::CallId;
 use switchhook_core::phone_number::PhoneNumber;
-use switchhook_core::private::Private;
+use switchhook_core::private::{Credentials, Private};
 use switchhook_media::format::AudioFormat;
 
 use self::address::Addresses;
@@ -92,9 +91,6 @@ pub struct CarrierSettings {
     /// The file to which the simulator adds a line for each dial.
     pub simulator_dial_log: Option<PathBuf>,
 }
-
-/// What a connection stores in secret, by name.
-pub type Credentials = BTreeMap<String, String>;
 
 /// One carrier on one node, shared by all its connections.
 #[async_trait]

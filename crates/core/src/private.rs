@@ -1,8 +1,12 @@
 //! Values that must never reach a log: their `Debug` reveals nothing, and they have no `Display`.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+
+/// What a connection stores in secret, by name.
+pub type Credentials = BTreeMap<String, String>;
 
 /// Personal or secret text: a spoken word, a credential. Prints as `[private]`; read it with [`Private::reveal`].
 #[derive(Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]

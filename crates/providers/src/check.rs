@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use utoipa::ToSchema;
 
 use super::entry::Provider;
-use super::realtime::{Command, Instructions, Realtime, RealtimeEvent, RealtimeOptions};
+use super::realtime::{Instructions, Realtime, RealtimeCommand, RealtimeEvent, RealtimeOptions};
 use super::{Llm, LlmRequest, ProviderError, Stt, SttEvent, SttOptions, Tts, TtsAudio, TtsRequest};
 
 /// How long everything may take.
@@ -179,7 +179,7 @@ async fn greet(realtime: &dyn Realtime) -> Result<String, String> {
     };
     let (events, mut said) = mpsc::channel(64);
     let mut session = realtime.open(options, events).await.map_err(|error| sentence(&error))?;
-    session.send(Command::Respond { request: 1, instructions: Instructions::Exactly(WORD.to_owned()) });
+    session.send(RealtimeCommand::Respond { request: 1, instructions: Instructions::Exactly(WORD.to_owned()) });
     loop {
         match said.recv().await {
             Some(RealtimeEvent::Audio { .. }) => return Ok("It spoke.".to_owned()),

@@ -17,11 +17,11 @@ pub struct ProviderEntry {
     /// Its name in the API, the price table and the docs.
     pub name: &'static str,
     /// What it offers.
-    pub kinds: &'static [Kind],
+    pub kinds: &'static [ProviderKind],
     /// How it is made.
     pub build: Build,
     /// The kinds whose default model has no price per unit: it is billed in credits or by the token of audio.
-    pub unpriced: &'static [Kind],
+    pub unpriced: &'static [ProviderKind],
 }
 
 /// How a provider is made.
@@ -37,7 +37,7 @@ type BuiltIn = fn(&Arc<LocalSpeech>, &Map<String, Value>) -> Result<Provider, St
 
 /// A kind of provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ProviderKind {
     /// Speech to text.
     Stt,
     /// Language model.
@@ -48,7 +48,7 @@ pub enum Kind {
     Realtime,
 }
 
-impl Kind {
+impl ProviderKind {
     /// Its name in `settings.kinds`.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -124,19 +124,20 @@ impl Provider {
     /// Only what `settings.kinds` says that the server does: not every one that speaks a provider's protocol does all of it.
     pub(crate) fn offered(self, settings: &Map<String, Value>) -> Result<Self, String> {
         let Some(kinds) = settings.get("kinds").filter(|kinds| !kinds.is_null()) else { return Ok(self) };
-        let known = [Kind::Stt, Kind::Llm, Kind::Tts, Kind::Realtime].map(Kind::name);
+        let known =
+            [ProviderKind::Stt, ProviderKind::Llm, ProviderKind::Tts, ProviderKind::Realtime].map(ProviderKind::name);
         let kinds = kinds
             .as_array()
             .filter(|kinds| !kinds.is_empty() && kinds.iter().all(|kind| known.iter().any(|known| kind == known)));
         let kinds = kinds.ok_or_else(|| {
             format!("settings.kinds must be a list of what the connection is for: {}.", known.join(", "))
         })?;
-        let has = |kind: Kind| kinds.iter().any(|known| known == kind.name());
+        let has = |kind: ProviderKind| kinds.iter().any(|known| known == kind.name());
         Ok(Self {
-            stt: self.stt.filter(|_| has(Kind::Stt)),
-            llm: self.llm.filter(|_| has(Kind::Llm)),
-            tts: self.tts.filter(|_| has(Kind::Tts)),
-            realtime: self.realtime.filter(|_| has(Kind::Realtime)),
+            stt: self.stt.filter(|_| has(ProviderKind::Stt)),
+            llm: self.llm.filter(|_| has(ProviderKind::Llm)),
+            tts: self.tts.filter(|_| has(ProviderKind::Tts)),
+            realtime: self.realtime.filter(|_| has(ProviderKind::Realtime)),
             ..self
         })
     }

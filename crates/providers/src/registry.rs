@@ -237,7 +237,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::entry::Kind;
+    use crate::entry::ProviderKind;
 
     /// A provider with these settings.
     fn provider(entry: &ProviderEntry, settings: &Value) -> Provider {
@@ -275,19 +275,23 @@ mod tests {
             let provider = provider(entry, &json!({}));
             assert_eq!(provider.voices.is_some(), provider.tts.is_some(), "{} lists its voices", entry.name);
             let made = [
-                (Kind::Stt, provider.stt.is_some(), provider.stt_rates(None).and_then(|rates| rates.stt_minute)),
                 (
-                    Kind::Llm,
+                    ProviderKind::Stt,
+                    provider.stt.is_some(),
+                    provider.stt_rates(None).and_then(|rates| rates.stt_minute),
+                ),
+                (
+                    ProviderKind::Llm,
                     provider.llm.is_some(),
                     provider.llm_rates(None).and_then(|rates| rates.llm_output_million),
                 ),
                 (
-                    Kind::Tts,
+                    ProviderKind::Tts,
                     provider.tts.is_some(),
                     provider.tts_rates(None).and_then(|rates| rates.tts_characters_million),
                 ),
                 (
-                    Kind::Realtime,
+                    ProviderKind::Realtime,
                     provider.realtime.is_some(),
                     provider.realtime_rates(None).and_then(|rates| rates.audio_output_million),
                 ),
@@ -314,7 +318,9 @@ mod tests {
         for entry in PROVIDERS {
             assert!(has_row(agents, entry.name), "docs/agents.md lacks {}", entry.name);
             let settings = matches!(entry.build, Build::Adapter(_));
-            for (kind, file, docs) in [(Kind::Stt, "speech-to-text", stt), (Kind::Tts, "text-to-speech", tts)] {
+            for (kind, file, docs) in
+                [(ProviderKind::Stt, "speech-to-text", stt), (ProviderKind::Tts, "text-to-speech", tts)]
+            {
                 let documented = !settings || !entry.kinds.contains(&kind) || has_row(docs, entry.name);
                 assert!(documented, "docs/{file}.md lacks {}", entry.name);
             }

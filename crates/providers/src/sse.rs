@@ -5,7 +5,7 @@ const LONGEST: usize = 256 * 1024;
 
 /// An event stream being read.
 #[derive(Default)]
-pub struct Events {
+pub struct EventStream {
     line: Vec<u8>,
     data: Vec<String>,
     /// What the event has so far, in bytes.
@@ -18,7 +18,7 @@ pub struct Events {
 #[derive(Debug, PartialEq, Eq)]
 pub struct TooLong;
 
-impl Events {
+impl EventStream {
     /// Takes more bytes and gives the data of every event that they complete. Comments and other fields are skipped.
     ///
     /// # Errors
@@ -72,7 +72,7 @@ pub(crate) const FUZZED: switchhook_fuzz::Target = switchhook_fuzz::Target {
         ]])
     },
     read: |messages| {
-        let mut events = Events::default();
+        let mut events = EventStream::default();
         switchhook_fuzz::Read::each(messages, |bytes| {
             events.push(bytes).map(|ready| ready.iter().map(String::len).sum())
         })
@@ -88,7 +88,7 @@ mod tests {
         let stream =
             "data: {\"a\":\"é\"}\n\n: ping\r\n\r\nevent: x\rdata:one\rdata: two\r\rdata: [DONE]\n\n".as_bytes();
         for size in 1..stream.len() {
-            let mut events = Events::default();
+            let mut events = EventStream::default();
             let all: Vec<String> = stream.chunks(size).flat_map(|piece| events.push(piece).expect("short")).collect();
             assert_eq!(all, ["{\"a\":\"é\"}", "one\ntwo", "[DONE]"], "in pieces of {size}");
         }
@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn an_event_that_does_not_end_is_refused_whether_it_is_one_line_or_many() {
         let endless = |line: &[u8]| {
-            let mut events = Events::default();
+            let mut events = EventStream::default();
             (0..=LONGEST / line.len()).find_map(|_| events.push(line).err())
         };
         assert_eq!(endless(b"xxxxxxxx"), Some(TooLong));

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use switchhook_carriers::registry as carriers;
-use switchhook_providers::entry::Kind as ProviderKind;
+use switchhook_providers::entry::ProviderKind;
 use switchhook_providers::registry as providers;
 use utoipa::ToSchema;
 
@@ -14,7 +14,8 @@ use crate::talk::tools::secrets;
 /// What a connection can be used for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+#[schema(as = Kind)]
+pub enum ConnectionKind {
     /// Places and takes phone calls.
     Carrier,
     /// Speech to text.
@@ -31,7 +32,7 @@ pub enum Kind {
     Several,
 }
 
-impl Kind {
+impl ConnectionKind {
     /// What it is called in a sentence.
     #[must_use]
     pub fn words(self) -> &'static str {
@@ -47,7 +48,7 @@ impl Kind {
     }
 }
 
-impl From<ProviderKind> for Kind {
+impl From<ProviderKind> for ConnectionKind {
     fn from(kind: ProviderKind) -> Self {
         match kind {
             ProviderKind::Stt => Self::Stt,
@@ -64,7 +65,7 @@ pub struct CatalogueEntry {
     /// Its name in the API.
     pub name: &'static str,
     /// What it offers.
-    pub kinds: Vec<Kind>,
+    pub kinds: Vec<ConnectionKind>,
     /// The credentials without which nothing can be done.
     pub required: &'static [&'static str],
     /// Whether this version can make calls with it.
@@ -76,26 +77,27 @@ pub static CATALOGUE: LazyLock<Vec<CatalogueEntry>> = LazyLock::new(|| {
     let connectable = carriers::CARRIERS.iter().filter(|carrier| carrier.has_connections);
     let carriers = connectable.map(|carrier| CatalogueEntry {
         name: carrier.name,
-        kinds: vec![Kind::Carrier],
+        kinds: vec![ConnectionKind::Carrier],
         required: carrier.required_credentials,
         usable: carrier.driver.is_some(),
     });
     let providers = providers::PROVIDERS.iter().map(|entry| CatalogueEntry {
         name: entry.name,
-        kinds: entry.kinds.iter().copied().map(Kind::from).collect(),
+        kinds: entry.kinds.iter().copied().map(ConnectionKind::from).collect(),
         required: &[],
         usable: true,
     });
-    let tools = CatalogueEntry { name: secrets::PROVIDER, kinds: vec![Kind::Tool], required: &[], usable: true };
+    let tools =
+        CatalogueEntry { name: secrets::PROVIDER, kinds: vec![ConnectionKind::Tool], required: &[], usable: true };
     carriers.chain(providers).chain([tools]).collect()
 });
 
 /// What a connection is for: what its provider offers, or the part of it that `settings.kinds` names.
 #[must_use]
-pub fn kinds(provider: &str, settings: &Map<String, Value>) -> Vec<Kind> {
+pub fn kinds(provider: &str, settings: &Map<String, Value>) -> Vec<ConnectionKind> {
     let offered = CatalogueEntry::named(provider).map_or(&[] as &[_], |entry| entry.kinds.as_slice());
     let named = settings.get("kinds").and_then(Value::as_array);
-    let is_named = |kind: &Kind| {
+    let is_named = |kind: &ConnectionKind| {
         let name = serde_json::to_value(kind).ok();
         named.is_none_or(|named| name.is_some_and(|name| named.contains(&name)))
     };
@@ -118,7 +120,7 @@ impl CatalogueEntry {
 
     /// Whether it offers this.
     #[must_use]
-    pub fn offers(&self, kind: Kind) -> bool {
+    pub fn offers(&self, kind: ConnectionKind) -> bool {
         self.kinds.contains(&kind)
     }
 }
@@ -130,7 +132,7 @@ mod tests {
 
     #[test]
     fn every_carrier_is_in_the_catalogue_once_and_under_a_name_of_its_own() {
-        let carriers = CATALOGUE.iter().filter(|provider| provider.offers(Kind::Carrier));
+        let carriers = CATALOGUE.iter().filter(|provider| provider.offers(ConnectionKind::Carrier));
         let connectable = || CARRIERS.iter().filter(|kind| kind.has_connections);
         assert!(carriers.map(|provider| provider.name).eq(connectable().map(|kind| kind.name)));
         for kind in connectable() {

@@ -39,7 +39,7 @@ pub struct Rotated {
 }
 
 /// Progress of a rotation: records done, and total records.
-pub type Report<'a> = dyn FnMut(u64, u64) + Send + 'a;
+pub type OnProgress<'a> = dyn FnMut(u64, u64) + Send + 'a;
 
 /// The result of a pass over all records.
 #[derive(Default)]
@@ -54,7 +54,7 @@ struct PassResult {
 ///
 /// # Errors
 /// If the key file or the database fails, or if the keys are in the settings without a new one.
-pub async fn rotate(store: &Store, config: &Config, report: &mut Report<'_>) -> anyhow::Result<Rotated> {
+pub async fn rotate(store: &Store, config: &Config, report: &mut OnProgress<'_>) -> anyhow::Result<Rotated> {
     let lock = lock(config)?;
     let vault = config.open_vault()?;
     let found = run_pass(store, &vault, false, &mut |_, _| {}).await?;
@@ -87,7 +87,7 @@ pub async fn forget_old_keys(
     store: &Store,
     config: &Config,
     clock: &Clock,
-    report: &mut Report<'_>,
+    report: &mut OnProgress<'_>,
 ) -> anyhow::Result<Rotated> {
     let Some(lock) = lock(config)? else {
         bail!(
@@ -127,7 +127,7 @@ fn lock(config: &Config) -> anyhow::Result<Option<KeyFileLock>> {
 }
 
 /// Repeats passes until every readable record is sealed with the first key.
-async fn reseal(store: &Store, vault: &Vault, report: &mut Report<'_>) -> anyhow::Result<Rotated> {
+async fn reseal(store: &Store, vault: &Vault, report: &mut OnProgress<'_>) -> anyhow::Result<Rotated> {
     let mut resealed = 0;
     for _ in 0..PASSES {
         let found = run_pass(store, vault, true, report).await?;
@@ -139,7 +139,7 @@ async fn reseal(store: &Store, vault: &Vault, report: &mut Report<'_>) -> anyhow
     bail!("services still seal with an old key: check that all of them read the same key file, and run this again")
 }
 
-async fn run_pass(store: &Store, vault: &Vault, act: bool, report: &mut Report<'_>) -> anyhow::Result<PassResult> {
+async fn run_pass(store: &Store, vault: &Vault, act: bool, report: &mut OnProgress<'_>) -> anyhow::Result<PassResult> {
     let mut total = 0;
     for column in COLUMNS {
         total += sealed::count_for_operator(&mut store.read().await?, column).await?;

@@ -12,17 +12,17 @@ pub struct Wakeups {
     /// Calls to dial or to end.
     pub calls: Arc<Notify>,
     /// New events: deliveries to send, streams to update.
-    pub webhooks: Arc<Events>,
+    pub webhooks: Arc<EventWakeup>,
 }
 
 /// The wakeup for new events.
 #[derive(Debug, Default)]
-pub struct Events {
+pub struct EventWakeup {
     worker: Notify,
     followers: Notify,
 }
 
-impl Events {
+impl EventWakeup {
     /// Wakes the webhook worker and event streams.
     pub fn notify_one(&self) {
         self.worker.notify_one();

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::cascade::messages as cascade;
+use super::cascade::messages::CascadeEffect;
 use super::failure::Failure;
-use super::realtime::messages as realtime;
+use super::realtime::messages::{RealtimeCommand, RealtimeEffect};
 use super::tool_call::ToolCall;
 use super::transcript::Entry;
 use crate::Timestamp;
@@ -50,9 +50,9 @@ pub enum Effect {
     /// When the steps of a turn happened; sent once the first audio of the response was heard.
     Turn(TurnTimes),
     /// Something for the LLM.
-    Cascade(cascade::Effect),
+    Cascade(CascadeEffect),
     /// Something for the session of a speech-to-speech model.
-    Realtime(realtime::Effect),
+    Realtime(RealtimeEffect),
     /// End the call. The last effect there is.
     HangUp {
         /// Why.
@@ -72,20 +72,20 @@ pub enum SpeechSource {
     Within(Duration),
 }
 
-impl From<cascade::Effect> for Effect {
-    fn from(effect: cascade::Effect) -> Self {
+impl From<CascadeEffect> for Effect {
+    fn from(effect: CascadeEffect) -> Self {
         Self::Cascade(effect)
     }
 }
 
-impl From<realtime::Command> for Effect {
-    fn from(command: realtime::Command) -> Self {
-        Self::Realtime(realtime::Effect::Send(command))
+impl From<RealtimeCommand> for Effect {
+    fn from(command: RealtimeCommand) -> Self {
+        Self::Realtime(RealtimeEffect::Send(command))
     }
 }
 
-impl From<realtime::Effect> for Effect {
-    fn from(effect: realtime::Effect) -> Self {
+impl From<RealtimeEffect> for Effect {
+    fn from(effect: RealtimeEffect) -> Self {
         Self::Realtime(effect)
     }
 }
@@ -112,7 +112,7 @@ pub enum End {
 /// When the steps of the response to one turn happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TurnTimes {
-    /// The number of the [`cascade::Effect::RequestCompletion`].
+    /// The number of the [`CascadeEffect::RequestCompletion`].
     pub turn: u32,
     /// The caller's last audio, or last key.
     pub speech_ended: Timestamp,

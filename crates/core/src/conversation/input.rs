@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::cascade::messages as cascade;
+use super::cascade::messages::CascadeInput;
 use super::failure::Failure;
 use super::heard::SpokenWord;
-use super::realtime::messages as realtime;
+use super::realtime::messages::RealtimeInput;
 
 /// One thing that happened. Its `Debug` names the event and its numbers, never what was said.
 #[derive(Clone, PartialEq)]
@@ -112,19 +112,19 @@ pub enum Input {
 #[derive(Clone, PartialEq)]
 pub enum StrategyInput {
     /// STT and LLM.
-    Cascade(cascade::Input),
+    Cascade(CascadeInput),
     /// A speech-to-speech session.
-    Realtime(realtime::Input),
+    Realtime(RealtimeInput),
 }
 
-impl From<cascade::Input> for Input {
-    fn from(input: cascade::Input) -> Self {
+impl From<CascadeInput> for Input {
+    fn from(input: CascadeInput) -> Self {
         Self::Strategy(StrategyInput::Cascade(input))
     }
 }
 
-impl From<realtime::Input> for Input {
-    fn from(input: realtime::Input) -> Self {
+impl From<RealtimeInput> for Input {
+    fn from(input: RealtimeInput) -> Self {
         Self::Strategy(StrategyInput::Realtime(input))
     }
 }

@@ -8,7 +8,7 @@
 //! here and in `dialogue`: the greeting, keys (`dtmf`), `silence`, what the API and tools ask for (`control`), the answering machine
 //! (`voicemail`), limits and goodbye (`closing`), the `playback` ledger with what was `heard`, `transcript` and `history`. Who has the
 //! agent speak, and when a turn is over, is a [`strategy`]: [`cascade`] with STT, LLM and TTS, or [`realtime`] with a speech-to-speech
-//! model.
+//! model. Both have the `tools` of the model run and keep the `response_deadline`.
 //!
 //! After each input, rules are applied in order until none applies any more. A rule looks at the state and the time only; when time
 //! alone makes one apply is in [`Conversation::next_deadline`].
@@ -28,10 +28,12 @@ mod phase;
 mod phrases;
 mod playback;
 pub mod realtime;
+mod response_deadline;
 mod silence;
 mod strategy;
 mod timings;
 mod tool_call;
+mod tools;
 mod transcript;
 mod voicemail;
 

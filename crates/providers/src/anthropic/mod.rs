@@ -17,7 +17,7 @@ use serde_json::json;
 
 use self::wire::MessagesResponse;
 use super::adapter_config::AdapterConfig;
-use super::entry::{Build, DefaultModels, Kind, Provider, ProviderEntry};
+use super::entry::{Build, DefaultModels, Provider, ProviderEntry, ProviderKind};
 use super::llm::turns::turns;
 use super::llm::{LlmAdapter, LlmClient, LlmServer, MAX_TOKENS};
 use super::{Llm, LlmRequest};
@@ -33,7 +33,7 @@ const HOTTEST: f32 = 1.0;
 
 /// This provider in the registry.
 pub const ENTRY: ProviderEntry =
-    ProviderEntry { name: "anthropic", kinds: &[Kind::Llm], build: Build::Adapter(build), unpriced: &[] };
+    ProviderEntry { name: "anthropic", kinds: &[ProviderKind::Llm], build: Build::Adapter(build), unpriced: &[] };
 
 fn build(config: &AdapterConfig<'_>) -> Result<Provider, String> {
     Ok(Provider {

@@ -3,11 +3,11 @@
 pub mod stt;
 
 use super::adapter_config::AdapterConfig;
-use super::entry::{Build, DefaultModels, Kind, Provider, ProviderEntry};
+use super::entry::{Build, DefaultModels, Provider, ProviderEntry, ProviderKind};
 
 /// This provider in the registry.
 pub const ENTRY: ProviderEntry =
-    ProviderEntry { name: "assemblyai", kinds: &[Kind::Stt], build: Build::Adapter(build), unpriced: &[] };
+    ProviderEntry { name: "assemblyai", kinds: &[ProviderKind::Stt], build: Build::Adapter(build), unpriced: &[] };
 
 fn build(config: &AdapterConfig<'_>) -> Result<Provider, String> {
     Ok(Provider {

@@ -5,7 +5,7 @@ pub mod tts;
 mod voices;
 
 use super::adapter_config::AdapterConfig;
-use super::entry::{Build, DefaultModels, Kind, Provider, ProviderEntry};
+use super::entry::{Build, DefaultModels, Provider, ProviderEntry, ProviderKind};
 use super::tts::TtsTimeouts;
 
 /// The protocol's date.
@@ -14,9 +14,9 @@ const VERSION: &str = "2026-08-14";
 /// This provider in the registry.
 pub const ENTRY: ProviderEntry = ProviderEntry {
     name: "cartesia",
-    kinds: &[Kind::Stt, Kind::Tts],
+    kinds: &[ProviderKind::Stt, ProviderKind::Tts],
     build: Build::Adapter(build),
-    unpriced: &[Kind::Stt, Kind::Tts],
+    unpriced: &[ProviderKind::Stt, ProviderKind::Tts],
 };
 
 fn build(config: &AdapterConfig<'_>) -> Result<Provider, String> {

@@ -7,7 +7,7 @@ pub mod tts;
 mod voices;
 
 use super::adapter_config::AdapterConfig;
-use super::entry::{Build, DefaultModels, Kind, Provider, ProviderEntry};
+use super::entry::{Build, DefaultModels, Provider, ProviderEntry, ProviderKind};
 use super::stt::KeytermLimits;
 use super::tts::TtsTimeouts;
 
@@ -18,8 +18,12 @@ const PROVIDER: &str = "deepgram";
 const KEYTERM_LIMITS: KeytermLimits = KeytermLimits { max_count: 100, max_chars: 200, max_total_chars: 1_500 };
 
 /// This provider in the registry.
-pub const ENTRY: ProviderEntry =
-    ProviderEntry { name: "deepgram", kinds: &[Kind::Stt, Kind::Tts], build: Build::Adapter(build), unpriced: &[] };
+pub const ENTRY: ProviderEntry = ProviderEntry {
+    name: "deepgram",
+    kinds: &[ProviderKind::Stt, ProviderKind::Tts],
+    build: Build::Adapter(build),
+    unpriced: &[],
+};
 
 fn build(config: &AdapterConfig<'_>) -> Result<Provider, String> {
     Ok(Provider {

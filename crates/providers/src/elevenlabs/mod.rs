@@ -5,12 +5,16 @@ pub mod tts;
 mod voices;
 
 use super::adapter_config::AdapterConfig;
-use super::entry::{Build, DefaultModels, Kind, Provider, ProviderEntry};
+use super::entry::{Build, DefaultModels, Provider, ProviderEntry, ProviderKind};
 use super::tts::TtsTimeouts;
 
 /// This provider in the registry.
-pub const ENTRY: ProviderEntry =
-    ProviderEntry { name: "elevenlabs", kinds: &[Kind::Stt, Kind::Tts], build: Build::Adapter(build), unpriced: &[] };
+pub const ENTRY: ProviderEntry = ProviderEntry {
+    name: "elevenlabs",
+    kinds: &[ProviderKind::Stt, ProviderKind::Tts],
+    build: Build::Adapter(build),
+    unpriced: &[],
+};
 
 fn build(config: &AdapterConfig<'_>) -> Result<Provider, String> {
     Ok(Provider {

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use self::wire::ContentResponse;
 use super::adapter_config::AdapterConfig;
-use super::entry::{Build, DefaultModels, Kind, Provider, ProviderEntry};
+use super::entry::{Build, DefaultModels, Provider, ProviderEntry, ProviderKind};
 use super::llm::turns::turns;
 use super::llm::{LlmAdapter, LlmClient, LlmServer, MAX_TOKENS};
 use super::{Llm, LlmRequest};
@@ -32,7 +32,7 @@ const LENIENT: [&str; 2] = ["gemini-1", "gemini-2"];
 
 /// This provider in the registry.
 pub const ENTRY: ProviderEntry =
-    ProviderEntry { name: "gemini", kinds: &[Kind::Llm], build: Build::Adapter(build), unpriced: &[] };
+    ProviderEntry { name: "gemini", kinds: &[ProviderKind::Llm], build: Build::Adapter(build), unpriced: &[] };
 
 fn build(config: &AdapterConfig<'_>) -> Result<Provider, String> {
     Ok(Provider {

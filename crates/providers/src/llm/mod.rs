@@ -26,7 +26,7 @@ pub(crate) use self::failure::{LlmFailure, Retry};
 use self::reasoning::ReasoningFilter;
 pub(crate) use self::server::LlmServer;
 use self::shorten::shorten;
-use crate::sse::{Events, TooLong};
+use crate::sse::{EventStream, TooLong};
 use crate::{Analysis, AnalysisRequest, Llm, LlmEvent, LlmRequest, ProviderError, Spent, Usage};
 
 /// Until the headers of a response.
@@ -159,7 +159,7 @@ impl<D: LlmAdapter> LlmClient<D> {
         let response =
             timeout(timeouts.first_byte, sent).await.map_err(|_| LlmFailure::timeout(timeouts.first_byte))??;
         let mut stream = response.bytes_stream();
-        let mut lines = Events::default();
+        let mut lines = EventStream::default();
         let mut read = 0;
         'reading: loop {
             let gap = Instant::now() + timeouts.gap;

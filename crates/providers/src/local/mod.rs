@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::entry::{Build, Kind, Provider, ProviderEntry};
+use super::entry::{Build, Provider, ProviderEntry, ProviderKind};
 use super::voices::{Voice, VoiceList};
 
 pub use shared::LocalSpeech;
@@ -22,8 +22,12 @@ pub use tts::LocalTts;
 const VOICE: &str = "hibari";
 
 /// This provider in the registry.
-pub const ENTRY: ProviderEntry =
-    ProviderEntry { name: "local", kinds: &[Kind::Stt, Kind::Tts], build: Build::BuiltIn(build), unpriced: &[] };
+pub const ENTRY: ProviderEntry = ProviderEntry {
+    name: "local",
+    kinds: &[ProviderKind::Stt, ProviderKind::Tts],
+    build: Build::BuiltIn(build),
+    unpriced: &[],
+};
 
 #[expect(clippy::unnecessary_wraps, reason = "other providers refuse settings")]
 fn build(speech: &Arc<LocalSpeech>, _: &Map<String, Value>) -> Result<Provider, String> {

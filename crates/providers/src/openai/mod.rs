@@ -11,7 +11,7 @@ mod voices;
 pub(crate) mod wire;
 
 use super::adapter_config::AdapterConfig;
-use super::entry::{Build, DefaultModels, Kind, Provider, ProviderEntry};
+use super::entry::{Build, DefaultModels, Provider, ProviderEntry, ProviderKind};
 use super::stt::KeytermLimits;
 use super::tts::TtsTimeouts;
 
@@ -27,9 +27,9 @@ const KEYTERM_LIMITS: KeytermLimits = KeytermLimits { max_count: 100, max_chars:
 /// This provider in the registry.
 pub const ENTRY: ProviderEntry = ProviderEntry {
     name: "openai",
-    kinds: &[Kind::Stt, Kind::Llm, Kind::Tts, Kind::Realtime],
+    kinds: &[ProviderKind::Stt, ProviderKind::Llm, ProviderKind::Tts, ProviderKind::Realtime],
     build: Build::Adapter(build),
-    unpriced: &[Kind::Tts],
+    unpriced: &[ProviderKind::Tts],
 };
 
 fn build(config: &AdapterConfig<'_>) -> Result<Provider, String> {

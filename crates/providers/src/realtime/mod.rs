@@ -8,7 +8,7 @@ pub(crate) mod protocol;
 mod session;
 
 use async_trait::async_trait;
-pub use switchhook_core::conversation::realtime::{Command, Instructions};
+pub use switchhook_core::conversation::realtime::{Instructions, RealtimeCommand};
 use switchhook_core::conversation::{Message, ToolCall};
 use switchhook_media::format::AudioFormat;
 use switchhook_media::frame::CallerAudio;
@@ -68,7 +68,7 @@ pub trait RealtimeSession: Send + Sync {
     /// The next 20 ms of the caller, silence included.
     fn audio(&mut self, frame: &CallerAudio);
     /// Sends a command; commands are executed in this order.
-    fn send(&mut self, command: Command);
+    fn send(&mut self, command: RealtimeCommand);
     /// Checks soon whether the connection is alive: the caller has said something.
     fn probe(&mut self);
 }
@@ -98,10 +98,10 @@ pub enum RealtimeEvent {
     ResponseStarted {
         /// The response.
         response: String,
-        /// The [`Command::Respond`] that it follows; nothing when the provider decided it.
+        /// The [`RealtimeCommand::Respond`] that it follows; nothing when the provider decided it.
         request: Option<u32>,
     },
-    /// An [`Command::Respond`] came while the model was speaking; it may be repeated.
+    /// A [`RealtimeCommand::Respond`] came while the model was speaking; it may be repeated.
     Busy {
         /// Which.
         request: u32,

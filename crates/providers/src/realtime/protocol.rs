@@ -2,7 +2,7 @@
 
 use switchhook_media::frame::Frame;
 
-use super::{Command, RealtimeEvent, RealtimeOptions};
+use super::{RealtimeCommand, RealtimeEvent, RealtimeOptions};
 use crate::websocket::{Handshake, StreamError};
 
 /// A speech-to-speech provider, configured by a connection.
@@ -25,7 +25,7 @@ pub(crate) trait RealtimeProtocol: Send + Sync {
     /// 20 ms of the caller; nothing until a longer chunk is full.
     fn audio(&mut self, frame: &Frame) -> Option<String>;
     /// Returns the messages of a command.
-    fn send(&mut self, command: Command) -> Vec<String>;
+    fn send(&mut self, command: RealtimeCommand) -> Vec<String>;
     /// Reads a message.
     ///
     /// # Errors

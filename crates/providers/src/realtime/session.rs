@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep_until};
 
 use super::output_limit::OutputLimit;
 use super::protocol::{RealtimeAdapter, RealtimeMessage, RealtimeProtocol};
-use super::{Command, Realtime, RealtimeEvent, RealtimeOptions, RealtimeSession};
+use super::{Realtime, RealtimeCommand, RealtimeEvent, RealtimeOptions, RealtimeSession};
 use crate::ProviderError;
 use crate::adapter_config::AdapterConfig;
 use crate::failure::AttemptError;
@@ -82,7 +82,7 @@ struct SessionHandle {
 /// Input of the session task.
 enum SessionInput {
     Audio(Frame),
-    Command(Command),
+    Command(RealtimeCommand),
     Probe,
 }
 
@@ -98,7 +98,7 @@ impl RealtimeSession for SessionHandle {
         self.tell(SessionInput::Audio(frame.0.clone()));
     }
 
-    fn send(&mut self, command: Command) {
+    fn send(&mut self, command: RealtimeCommand) {
         self.tell(SessionInput::Command(command));
     }
 
@@ -183,7 +183,7 @@ impl RealtimeConnection {
                 None => Ok(()),
             },
             SessionInput::Command(command) => {
-                if matches!(command, Command::Respond { .. }) {
+                if matches!(command, RealtimeCommand::Respond { .. }) {
                     self.session.ping(PONG_WHILE_WAITING).await?;
                 }
                 self.session.send_all(self.protocol.send(command).into_iter().map(Message::text)).await

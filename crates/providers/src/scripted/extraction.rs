@@ -5,7 +5,7 @@ use switchhook_core::number_words::{TEENS, TENS, UNITS};
 /// What a question asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum AnswerKind {
     /// A person's name.
     Name,
     /// A weekday, `today` or `tomorrow`.
@@ -27,13 +27,13 @@ pub enum Found {
 
 /// Looks for `kind`. When it was `asked` for, a bare name or number will do; otherwise the words around it must show what it is.
 #[must_use]
-pub fn find(kind: Kind, text: &str, asked: bool) -> Option<Found> {
+pub fn find(kind: AnswerKind, text: &str, asked: bool) -> Option<Found> {
     let words = words(text);
     match kind {
-        Kind::Name => name(text, asked).map(Found::Text),
-        Kind::Day => day(&words).map(Found::Text),
-        Kind::Time => time(&words, asked).map(Found::Text),
-        Kind::Number => people(&words, asked).map(Found::Number),
+        AnswerKind::Name => name(text, asked).map(Found::Text),
+        AnswerKind::Day => day(&words).map(Found::Text),
+        AnswerKind::Time => time(&words, asked).map(Found::Text),
+        AnswerKind::Number => people(&words, asked).map(Found::Number),
     }
 }
 
@@ -253,30 +253,30 @@ mod tests {
     fn facts_are_found_in_what_recognisers_write() {
         let text = |value: &str| Some(Found::Text(value.to_owned()));
         let table = [
-            (Kind::Name, "Hi, Ava. My name is Sarah Miller.", true, text("Sarah Miller")),
-            (Kind::Name, "Hi, Abba. my name is Sarah Miller.", true, text("Sarah Miller")),
-            (Kind::Name, "Sarah Miller", true, text("Sarah Miller")),
-            (Kind::Name, "It's Tom.", true, text("Tom")),
-            (Kind::Name, "Wait, make it Saturday.", true, None),
-            (Kind::Name, "Good-evening my name is Sarah Miller", false, text("Sarah Miller")),
-            (Kind::Name, "Friday evening, please.", false, None),
-            (Kind::Name, "I'm not sure what you mean", true, None),
-            (Kind::Day, "Friday evening, please.", true, text("Friday")),
-            (Kind::Day, "Wait, not Friday, actually make it Saturday.", false, text("Saturday")),
-            (Kind::Day, "Tonight", true, text("today")),
-            (Kind::Day, "Maybe.", true, None),
-            (Kind::Time, "At half past seven.", true, text("19:30")),
-            (Kind::Time, "at 7.30 p.m.", false, text("19:30")),
-            (Kind::Time, "Seven thirty.", true, text("19:30")),
-            (Kind::Time, "quarter to eight", false, text("19:45")),
-            (Kind::Time, "8pm", false, text("20:00")),
-            (Kind::Time, "eight o'clock in the morning", false, text("08:00")),
-            (Kind::Time, "There will be four of us.", false, None),
-            (Kind::Number, "There will be four of us.", false, Some(Found::Number(4))),
-            (Kind::Number, "A table for 12", false, Some(Found::Number(12))),
-            (Kind::Number, "Twenty two", true, Some(Found::Number(22))),
-            (Kind::Number, "It's just me.", true, Some(Found::Number(1))),
-            (Kind::Number, "At half past seven.", false, None),
+            (AnswerKind::Name, "Hi, Ava. My name is Sarah Miller.", true, text("Sarah Miller")),
+            (AnswerKind::Name, "Hi, Abba. my name is Sarah Miller.", true, text("Sarah Miller")),
+            (AnswerKind::Name, "Sarah Miller", true, text("Sarah Miller")),
+            (AnswerKind::Name, "It's Tom.", true, text("Tom")),
+            (AnswerKind::Name, "Wait, make it Saturday.", true, None),
+            (AnswerKind::Name, "Good-evening my name is Sarah Miller", false, text("Sarah Miller")),
+            (AnswerKind::Name, "Friday evening, please.", false, None),
+            (AnswerKind::Name, "I'm not sure what you mean", true, None),
+            (AnswerKind::Day, "Friday evening, please.", true, text("Friday")),
+            (AnswerKind::Day, "Wait, not Friday, actually make it Saturday.", false, text("Saturday")),
+            (AnswerKind::Day, "Tonight", true, text("today")),
+            (AnswerKind::Day, "Maybe.", true, None),
+            (AnswerKind::Time, "At half past seven.", true, text("19:30")),
+            (AnswerKind::Time, "at 7.30 p.m.", false, text("19:30")),
+            (AnswerKind::Time, "Seven thirty.", true, text("19:30")),
+            (AnswerKind::Time, "quarter to eight", false, text("19:45")),
+            (AnswerKind::Time, "8pm", false, text("20:00")),
+            (AnswerKind::Time, "eight o'clock in the morning", false, text("08:00")),
+            (AnswerKind::Time, "There will be four of us.", false, None),
+            (AnswerKind::Number, "There will be four of us.", false, Some(Found::Number(4))),
+            (AnswerKind::Number, "A table for 12", false, Some(Found::Number(12))),
+            (AnswerKind::Number, "Twenty two", true, Some(Found::Number(22))),
+            (AnswerKind::Number, "It's just me.", true, Some(Found::Number(1))),
+            (AnswerKind::Number, "At half past seven.", false, None),
         ];
         for (kind, said, asked, expected) in table {
             assert_eq!(find(kind, said, asked), expected, "{kind:?} in {said:?}");

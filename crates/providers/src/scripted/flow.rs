@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use switchhook_core::conversation::{Message, Role};
 
-use super::extraction::{self, Found, Kind};
+use super::extraction::{self, AnswerKind, Found};
 
 /// How often one question is asked before the agent gives up.
 const TRIES: u32 = 4;
@@ -36,7 +36,7 @@ pub struct Slot {
     /// Its name in the outcome.
     pub name: String,
     /// What it is.
-    pub kind: Kind,
+    pub kind: AnswerKind,
     /// The question.
     pub ask: String,
     /// The question when the caller was not understood.
@@ -57,18 +57,18 @@ impl Flow {
             slots: vec![
                 slot(
                     "name",
-                    Kind::Name,
+                    AnswerKind::Name,
                     "May I have your name, please?",
                     "Sorry, I did not catch your name. Could you say it again?",
                 ),
                 slot(
                     "day",
-                    Kind::Day,
+                    AnswerKind::Day,
                     "Thank you, {name}. Which day would you like to come?",
                     "Sorry, which day was that?",
                 ),
-                slot("time", Kind::Time, "{day}, gladly. And at what time?", "Sorry, at what time?"),
-                slot("people", Kind::Number, "And how many people will you be?", "Sorry, for how many people?"),
+                slot("time", AnswerKind::Time, "{day}, gladly. And at what time?", "Sorry, at what time?"),
+                slot("people", AnswerKind::Number, "And how many people will you be?", "Sorry, for how many people?"),
             ],
             confirm:
                 "Let me read that back: a table for {people} on {day} at {time}, under the name {name}. Is that right?"
@@ -100,7 +100,7 @@ impl Flow {
             let is_asked = asked.as_ref() == Some(&slot.name);
             // A name given in passing does not replace the one we have.
             let known = progress.values.contains_key(&slot.name);
-            if known && slot.kind == Kind::Name && extraction::agreement(text) != Some(false) {
+            if known && slot.kind == AnswerKind::Name && extraction::agreement(text) != Some(false) {
                 continue;
             }
             if let Some(found) = extraction::find(slot.kind, text, is_asked) {

@@ -8,7 +8,7 @@ use tokio::sync::mpsc;
 
 use super::PROVIDER;
 use super::flow::Flow;
-use crate::realtime::{Command, Realtime, RealtimeEvent, RealtimeOptions, RealtimeSession};
+use crate::realtime::{Realtime, RealtimeCommand, RealtimeEvent, RealtimeOptions, RealtimeSession};
 use crate::{Analysis, AnalysisRequest, Llm, LlmEvent, LlmRequest, ProviderError, Usage};
 
 /// Leads the dialogue of a [`Flow`].
@@ -77,7 +77,7 @@ struct Silent {
 
 impl RealtimeSession for Silent {
     fn audio(&mut self, _: &CallerAudio) {}
-    fn send(&mut self, _: Command) {}
+    fn send(&mut self, _: RealtimeCommand) {}
     fn probe(&mut self) {}
 }
 

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::entry::{Build, Kind, Provider, ProviderEntry};
+use super::entry::{Build, Provider, ProviderEntry, ProviderKind};
 use super::local::LocalSpeech;
 use super::voices::{Voice, VoiceList};
 
@@ -30,7 +30,7 @@ const PROVIDER: &str = "scripted";
 /// This provider in the registry.
 pub const ENTRY: ProviderEntry = ProviderEntry {
     name: "scripted",
-    kinds: &[Kind::Stt, Kind::Llm, Kind::Tts],
+    kinds: &[ProviderKind::Stt, ProviderKind::Llm, ProviderKind::Tts],
     build: Build::BuiltIn(build),
     unpriced: &[],
 };

@@ -5,13 +5,13 @@ use std::process::ExitCode;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 
-use super::{Failure, output};
+use super::{CliError, output};
 use crate::config::Config;
 use crate::housekeeping;
 use crate::operator::{self, Seeded};
 use crate::store::{Dialect, Store};
 
-pub(super) async fn seed(config: &Config, json: bool) -> Result<ExitCode, Failure> {
+pub(super) async fn seed(config: &Config, json: bool) -> Result<ExitCode, CliError> {
     let store = Store::open(&config.database_url()).await?;
     let seeded = operator::seed(&store, config).await?;
     store.close().await;
@@ -38,7 +38,7 @@ fn progress_style() -> ProgressStyle {
     style.unwrap_or_else(|_| ProgressStyle::default_bar())
 }
 
-pub(super) async fn migrate(config: &Config, compact: bool, json: bool) -> Result<ExitCode, Failure> {
+pub(super) async fn migrate(config: &Config, compact: bool, json: bool) -> Result<ExitCode, CliError> {
     let store = Store::open(&config.database_url()).await?;
     let bar = ProgressBar::new(0).with_style(progress_style());
     housekeeping::index_all(&store, |done, total| {
@@ -64,7 +64,7 @@ pub(super) async fn migrate(config: &Config, compact: bool, json: bool) -> Resul
     Ok(ExitCode::SUCCESS)
 }
 
-pub(super) fn openapi() -> Result<ExitCode, Failure> {
+pub(super) fn openapi() -> Result<ExitCode, CliError> {
     output::json(&crate::http::openapi())?;
     Ok(ExitCode::SUCCESS)
 }

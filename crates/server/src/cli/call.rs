@@ -7,13 +7,13 @@ use anyhow::Context as _;
 use futures_util::StreamExt as _;
 use reqwest::{Response, StatusCode};
 use serde_json::{Map, Value, json};
-use switchhook_providers::sse::Events;
+use switchhook_providers::sse::EventStream;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::{Instant, MissedTickBehavior};
 
 use super::api::{Api, Refused};
 use super::screen::{Screen, text};
-use super::{Failure, output};
+use super::{CliError, output};
 
 /// Default URL of the service.
 const HERE: &str = "http://127.0.0.1:8080";
@@ -51,14 +51,14 @@ fn variable(text: &str) -> Result<(String, String), String> {
     Ok((name.to_owned(), value.to_owned()))
 }
 
-pub(super) async fn run(args: Args, json: bool) -> Result<ExitCode, Failure> {
+pub(super) async fn run(args: Args, json: bool) -> Result<ExitCode, CliError> {
     let from_environment = |name: &str| std::env::var(name).ok().filter(|text| !text.trim().is_empty());
     let url = args.url.clone().or_else(|| from_environment("SWITCHHOOK_URL")).unwrap_or_else(|| HERE.to_owned());
     let no_key = "an API key is required: set --key or SWITCHHOOK_API_KEY. `switchhook seed` creates one for \
                   development, `switchhook key create` another one for a tenant.";
     let key = args.key.clone().or_else(|| from_environment("SWITCHHOOK_API_KEY"));
-    let key = key.ok_or_else(|| Failure::Usage(no_key.to_owned()))?;
-    let api = Api::new(&url, key.trim()).map_err(|error| Failure::Usage(format!("--url: {error:#}")))?;
+    let key = key.ok_or_else(|| CliError::Usage(no_key.to_owned()))?;
+    let api = Api::new(&url, key.trim()).map_err(|error| CliError::Usage(format!("--url: {error:#}")))?;
     let agent = agent_id(&api, &args.agent).await?;
     let placed = api.create_once("/v1/calls", request(&args, &agent)).await.map_err(usage_if_invalid)?;
     let id = placed["id"].as_str().context("the call has no id")?.to_owned();
@@ -88,14 +88,14 @@ fn request(args: &Args, agent: &str) -> Value {
 }
 
 /// Reports a number or variable that the service rejects as bad usage.
-fn usage_if_invalid(error: anyhow::Error) -> Failure {
+fn usage_if_invalid(error: anyhow::Error) -> CliError {
     match error.downcast_ref::<Refused>() {
-        Some(refused) if refused.status == StatusCode::UNPROCESSABLE_ENTITY => Failure::Usage(refused.to_string()),
-        _ => Failure::Failed(error),
+        Some(refused) if refused.status == StatusCode::UNPROCESSABLE_ENTITY => CliError::Usage(refused.to_string()),
+        _ => CliError::Failed(error),
     }
 }
 
-async fn agent_id(api: &Api, wanted: &str) -> Result<String, Failure> {
+async fn agent_id(api: &Api, wanted: &str) -> Result<String, CliError> {
     let mut names = Vec::new();
     let mut cursor = String::new();
     loop {
@@ -116,7 +116,7 @@ async fn agent_id(api: &Api, wanted: &str) -> Result<String, Failure> {
             .to_owned(),
         names => format!("Available: {}.", names.join(", ")),
     };
-    Err(Failure::Usage(format!("no agent is named {wanted:?}. {others}")))
+    Err(CliError::Usage(format!("no agent is named {wanted:?}. {others}")))
 }
 
 /// Why following a call ended.
@@ -170,7 +170,7 @@ impl CallWatcher<'_> {
     /// Shows the events of a stream. `None` if it broke off.
     async fn watch(&mut self, stream: Response) -> Option<Outcome> {
         let mut pieces = stream.bytes_stream();
-        let mut events = Events::default();
+        let mut events = EventStream::default();
         let mut looks = tokio::time::interval(POLL_INTERVAL);
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
@@ -233,7 +233,7 @@ impl CallWatcher<'_> {
     }
 }
 
-async fn report(api: &Api, mut call: Value, screen: &Screen, json: bool) -> Result<ExitCode, Failure> {
+async fn report(api: &Api, mut call: Value, screen: &Screen, json: bool) -> Result<ExitCode, CliError> {
     let completed = call["status"] == "completed";
     if json {
         let id = text(&call["id"]);

@@ -8,7 +8,7 @@ use switchhook_core::Timestamp;
 use switchhook_core::id::{ApiKeyId, TenantId};
 use switchhook_runtime::clock::Clock;
 
-use super::{Failure, output};
+use super::{CliError, output};
 use crate::config::Config;
 use crate::http::api_keys::ApiKeyResource;
 use crate::operator;
@@ -17,7 +17,7 @@ use crate::store::{Store, api_keys, tenants};
 
 /// Subcommands of `switchhook key`.
 #[derive(Debug, Subcommand)]
-pub(super) enum Command {
+pub(super) enum KeyCommand {
     /// Create a key.
     Create {
         /// Id of the tenant.
@@ -43,27 +43,27 @@ pub(super) enum Command {
     },
 }
 
-pub(super) async fn run(command: Command, config: &Config, json: bool) -> Result<ExitCode, Failure> {
+pub(super) async fn run(command: KeyCommand, config: &Config, json: bool) -> Result<ExitCode, CliError> {
     let store = Store::open(&config.database_url()).await?;
     let done = execute(command, &store, config, json).await;
     store.close().await;
     done.map(|()| ExitCode::SUCCESS)
 }
 
-async fn execute(command: Command, store: &Store, config: &Config, json: bool) -> Result<(), Failure> {
+async fn execute(command: KeyCommand, store: &Store, config: &Config, json: bool) -> Result<(), CliError> {
     match command {
-        Command::Create { tenant, name, expires_in_days } => {
+        KeyCommand::Create { tenant, name, expires_in_days } => {
             let key = operator::create_key(store, config, tenant, name.as_deref(), expires_in_days).await?;
             output::show(json, &key, |key| output::line(&format!("API key (shown only this once): {}", key.key)))?;
         }
-        Command::List { tenant } => {
+        KeyCommand::List { tenant } => {
             let mut conn = store.read().await?;
             tenants::get(&mut conn, tenant).await?.with_context(|| format!("tenant {tenant} does not exist"))?;
             let page = api_keys::list(&mut conn, tenant, PageRequest::first(i64::from(i32::MAX))).await?;
             let keys: Vec<ApiKeyResource> = page.rows.into_iter().map(ApiKeyResource::from).collect();
             output::show(json, &keys, |keys| print(keys))?;
         }
-        Command::Revoke { tenant, id } => {
+        KeyCommand::Revoke { tenant, id } => {
             let mut tx = store.begin().await?;
             api_keys::revoke(&mut tx, tenant, id, Clock::system().now()).await?;
             let row = api_keys::get(&mut tx, tenant, id).await?;

@@ -29,7 +29,7 @@ pub struct Cli {
     #[command(flatten)]
     common: Common,
     #[command(subcommand)]
-    command: Command,
+    command: CliCommand,
 }
 
 /// Options of every command.
@@ -50,7 +50,7 @@ struct Common {
 }
 
 #[derive(Debug, Subcommand)]
-enum Command {
+enum CliCommand {
     /// Hold a spoken phone call on this machine, without an account or configuration.
     Demo(demo::Args),
     /// Place a call through the API of a running service and follow it live.
@@ -63,16 +63,16 @@ enum Command {
     Seed,
     /// Create and manage tenants.
     #[command(subcommand)]
-    Tenant(tenant::Command),
+    Tenant(tenant::TenantCommand),
     /// Create and revoke API keys, also for a tenant that has lost its last one.
     #[command(subcommand)]
-    Key(key::Command),
+    Key(key::KeyCommand),
     /// List, download and verify the local speech models.
     #[command(subcommand)]
-    Models(models::Command),
+    Models(models::ModelsCommand),
     /// Verify webhook signatures, or listen for deliveries.
     #[command(subcommand)]
-    Webhook(webhook::Command),
+    Webhook(webhook::WebhookCommand),
     /// Check the configuration, database, credentials, models and public address, and print how to fix problems.
     Doctor,
     /// Migrate the database schema.
@@ -91,20 +91,20 @@ enum Command {
 
 /// Why a command failed.
 #[derive(Debug)]
-pub(crate) enum Failure {
+pub(crate) enum CliError {
     /// Bad usage or configuration: exit code 2.
     Usage(String),
     /// Anything else: exit code 1.
     Failed(anyhow::Error),
 }
 
-impl From<ConfigError> for Failure {
+impl From<ConfigError> for CliError {
     fn from(error: ConfigError) -> Self {
         Self::Usage(error.to_string())
     }
 }
 
-impl<E: Into<anyhow::Error>> From<E> for Failure
+impl<E: Into<anyhow::Error>> From<E> for CliError
 where
     E: NotConfig,
 {
@@ -129,30 +129,30 @@ pub fn run() -> ExitCode {
     };
     match runtime.block_on(cli.execute()) {
         Ok(code) => code,
-        Err(Failure::Usage(words)) => output::failed(&words, 2),
-        Err(Failure::Failed(error)) => output::failed(&format!("{error:#}"), 1),
+        Err(CliError::Usage(words)) => output::failed(&words, 2),
+        Err(CliError::Failed(error)) => output::failed(&format!("{error:#}"), 1),
     }
 }
 
 impl Cli {
-    async fn execute(self) -> Result<ExitCode, Failure> {
+    async fn execute(self) -> Result<ExitCode, CliError> {
         let Self { common, command } = self;
         let json = common.json;
         match command {
             // These need no configuration.
-            Command::Openapi => admin::openapi(),
-            Command::Webhook(command) => webhook::run(command, json).await,
-            Command::Call(args) => call::run(args, json).await,
-            Command::Doctor => doctor::run(common.load(None), json).await,
-            Command::Demo(args) => demo::run(args, &common, json).await,
-            Command::Serve(args) => serve::serve(&args, common.load(Some(&args))?, json).await,
-            Command::Dev(args) => serve::dev(&args, common.load(Some(&args))?, json).await,
-            Command::Seed => admin::seed(&*common.load(None)?, json).await,
-            Command::Tenant(command) => tenant::run(command, &*common.load(None)?, json).await,
-            Command::Key(command) => key::run(command, &*common.load(None)?, json).await,
-            Command::Models(command) => models::run(command, &*common.load(None)?, json).await,
-            Command::RotateMasterKey(args) => rotate::run(&args, &*common.load(None)?, json).await,
-            Command::Migrate { compact } => admin::migrate(&*common.load(None)?, compact, json).await,
+            CliCommand::Openapi => admin::openapi(),
+            CliCommand::Webhook(command) => webhook::run(command, json).await,
+            CliCommand::Call(args) => call::run(args, json).await,
+            CliCommand::Doctor => doctor::run(common.load(None), json).await,
+            CliCommand::Demo(args) => demo::run(args, &common, json).await,
+            CliCommand::Serve(args) => serve::serve(&args, common.load(Some(&args))?, json).await,
+            CliCommand::Dev(args) => serve::dev(&args, common.load(Some(&args))?, json).await,
+            CliCommand::Seed => admin::seed(&*common.load(None)?, json).await,
+            CliCommand::Tenant(command) => tenant::run(command, &*common.load(None)?, json).await,
+            CliCommand::Key(command) => key::run(command, &*common.load(None)?, json).await,
+            CliCommand::Models(command) => models::run(command, &*common.load(None)?, json).await,
+            CliCommand::RotateMasterKey(args) => rotate::run(&args, &*common.load(None)?, json).await,
+            CliCommand::Migrate { compact } => admin::migrate(&*common.load(None)?, compact, json).await,
         }
     }
 }

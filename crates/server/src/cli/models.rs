@@ -8,12 +8,12 @@ use clap::Subcommand;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use switchhook_speech::models::{ModelError, ModelStatus, ModelStore, Progress, Stage};
 
-use super::{Failure, output};
+use super::{CliError, output};
 use crate::config::Config;
 
 /// Subcommands of `switchhook models`.
 #[derive(Debug, Subcommand)]
-pub(super) enum Command {
+pub(super) enum ModelsCommand {
     /// List the models: sizes, licences, hashes.
     List,
     /// Download missing models with the pip client.
@@ -28,19 +28,19 @@ pub(super) enum Command {
     Verify,
 }
 
-pub(super) async fn run(command: Command, config: &Config, json: bool) -> Result<ExitCode, Failure> {
+pub(super) async fn run(command: ModelsCommand, config: &Config, json: bool) -> Result<ExitCode, CliError> {
     let models = ModelStore::new(&config.data_dir);
     let work = move || match command {
-        Command::List => Ok((models.status(), true)),
-        Command::Verify => {
+        ModelsCommand::List => Ok((models.status(), true)),
+        ModelsCommand::Verify => {
             let verified = models.verify();
             let good = verified.iter().all(|model| model.verified == Some(true));
             Ok((verified, good))
         }
-        Command::Pull { from: Some(wheel), .. } => {
+        ModelsCommand::Pull { from: Some(wheel), .. } => {
             models.pull_from_file(&wheel, &Bar::new()).map(|model| (vec![model], true)).map_err(anyhow::Error::from)
         }
-        Command::Pull { ids, from: None } => {
+        ModelsCommand::Pull { ids, from: None } => {
             let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
             models.pull(&ids, &Bar::new()).map(|models| (models, true)).map_err(anyhow::Error::from)
         }

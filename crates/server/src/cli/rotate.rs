@@ -6,7 +6,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use switchhook_runtime::clock::Clock;
 use switchhook_vault::Vault;
 
-use super::{Failure, output};
+use super::{CliError, output};
 use crate::config::Config;
 use crate::rotation::{self, Rotated};
 use crate::store::Store;
@@ -19,7 +19,7 @@ pub(super) struct Args {
     forget_old: bool,
 }
 
-pub(super) async fn run(args: &Args, config: &Config, json: bool) -> Result<ExitCode, Failure> {
+pub(super) async fn run(args: &Args, config: &Config, json: bool) -> Result<ExitCode, CliError> {
     let store = Store::open(&config.database_url()).await?;
     let bar = ProgressBar::new(0).with_style(progress_style());
     let mut report = |done, total| {

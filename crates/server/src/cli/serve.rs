@@ -7,7 +7,7 @@ use serde_json::json;
 use switchhook_runtime::clock::Clock;
 use switchhook_speech::models::ModelStore;
 
-use super::{Failure, admin, models, output};
+use super::{CliError, admin, models, output};
 use crate::app::Service;
 use crate::config::{Config, NodeRole};
 use crate::{lifecycle, operator, telemetry};
@@ -20,14 +20,14 @@ pub(super) struct Args {
     pub(super) listen: Option<String>,
 }
 
-pub(super) async fn serve(_args: &Args, config: Arc<Config>, json: bool) -> Result<ExitCode, Failure> {
+pub(super) async fn serve(_args: &Args, config: Arc<Config>, json: bool) -> Result<ExitCode, CliError> {
     telemetry::start(&config);
     let service = start(&config, json).await?;
     until_stopped(service, &config).await;
     Ok(ExitCode::SUCCESS)
 }
 
-pub(super) async fn dev(_args: &Args, config: Arc<Config>, json: bool) -> Result<ExitCode, Failure> {
+pub(super) async fn dev(_args: &Args, config: Arc<Config>, json: bool) -> Result<ExitCode, CliError> {
     let config = Arc::new(Config { local_sign_in: true, ..Config::clone(&config) });
     telemetry::start(&config);
     if let Err(error) = models::pull_all(&ModelStore::new(&config.data_dir)).await? {

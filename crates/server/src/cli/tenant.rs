@@ -9,7 +9,7 @@ use switchhook_core::id::TenantId;
 use switchhook_core::webhook::AddressPolicy;
 use switchhook_runtime::clock::Clock;
 
-use super::{Failure, output};
+use super::{CliError, output};
 use crate::config::Config;
 use crate::operator::{self, Tenant};
 use crate::store::deactivation;
@@ -18,7 +18,7 @@ use crate::store::{Store, Tx};
 
 /// Subcommands of `switchhook tenant`.
 #[derive(Debug, Subcommand)]
-pub(super) enum Command {
+pub(super) enum TenantCommand {
     /// Create a tenant and its first key.
     Create {
         /// Name of the tenant.
@@ -154,24 +154,24 @@ impl From<Limits> for OwnLimits {
     }
 }
 
-pub(super) async fn run(command: Command, config: &Config, json: bool) -> Result<ExitCode, Failure> {
+pub(super) async fn run(command: TenantCommand, config: &Config, json: bool) -> Result<ExitCode, CliError> {
     let store = Store::open(&config.database_url()).await?;
     let done = execute(command, &store, config, json).await;
     store.close().await;
     done.map(|()| ExitCode::SUCCESS)
 }
 
-async fn execute(command: Command, store: &Store, config: &Config, json: bool) -> Result<(), Failure> {
+async fn execute(command: TenantCommand, store: &Store, config: &Config, json: bool) -> Result<(), CliError> {
     let now = Clock::system().now();
     let mut tx = match command {
-        Command::Create { name, limits } => return create(store, config, &name, limits.into(), json).await,
-        Command::List => return list(store, config, json).await,
+        TenantCommand::Create { name, limits } => return create(store, config, &name, limits.into(), json).await,
+        TenantCommand::List => return list(store, config, json).await,
         _ => store.begin().await?,
     };
     let id = match command {
-        Command::Create { .. } | Command::List => unreachable!("handled above"),
-        Command::Show { id } => id,
-        Command::Set { id, name, limits, rules } => {
+        TenantCommand::Create { .. } | TenantCommand::List => unreachable!("handled above"),
+        TenantCommand::Show { id } => id,
+        TenantCommand::Set { id, name, limits, rules } => {
             if let Some(name) = name {
                 tenants::rename_for_operator(&mut tx, id, &name, now).await?;
             }
@@ -179,11 +179,11 @@ async fn execute(command: Command, store: &Store, config: &Config, json: bool) -
             tenants::set_rules_for_operator(&mut tx, id, &rules.into(), now).await?;
             id
         }
-        Command::Deactivate { id } => {
+        TenantCommand::Deactivate { id } => {
             deactivation::deactivate_for_operator(&mut tx, id, now).await?;
             id
         }
-        Command::Activate { id } => {
+        TenantCommand::Activate { id } => {
             tenants::activate_for_operator(&mut tx, id, now).await?;
             id
         }
@@ -198,7 +198,7 @@ async fn shown(tx: &mut Tx, id: TenantId, config: &Config) -> anyhow::Result<Ten
     Ok(Tenant::of(&row, config))
 }
 
-async fn create(store: &Store, config: &Config, name: &str, limits: OwnLimits, json: bool) -> Result<(), Failure> {
+async fn create(store: &Store, config: &Config, name: &str, limits: OwnLimits, json: bool) -> Result<(), CliError> {
     let created = operator::create_tenant(store, config, name, limits).await?;
     Ok(output::show(json, &created, |created| {
         print(std::slice::from_ref(&created.tenant));
@@ -206,7 +206,7 @@ async fn create(store: &Store, config: &Config, name: &str, limits: OwnLimits, j
     })?)
 }
 
-async fn list(store: &Store, config: &Config, json: bool) -> Result<(), Failure> {
+async fn list(store: &Store, config: &Config, json: bool) -> Result<(), CliError> {
     let rows = tenants::list_for_operator(&mut store.read().await?).await?;
     let all: Vec<Tenant> = rows.iter().map(|row| Tenant::of(row, config)).collect();
     Ok(output::show(json, &all, |all| print(all))?)

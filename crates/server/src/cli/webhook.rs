@@ -11,14 +11,14 @@ use serde_json::json;
 use switchhook_core::webhook::{SigningSecret, verify};
 use switchhook_runtime::clock::Clock;
 
-use super::{Failure, output};
+use super::{CliError, output};
 use crate::config::parse_duration;
 use crate::lifecycle;
 use crate::webhooks::receiver::{Received, Receiver};
 
 /// Subcommands of `switchhook webhook`.
 #[derive(Debug, Subcommand)]
-pub(super) enum Command {
+pub(super) enum WebhookCommand {
     /// Receive, verify and print deliveries on this machine.
     Listen {
         /// Loopback port to listen on; 0 is any free port.
@@ -49,14 +49,14 @@ fn secret(text: &str) -> Result<SigningSecret, String> {
     SigningSecret::parse(text).map_err(|error| error.to_string())
 }
 
-pub(super) async fn run(command: Command, json: bool) -> Result<ExitCode, Failure> {
+pub(super) async fn run(command: WebhookCommand, json: bool) -> Result<ExitCode, CliError> {
     match command {
-        Command::Listen { port, secret, answer } => listen(port, secret, answer, json).await,
-        Command::Verify { secret, signature, tolerance } => check(&secret, &signature, tolerance, json),
+        WebhookCommand::Listen { port, secret, answer } => listen(port, secret, answer, json).await,
+        WebhookCommand::Verify { secret, signature, tolerance } => check(&secret, &signature, tolerance, json),
     }
 }
 
-fn check(secret: &SigningSecret, signature: &str, tolerance: Duration, json: bool) -> Result<ExitCode, Failure> {
+fn check(secret: &SigningSecret, signature: &str, tolerance: Duration, json: bool) -> Result<ExitCode, CliError> {
     let mut body = Vec::new();
     std::io::stdin().lock().read_to_end(&mut body)?;
     let verified = verify(signature, &body, secret, Clock::system().now(), tolerance);
@@ -72,7 +72,12 @@ fn check(secret: &SigningSecret, signature: &str, tolerance: Duration, json: boo
     Ok(ExitCode::SUCCESS)
 }
 
-async fn listen(port: u16, secret: Option<SigningSecret>, answer: StatusCode, json: bool) -> Result<ExitCode, Failure> {
+async fn listen(
+    port: u16,
+    secret: Option<SigningSecret>,
+    answer: StatusCode,
+    json: bool,
+) -> Result<ExitCode, CliError> {
     let mut receiver = Receiver::start(SocketAddr::from((Ipv4Addr::LOCALHOST, port))).await?;
     receiver.answer_with(answer);
     let verifies = secret.is_some();

@@ -23,7 +23,7 @@ use super::error::{ApiError, Conflict};
 use super::extract::{self, Body, JsonBytes, PathId, UnreadBody, check_name};
 use super::merge_patch;
 use super::response::{JsonResponse, List, WithWarnings, created};
-use crate::catalogue::{self, CatalogueEntry, Kind};
+use crate::catalogue::{self, CatalogueEntry, ConnectionKind};
 use crate::store::agents::{self, AgentRow};
 use crate::store::connections::ConnectionRow;
 use crate::store::page::PageRequest;
@@ -175,11 +175,11 @@ async fn check_connections(conn: &mut Conn, tenant: Tenant, config: &AgentConfig
     let mut errors = Vec::new();
     for (path, id) in config.connections() {
         let needed = match path.split('.').next() {
-            Some("stt") => Kind::Stt,
-            Some("llm") => Kind::Llm,
-            Some("realtime") => Kind::Realtime,
-            Some("tools") => Kind::Tool,
-            _ => Kind::Tts,
+            Some("stt") => ConnectionKind::Stt,
+            Some("llm") => ConnectionKind::Llm,
+            Some("realtime") => ConnectionKind::Realtime,
+            Some("tools") => ConnectionKind::Tool,
+            _ => ConnectionKind::Tts,
         };
         match connections::get(conn, tenant.id, id).await? {
             None => errors.push(FieldError::new(path, "no such connection")),

@@ -22,7 +22,7 @@ use super::error::{ApiError, Conflict};
 use super::extract::{self, Body, PathId, UnreadBody, check_name};
 use super::merge_patch;
 use super::response::{JsonResponse, List, WithWarnings, created};
-use crate::catalogue::{CatalogueEntry, Kind};
+use crate::catalogue::{CatalogueEntry, ConnectionKind};
 use crate::store::numbers::{self, NumberRow};
 use crate::store::page::PageRequest;
 use crate::store::{Conn, agents, connections, is_duplicate, tenants};
@@ -200,8 +200,12 @@ async fn check(conn: &mut Conn, tenant: Tenant, request: &CreateNumber) -> Resul
     let mut provider = String::new();
     match connections::get(conn, tenant.id, ConnectionId::from_uuid(request.connection_id)).await? {
         None => errors.push(FieldError::new("connection_id", "no such connection")),
-        Some(row) if !CatalogueEntry::named(&row.provider).is_some_and(|provider| provider.offers(Kind::Carrier)) => {
-            let message = format!("names a connection to {}, which is not {}", row.provider, Kind::Carrier.words());
+        Some(row)
+            if !CatalogueEntry::named(&row.provider)
+                .is_some_and(|provider| provider.offers(ConnectionKind::Carrier)) =>
+        {
+            let message =
+                format!("names a connection to {}, which is not {}", row.provider, ConnectionKind::Carrier.words());
             errors.push(FieldError::new("connection_id", message));
         }
         Some(row) => provider = row.provider,

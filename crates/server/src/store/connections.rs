@@ -7,15 +7,12 @@ use sqlx_macros::FromRow;
 use sqlx::types::Json;
 use switchhook_core::Timestamp;
 use switchhook_core::id::{ConnectionId, TenantId};
-use switchhook_core::private::Private;
+use switchhook_core::private::{Credentials, Private};
 use switchhook_vault::{Vault, VaultError};
 use uuid::Uuid;
 
 use super::page::{Page, PageRequest};
 use super::{Conn, Tx, execute, run, sealed};
-
-/// The credentials of a connection, by name.
-pub type Credentials = BTreeMap<String, String>;
 
 /// A row of `connections`.
 #[derive(Clone, FromRow)]

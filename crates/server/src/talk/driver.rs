@@ -21,6 +21,7 @@ use serde_json::Value;
 use switchhook_carriers::media::ResponseTiming;
 use switchhook_carriers::{CallInfo, Media};
 use switchhook_core::Timestamp;
+use switchhook_core::conversation::realtime::RealtimeInput;
 use switchhook_core::conversation::{
     Conversation, Effect, Entry, Failure, FailureCode, Input, ResponseStages, Speaker, TurnTimes,
 };
@@ -248,7 +249,7 @@ impl Driver {
         if let Models::Realtime(realtime) = &self.models
             && !realtime.has_session()
         {
-            self.handle(switchhook_core::conversation::realtime::Input::SessionConnecting.into());
+            self.handle(RealtimeInput::SessionConnecting.into());
         }
         self.begin_speaking();
     }

@@ -28,7 +28,7 @@ use tokio::sync::{Semaphore, mpsc};
 use tokio::time::{Instant, timeout_at};
 use tokio_util::task::AbortOnDropHandle;
 
-use self::run::{Entry, Kind, run};
+use self::run::{Entry, PipelineStage, run};
 use self::usage_ledger::UsageLedger;
 use super::phrase_cache::PhraseCache;
 use super::provider_health::ProviderHealth;
@@ -178,9 +178,9 @@ impl Pipeline {
                 let llm = llm.clone();
                 async move { llm.respond(request, events).await }
             };
-            run(Kind::Model, turn, pipeline.models(llm::characters(&messages)), start, signals, &open).await;
+            run(PipelineStage::Model, turn, pipeline.models(llm::characters(&messages)), start, signals, &open).await;
         };
-        RunningRequest { running: running(Kind::Model, turn, signal, responding), ledger }
+        RunningRequest { running: running(PipelineStage::Model, turn, signal, responding), ledger }
     }
 
     /// Synthesizes; `utterance` comes back with every signal.
@@ -195,9 +195,9 @@ impl Pipeline {
         let signal = signals.clone();
         let speaking = async move {
             let start = |voice: &ConfiguredVoice, audio| say(voice, &text, audio);
-            run(Kind::Voice, utterance, pipeline.voices(&text), start, signals, &open).await;
+            run(PipelineStage::Voice, utterance, pipeline.voices(&text), start, signals, &open).await;
         };
-        RunningRequest { running: running(Kind::Voice, utterance, signal, speaking), ledger }
+        RunningRequest { running: running(PipelineStage::Voice, utterance, signal, speaking), ledger }
     }
 
     /// A phrase as one of the voices has said it before.
@@ -381,7 +381,7 @@ fn say(
 
 /// Runs a request in a task of its own. One that panics has failed: nobody waits for it.
 fn running<T: Send + 'static>(
-    kind: Kind,
+    kind: PipelineStage,
     tag: u32,
     signals: mpsc::Sender<(u32, Signal<T>)>,
     work: impl Future<Output = ()> + Send + 'static,

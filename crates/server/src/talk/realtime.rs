@@ -28,7 +28,7 @@ pub struct Model {
     pub rates: Option<Rates>,
 }
 
-pub(in crate::talk) type Events = mpsc::Receiver<RealtimeEvent>;
+pub(in crate::talk) type SessionEvents = mpsc::Receiver<RealtimeEvent>;
 /// A session that is being opened.
 pub(in crate::talk) type Connecting = AbortOnDropHandle<Result<Opened, ProviderError>>;
 
@@ -58,7 +58,7 @@ impl Choice {
 /// A session, and where its events arrive.
 pub(in crate::talk) struct Opened {
     pub(in crate::talk) session: Box<dyn RealtimeSession>,
-    pub(in crate::talk) events: Events,
+    pub(in crate::talk) events: SessionEvents,
     pub(in crate::talk) choice: Choice,
 }
 

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use super::Cascade;
+use super::dead_air::late;
 use super::llm::LlmStage;
-use super::messages::Effect;
-use super::response_deadline::late;
+use super::messages::CascadeEffect;
 use super::turn_taking::MAX_SPECULATIONS;
 use crate::Timestamp;
 use crate::agent::GreetingMode;
@@ -65,7 +65,7 @@ impl Cascade {
             return false;
         }
         if let Some(request) = &self.request {
-            d.emit(Effect::CancelCompletion { turn: request.turn });
+            d.emit(CascadeEffect::CancelCompletion { turn: request.turn });
         }
         self.fail_llm(
             d,

@@ -5,24 +5,23 @@
 
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::Cascade;
 use super::caller_turn::FinishedTurn;
-use super::messages::Effect;
+use super::messages::CascadeEffect;
 use super::sentences::SentenceSplitter;
 use crate::Timestamp;
 use crate::conversation::dialogue::Dialogue;
-use crate::conversation::effect::{Effect as CommonEffect, End, TurnTimes};
+use crate::conversation::effect::End;
 use crate::conversation::history::Message;
 use crate::conversation::playback::Kind;
+use crate::conversation::response_deadline::ResponseDeadline;
 use crate::conversation::tool_call::ToolCall;
-
-/// The tool by which the model ends the call.
-const END_CALL: &str = "end_call";
+use crate::conversation::tools::{END_CALL, Returned};
 
 /// A request to the LLM.
-pub(super) struct LlmRequest {
+pub(super) struct CompletionRequest {
     /// The number of the request.
     pub(super) turn: u32,
     /// What its response is said as.
@@ -37,14 +36,10 @@ pub(super) struct LlmRequest {
     pub(super) said: bool,
     first_text: Option<Timestamp>,
     ends_call: bool,
-    /// Tools that this response calls.
+    /// Tools that are to run once this response is complete.
     pub(super) calls: Vec<ToolCall>,
     /// What is said while they run: the words of the first that has any.
     pub(super) filler: Option<String>,
-    /// Their results, in the order of the calls.
-    pub(super) results: Vec<(String, Value)>,
-    /// How often tools ran for this turn.
-    pub(super) rounds: u32,
     /// The LLM has failed at it once, and the caller has not heard that it takes longer.
     pub(super) is_retry: bool,
 }
@@ -60,35 +55,13 @@ pub(super) enum LlmStage {
     Tools(Timestamp),
 }
 
-/// The turn whose response is under way: its times, and what was done about it.
+/// The response to the caller's turn that is under way.
 pub(super) struct TurnResponse {
+    /// The number of its request.
     turn: u32,
-    pub(super) speech_ended: Timestamp,
-    pub(super) turn_ended: Timestamp,
-    first_token: Option<Timestamp>,
     first_utterance: Option<u32>,
-    first_audio: Option<Timestamp>,
-    heard: bool,
-    /// Whether a filler may still be said.
-    pub(super) may_fill: bool,
-}
-
-impl TurnResponse {
-    /// Whether an utterance is part of the response: it was not said before it.
-    fn contains(&self, utterance: u32) -> bool {
-        self.first_utterance.is_some_and(|first| first <= utterance)
-    }
-
-    fn times(&self, first_audio_played: Timestamp) -> TurnTimes {
-        TurnTimes {
-            turn: self.turn,
-            speech_ended: self.speech_ended,
-            turn_ended: self.turn_ended,
-            first_token: self.first_token.unwrap_or(first_audio_played),
-            first_audio_ready: self.first_audio.unwrap_or(first_audio_played),
-            first_audio_played,
-        }
-    }
+    /// When a filler is said without waiting for dead air.
+    pub(super) filler_at: Option<Timestamp>,
 }
 
 impl Cascade {
@@ -102,9 +75,10 @@ impl Cascade {
     ) {
         self.last_turn += 1;
         let turn = self.last_turn;
-        d.emit(Effect::RequestCompletion { turn, messages, speculative: early.is_some() });
+        d.emit(CascadeEffect::RequestCompletion { turn, messages, speculative: early.is_some() });
         d.pending_transfer = None; // Its tool call has a result by now.
-        self.request = Some(LlmRequest {
+        self.tools.rounds = 0;
+        self.request = Some(CompletionRequest {
             turn,
             kind,
             early,
@@ -116,8 +90,6 @@ impl Cascade {
             ends_call: false,
             calls: Vec::new(),
             filler: None,
-            results: Vec::new(),
-            rounds: 0,
             is_retry: false,
         });
     }
@@ -126,17 +98,13 @@ impl Cascade {
     pub(super) fn respond(&mut self, d: &mut Dialogue, said: &FinishedTurn) {
         let early = self.request.take_if(|request| request.early.as_ref() == Some(&said.text));
         self.cancel_llm(d);
-        self.expect_response(said.ended);
-        let may_fill = !std::mem::take(&mut self.filled);
+        let mut deadline = ResponseDeadline::after_turn(said.ended, d.now);
+        (deadline.since, deadline.first_token) = (said.ended, early.as_ref().and_then(|request| request.first_text));
+        self.response_deadline = Some(deadline);
         self.response = Some(TurnResponse {
             turn: early.as_ref().map_or(self.last_turn + 1, |request| request.turn),
-            speech_ended: said.ended,
-            turn_ended: d.now,
-            first_token: early.as_ref().and_then(|request| request.first_text),
             first_utterance: None,
-            first_audio: None,
-            heard: false,
-            may_fill,
+            filler_at: (!std::mem::take(&mut self.filled)).then(|| d.now + d.timings.filler),
         });
         match early {
             Some(mut request) => {
@@ -154,7 +122,7 @@ impl Cascade {
     }
 
     /// The current request, if it has this number and still streams.
-    fn streaming(&mut self, now: Timestamp, turn: u32) -> Option<&mut LlmRequest> {
+    fn streaming(&mut self, now: Timestamp, turn: u32) -> Option<&mut CompletionRequest> {
         let request = self.request.as_mut().filter(|request| request.turn == turn)?;
         let streaming = matches!(request.stage, LlmStage::Streaming(_));
         streaming.then(|| {
@@ -169,8 +137,10 @@ impl Cascade {
         let Some(request) = self.streaming(d.now, turn) else { return };
         request.first_text.get_or_insert(now);
         let sentences = request.sentences.push(text);
-        if let Some(response) = self.response.as_mut().filter(|response| response.turn <= turn) {
-            response.first_token.get_or_insert(now);
+        if self.response.as_ref().is_some_and(|response| response.turn <= turn)
+            && let Some(deadline) = &mut self.response_deadline
+        {
+            deadline.first_token.get_or_insert(now);
         }
         self.say_sentences(d, sentences, false);
     }
@@ -217,7 +187,7 @@ impl Cascade {
         if self.overlap.is_some() {
             return false;
         }
-        let complete = |request: &mut LlmRequest| request.early.is_none() && request.stage == LlmStage::Done;
+        let complete = |request: &mut CompletionRequest| request.early.is_none() && request.stage == LlmStage::Done;
         let Some(request) = self.request.take_if(complete) else { return false };
         if !request.ends_call && !request.calls.is_empty() {
             self.run_tools(d, request);
@@ -237,6 +207,63 @@ impl Cascade {
         true
     }
 
+    fn run_tools(&mut self, d: &mut Dialogue, mut request: CompletionRequest) {
+        let (turn, calls) = (request.turn, std::mem::take(&mut request.calls));
+        let filler = request.filler.take().filter(|_| !request.said);
+        request.stage = LlmStage::Tools(d.now);
+        self.request = Some(request);
+        if let Err(circling) = self.tools.count_round("language model") {
+            return self.give_up(d, circling);
+        }
+        if let Some(filler) = filler {
+            self.say_text(d, Kind::Filler, &filler);
+        }
+        for call in calls {
+            self.tools.run(d, turn, call);
+        }
+    }
+
+    pub(super) fn tool_returned(&mut self, d: &mut Dialogue, turn: u32, id: &str, result: &Value) {
+        if matches!(self.tools.returned(d, turn, id, result), Returned::InRound) && !self.tools.is_running() {
+            self.send_tool_results(d);
+        }
+    }
+
+    /// Requests the response again, with the results. Tools that have not returned count as failed.
+    fn send_tool_results(&mut self, d: &mut Dialogue) {
+        let Some(request) = self.request.take() else { return };
+        self.tools.record(d, &json!({ "error": "The tool did not respond in time." }), false);
+        let rounds = self.tools.rounds;
+        let messages = d.transcript.history.messages();
+        self.request_completion(d, request.kind, messages, None);
+        self.tools.rounds = rounds;
+        if let Some(again) = &mut self.request {
+            again.said = request.said;
+        }
+    }
+
+    /// Tools go on when the caller speaks meanwhile, and must not be called once more for the same.
+    fn leave_tools_running(&mut self, d: &mut Dialogue) {
+        let running = "It is still running: the caller spoke meanwhile. Do not call it again for the same.";
+        self.tools.record(d, &json!({ "status": running }), false);
+    }
+
+    pub(super) fn tools_timeout_at(&self, d: &Dialogue) -> Option<Timestamp> {
+        match self.request.as_ref()?.stage {
+            LlmStage::Tools(since) => Some(since + d.timings.tool),
+            _ => None,
+        }
+    }
+
+    /// The model goes on without tools that take too long.
+    pub(super) fn time_out_tools(&mut self, d: &mut Dialogue) -> bool {
+        let due = d.is_due(self.tools_timeout_at(d));
+        if due {
+            self.send_tool_results(d);
+        }
+        due
+    }
+
     /// Whether the response to the caller's turn, or the greeting, is still under way.
     pub(super) fn is_responding(&self) -> bool {
         self.response.is_some() || self.llm_pending()
@@ -253,26 +280,29 @@ impl Cascade {
         match request.stage {
             LlmStage::Streaming(since) => {
                 self.llm_waited += d.now.since(since);
-                d.emit(Effect::CancelCompletion { turn: request.turn });
+                d.emit(CascadeEffect::CancelCompletion { turn: request.turn });
             }
-            LlmStage::Tools(_) => self.leave_tools_running(d, request),
+            LlmStage::Tools(_) => self.leave_tools_running(d),
             LlmStage::Done => {}
         }
     }
 
     pub(super) fn note_audio_made(&mut self, d: &Dialogue, utterance: u32) {
-        if let Some(response) = self.response.as_mut().filter(|response| response.contains(utterance)) {
-            response.first_audio.get_or_insert(d.now);
+        if let Some((_, deadline)) = self.response_with(utterance) {
+            deadline.first_audio.get_or_insert(d.now);
         }
     }
 
-    /// Counts a turn once some of its response was heard, and reports when its steps happened.
     pub(super) fn note_audio_heard(&mut self, d: &mut Dialogue, kind: Kind, utterance: u32) {
-        let Some(response) = self.response.as_mut().filter(|response| response.contains(utterance)) else { return };
-        if kind == Kind::Response && !response.heard {
-            response.heard = true;
-            d.turns += 1;
-            d.emit(CommonEffect::Turn(response.times(d.now)));
+        if let Some((turn, deadline)) = self.response_with(utterance).filter(|_| kind == Kind::Response) {
+            deadline.heard(d, turn);
         }
+    }
+
+    /// The response that an utterance is part of: it was not said before it.
+    fn response_with(&mut self, utterance: u32) -> Option<(u32, &mut ResponseDeadline)> {
+        let response =
+            self.response.as_ref().filter(|it| it.first_utterance.is_some_and(|first| first <= utterance))?;
+        Some((response.turn, self.response_deadline.as_mut()?))
     }
 }

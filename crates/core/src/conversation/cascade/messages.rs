@@ -8,7 +8,7 @@ use crate::conversation::tool_call::ToolCall;
 
 /// One thing that STT or LLM reports. Its `Debug` names the event and its numbers, never what was said.
 #[derive(Clone, PartialEq)]
-pub enum Input {
+pub enum CascadeInput {
     /// What the STT makes of the segment being spoken, so far. Replaces the partial before it.
     TranscriptPartial {
         /// The words.
@@ -27,14 +27,14 @@ pub enum Input {
     SttFailed(Failure),
     /// More of the LLM's response.
     LlmText {
-        /// The number of the [`Effect::RequestCompletion`].
+        /// The number of the [`CascadeEffect::RequestCompletion`].
         turn: u32,
         /// The new text only.
         text: String,
     },
     /// The LLM calls a tool.
     LlmToolCall {
-        /// The number of the [`Effect::RequestCompletion`].
+        /// The number of the [`CascadeEffect::RequestCompletion`].
         turn: u32,
         /// What it calls.
         call: ToolCall,
@@ -43,12 +43,12 @@ pub enum Input {
     },
     /// The LLM's response is complete.
     LlmDone {
-        /// The number of the [`Effect::RequestCompletion`].
+        /// The number of the [`CascadeEffect::RequestCompletion`].
         turn: u32,
     },
     /// The LLM could not respond; fallbacks have been tried.
     LlmFailed {
-        /// The number of the [`Effect::RequestCompletion`].
+        /// The number of the [`CascadeEffect::RequestCompletion`].
         turn: u32,
         /// What went wrong.
         failure: Failure,
@@ -57,7 +57,7 @@ pub enum Input {
 
 /// A request to the LLM, or its cancellation.
 #[derive(Clone, PartialEq)]
-pub enum Effect {
+pub enum CascadeEffect {
     /// Request a completion. It comes back with this turn number.
     RequestCompletion {
         /// Numbers the requests of this conversation, rising.
@@ -69,12 +69,12 @@ pub enum Effect {
     },
     /// The completion of this turn is no longer wanted. Unknown and finished turns may be named.
     CancelCompletion {
-        /// The number of the [`Effect::RequestCompletion`].
+        /// The number of the [`CascadeEffect::RequestCompletion`].
         turn: u32,
     },
 }
 
-impl fmt::Debug for Input {
+impl fmt::Debug for CascadeInput {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TranscriptPartial { .. } => f.write_str("TranscriptPartial"),
@@ -91,7 +91,7 @@ impl fmt::Debug for Input {
     }
 }
 
-impl fmt::Debug for Effect {
+impl fmt::Debug for CascadeEffect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::RequestCompletion { turn, messages, speculative } => {

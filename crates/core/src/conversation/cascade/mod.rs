@@ -2,43 +2,42 @@
 //! sentence by sentence.
 //!
 //! `caller_turn` is what the caller says; `endpointing` says how much silence ends it (`turn_taking`). `llm` requests the response,
-//! which `sentences` cuts into utterances, and runs its `tools`. `barge_in` judges callers who speak over the agent (`overlap`).
-//! `response_deadline` lets no caller wait in silence, and `failures` covers up for providers.
+//! which `sentences` cuts into utterances, and has its tools run. `barge_in` judges callers who speak over the agent (`overlap`).
+//! `dead_air` lets no caller wait in silence, and `failures` covers up for providers.
 
 mod barge_in;
 mod caller_turn;
+mod dead_air;
 mod endpointing;
 mod failures;
 mod llm;
 pub(super) mod messages;
 mod overlap;
-mod response_deadline;
 mod sentences;
-mod tools;
 mod turn_taking;
 
 use std::time::Duration;
 
 use serde_json::Value;
 
-pub use self::messages::{Effect, Input};
+pub use self::messages::{CascadeEffect, CascadeInput};
 
 use self::barge_in::{Overlap, Words};
 use self::caller_turn::CallerTurn;
-use self::llm::{LlmRequest, TurnResponse};
-use self::response_deadline::ResponseDeadline;
+use self::llm::{CompletionRequest, TurnResponse};
 use self::sentences::sentences_of;
-use self::tools::LateTool;
 
 use super::Conversation;
 use super::dialogue::Dialogue;
-use super::effect::{Effect as CommonEffect, End};
+use super::effect::{Effect, End};
 use super::failure::Failure;
 use super::input::StrategyInput;
 use super::phase::Phase;
 use super::phrases;
 use super::playback::Kind;
+use super::response_deadline::ResponseDeadline;
 use super::strategy::{Prompt, Strategy};
+use super::tools::Tools;
 use crate::Timestamp;
 use crate::agent::GreetingMode;
 use crate::language::WordList;
@@ -49,8 +48,8 @@ pub(super) struct Cascade {
     /// What the caller is saying.
     turn: CallerTurn,
     /// The LLM request, or its tools run.
-    request: Option<LlmRequest>,
-    late_tools: Vec<LateTool>,
+    request: Option<CompletionRequest>,
+    tools: Tools,
     /// The caller's turn whose response is under way.
     response: Option<TurnResponse>,
     /// Playback is held because the caller speaks over it.
@@ -77,7 +76,7 @@ type Rule = fn(&mut Cascade, &mut Dialogue) -> bool;
 impl Strategy for Cascade {
     fn greet(&mut self, d: &mut Dialogue) {
         if d.agent.greeting.mode == GreetingMode::Generate {
-            self.expect_response(d.now);
+            self.response_deadline = Some(ResponseDeadline::without_turn(d.now));
             let messages = d.transcript.history.messages();
             self.request_completion(d, Kind::Greeting, messages, None);
         } else if let Some(text) = Conversation::greeting(&d.agent) {
@@ -105,27 +104,27 @@ impl Strategy for Cascade {
     fn input(&mut self, d: &mut Dialogue, input: StrategyInput) {
         let StrategyInput::Cascade(input) = input else { return };
         match input {
-            Input::TranscriptPartial { text } => {
+            CascadeInput::TranscriptPartial { text } => {
                 if self.turn.partial(&text, d.now) {
                     d.caller_active();
                 }
             }
-            Input::TranscriptFinal { segment, text } => {
+            CascadeInput::TranscriptFinal { segment, text } => {
                 if self.turn.settled(segment, &text, d.now) {
                     d.caller_active();
                 }
             }
-            Input::EndOfTurn => self.turn.judged_over(),
-            Input::SttFailed(failure) => self.give_up(d, failure),
-            Input::LlmText { turn, text } => self.llm_text(d, turn, &text),
-            Input::LlmToolCall { turn, call, filler } => self.llm_tool_call(d, turn, call, filler),
-            Input::LlmDone { turn } => self.llm_done(d, turn),
-            Input::LlmFailed { turn, failure } => self.llm_failed(d, turn, failure),
+            CascadeInput::EndOfTurn => self.turn.judged_over(),
+            CascadeInput::SttFailed(failure) => self.give_up(d, failure),
+            CascadeInput::LlmText { turn, text } => self.llm_text(d, turn, &text),
+            CascadeInput::LlmToolCall { turn, call, filler } => self.llm_tool_call(d, turn, call, filler),
+            CascadeInput::LlmDone { turn } => self.llm_done(d, turn),
+            CascadeInput::LlmFailed { turn, failure } => self.llm_failed(d, turn, failure),
         }
     }
 
     fn tool_result(&mut self, d: &mut Dialogue, turn: u32, id: String, result: Value) {
-        self.tool_returned(d, turn, id, result);
+        self.tool_returned(d, turn, &id, &result);
     }
 
     fn synthesized(&mut self, d: &mut Dialogue, utterance: u32) {
@@ -300,7 +299,7 @@ impl Cascade {
         self.cancel_llm(d);
         let held = self.overlap.take().is_some();
         if !d.cut() && held {
-            d.emit(CommonEffect::ClearPlayback);
+            d.emit(Effect::ClearPlayback);
         }
         self.response = None;
         d.pending_transfer = None;

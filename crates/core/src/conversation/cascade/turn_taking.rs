@@ -9,6 +9,7 @@ use super::endpointing::{Spoken, is_likely_end, is_yes_no_question, silence_need
 use crate::Timestamp;
 use crate::conversation::dialogue::Dialogue;
 use crate::conversation::playback::Kind;
+use crate::conversation::response_deadline::ResponseDeadline;
 use crate::conversation::transcript::CallerWords;
 
 /// Early LLM requests per turn: each one is wasted when the caller goes on.
@@ -95,7 +96,7 @@ impl Cascade {
         let unclear = said.voiced >= d.timings.unclear_speech && self.unclear < MAX_UNCLEAR;
         if (unclear || !said.transcribed) && !d.phase.is_voicemail() {
             self.unclear += u32::from(said.transcribed);
-            self.expect_response(said.ended);
+            self.response_deadline = Some(ResponseDeadline::without_turn(said.ended));
             self.say_one_of(d, Kind::Unclear, d.language.phrases.unclear);
         }
     }
@@ -155,9 +156,7 @@ impl Cascade {
         if wordless || !self.llm_pending() || !d.playback.is_silent() || listening || engaged {
             return None;
         }
-        let response = self.response.as_ref();
-        let first = response.filter(|response| response.may_fill && d.playback.is_idle());
-        let first = first.map(|response| response.turn_ended + d.timings.filler);
+        let first = self.response.as_ref().filter(|_| d.playback.is_idle()).and_then(|response| response.filler_at);
         [first, self.silence_too_long_at(d)].into_iter().flatten().min()
     }
 
@@ -166,7 +165,7 @@ impl Cascade {
         if due {
             let first = !std::mem::replace(&mut self.filled, true);
             if let Some(response) = &mut self.response {
-                response.may_fill = false;
+                response.filler_at = None;
             }
             // The rest of a stalled response comes after the filler.
             d.playback.close();

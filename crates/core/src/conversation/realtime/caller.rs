@@ -1,13 +1,13 @@
 //! What the caller says and types: by our own VAD, by the model's, and in the words that the session tells later.
 
-use super::response_deadline::ResponseDeadline;
 use super::responses::output;
 use super::sessions::SessionState;
-use super::{Command, Instructions, Realtime};
+use super::{Instructions, Realtime, RealtimeCommand};
 use crate::Timestamp;
 use crate::conversation::dialogue::Dialogue;
 use crate::conversation::effect::End;
 use crate::conversation::playback::Kind;
+use crate::conversation::response_deadline::ResponseDeadline;
 use crate::conversation::transcript::CallerWords;
 
 /// When the caller spoke.
@@ -50,7 +50,7 @@ impl Realtime {
     /// The caller fell silent then, after words that the model may have missed: it hears nobody and is about to say nothing.
     fn note_missed(&mut self, d: &Dialogue, ended: Timestamp) {
         let nobody_talks = self.caller.speaking.is_none() && d.playback.is_idle() && !self.is_responding();
-        let waits = self.response_deadline.is_some() || !self.tools.is_empty() || d.phase.is_closing();
+        let waits = self.response_deadline.is_some() || self.tools.is_running() || d.phase.is_closing();
         let spoke = self.caller.began.is_some_and(|began| ended.since(began) >= d.timings.unclear_speech);
         self.understanding.spoken |= spoke;
         if self.listens_to_caller(d) && nobody_talks && !waits && (spoke || self.caller.missed.is_some()) {
@@ -77,14 +77,14 @@ impl Realtime {
             return;
         }
         d.silence.caller_active(d.now);
-        self.rounds = 0;
+        self.tools.rounds = 0;
         let speech_ended = self.caller.ended.unwrap_or(d.now);
         let caught_up = self.session == SessionState::CatchingUp;
         if caught_up {
             self.set_session(d, SessionState::Ready);
         }
-        match self.response_deadline.as_mut().filter(|deadline| caught_up && deadline.after_turn) {
-            Some(deadline) => deadline.model_since = d.now,
+        match self.response_deadline.as_mut().filter(|deadline| caught_up && deadline.is_after_turn()) {
+            Some(deadline) => deadline.provider_since = Some(d.now),
             None => {
                 let mut deadline = ResponseDeadline::after_turn(speech_ended, d.now);
                 deadline.noticed = true;
@@ -99,7 +99,7 @@ impl Realtime {
         self.response_was_stopped(d);
         self.response_deadline = None;
         if let Some(transfer) = d.pending_transfer.take() {
-            self.tools.retain(|call| call.id != transfer.tool_call);
+            self.tools.dismiss(&transfer.tool_call);
             let words = "The caller spoke before they were transferred. Ask whether they still want to be.";
             self.tool_failed(d, &transfer.tool_call, words);
         }
@@ -153,11 +153,11 @@ impl Realtime {
         let text = keys.text();
         self.caller.turn_began.get_or_insert(pressed_at);
         self.caller.ended = Some(pressed_at);
-        d.emit(Command::AddContext { text: text.clone() });
+        d.emit(RealtimeCommand::AddContext { text: text.clone() });
         let (start, end) = self.take_turn_times(d.now);
         d.record_caller(CallerWords { text, start, end, remembered: true });
         self.response_deadline = Some(ResponseDeadline::after_turn(pressed_at, d.now));
-        (self.caller.missed, self.rounds) = (None, 0);
+        (self.caller.missed, self.tools.rounds) = (None, 0);
         self.request_response(Kind::Response, Instructions::Freely);
         true
     }

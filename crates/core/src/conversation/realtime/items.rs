@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use super::{Effect, Realtime};
+use super::{Realtime, RealtimeEffect};
 use crate::conversation::dialogue::Dialogue;
-use crate::conversation::effect::Effect as CommonEffect;
+use crate::conversation::effect::Effect;
 use crate::conversation::playback::Kind;
 
 /// The longest silence that a filler may end.
@@ -23,10 +23,10 @@ impl Realtime {
         if !d.playback.contains_item(item) {
             // The response is here before the filler that was to cover the wait for it.
             if d.playback.drop_unheard_fillers() {
-                d.emit(CommonEffect::ClearPlayback);
+                d.emit(Effect::ClearPlayback);
             }
             let utterance = d.playback.add_item(kind, response, item, d.now);
-            d.emit(Effect::QueueItem { utterance, item: item.to_owned() });
+            d.emit(RealtimeEffect::QueueItem { utterance, item: item.to_owned() });
         }
         true
     }
@@ -56,14 +56,14 @@ impl Realtime {
 
     pub(super) fn item_complete(&mut self, d: &mut Dialogue, item: &str) {
         if let Some(utterance) = d.playback.item_complete(item) {
-            d.emit(Effect::ItemComplete { utterance });
+            d.emit(RealtimeEffect::ItemComplete { utterance });
         }
     }
 
     /// A response is over: so is the audio of its items. Of one that broke off the text may be further than the audio.
     pub(super) fn complete_items(d: &mut Dialogue, response: &str, broke_off: bool) {
         for utterance in d.playback.response_over(response, broke_off) {
-            d.emit(Effect::ItemComplete { utterance });
+            d.emit(RealtimeEffect::ItemComplete { utterance });
         }
     }
 

@@ -10,7 +10,7 @@ use crate::conversation::tool_call::ToolCall;
 
 /// One thing that a session reports. Its `Debug` names the event, never what was said.
 #[derive(Clone, PartialEq)]
-pub enum Input {
+pub enum RealtimeInput {
     /// The model hears the caller speak.
     SpeechStarted,
     /// The model judges that the caller's turn is over.
@@ -31,10 +31,10 @@ pub enum Input {
     ResponseStarted {
         /// The response.
         response: String,
-        /// The [`Command::Respond`] that it follows; nothing when the provider decided it.
+        /// The [`RealtimeCommand::Respond`] that it follows; nothing when the provider decided it.
         request: Option<u32>,
     },
-    /// A [`Command::Respond`] came while the model was speaking.
+    /// A [`RealtimeCommand::Respond`] came while the model was speaking.
     Busy {
         /// Which.
         request: u32,
@@ -101,7 +101,7 @@ pub enum Instructions {
 
 /// A command to a session. Its `Debug` names the command, never what is said.
 #[derive(Clone, PartialEq)]
-pub enum Command {
+pub enum RealtimeCommand {
     /// Have the model respond. It is not speaking now.
     Respond {
         /// Numbers the requests of this conversation, rising.
@@ -139,11 +139,11 @@ pub enum Command {
 
 /// An action of the driver for the model.
 #[derive(Clone, PartialEq)]
-pub enum Effect {
+pub enum RealtimeEffect {
     /// Send this command to the session.
-    Send(Command),
+    Send(RealtimeCommand),
     /// The session understands nothing of what the caller says: open another one, in another format or of another model. Its end
-    /// is known here, as after [`Input::SessionLost`].
+    /// is known here, as after [`RealtimeInput::SessionLost`].
     ReplaceSession,
     /// Play the audio of this item after everything already queued.
     QueueItem {
@@ -159,7 +159,7 @@ pub enum Effect {
     },
 }
 
-impl fmt::Debug for Input {
+impl fmt::Debug for RealtimeInput {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::SpeechStarted => f.write_str("SpeechStarted"),
@@ -191,7 +191,7 @@ impl fmt::Debug for Instructions {
     }
 }
 
-impl fmt::Debug for Command {
+impl fmt::Debug for RealtimeCommand {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Respond { request, instructions } => write!(f, "Respond(request {request}, {instructions:?})"),
@@ -204,7 +204,7 @@ impl fmt::Debug for Command {
     }
 }
 
-impl fmt::Debug for Effect {
+impl fmt::Debug for RealtimeEffect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Send(command) => command.fmt(f),

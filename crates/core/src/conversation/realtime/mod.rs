@@ -1,14 +1,14 @@
 //! Turns by a speech-to-speech model: it hears, judges turns and speaks; everything else is ours.
 //!
 //! `responses` has the model speak and runs its tools, `items` are what it says, `sessions` takes the conversation from a session that
-//! is lost to the next one, `caller` is what the caller says, and `response_deadline` bridges and bounds the caller's waits.
+//! is lost to the next one, `caller` is what the caller says, and `waits` bridges and bounds the caller's waits.
 
 mod caller;
 mod items;
 pub(super) mod messages;
-mod response_deadline;
 mod responses;
 mod sessions;
+mod waits;
 
 #[cfg(test)]
 mod tests;
@@ -18,12 +18,11 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-pub use self::messages::{Command, Effect, Input, Instructions};
+pub use self::messages::{Instructions, RealtimeCommand, RealtimeEffect, RealtimeInput};
 
 use self::caller::CallerSpeech;
-use self::response_deadline::ResponseDeadline;
 use self::responses::{Response, ResponseRequest};
-use self::sessions::{LateTool, SessionState, Understanding};
+use self::sessions::{SessionState, Understanding};
 use super::dialogue::Dialogue;
 use super::effect::End;
 use super::failure::Failure;
@@ -31,8 +30,9 @@ use super::input::StrategyInput;
 use super::phase::GoodbyeFiller;
 use super::phrases;
 use super::playback::Kind;
+use super::response_deadline::ResponseDeadline;
 use super::strategy::{Prompt, Strategy};
-use super::tool_call::ToolCall;
+use super::tools::Tools;
 use crate::Timestamp;
 use crate::agent::{AgentConfig, GreetingMode};
 
@@ -68,17 +68,10 @@ pub(super) struct Realtime {
     last_request: u32,
     /// Responses in a row that came to nothing.
     failures: u32,
-    /// Tools that run.
-    tools: Vec<ToolCall>,
-    /// Calls and results that belong together in the history.
-    round: Vec<(ToolCall, Value)>,
-    /// How often in a row tools have run since the caller's last turn.
-    rounds: u32,
+    tools: Tools,
     /// What is said while they run.
     filler: Option<String>,
-    /// Tools that run and were called in a session that was lost.
-    late_tools: Vec<LateTool>,
-    /// One of them has returned, and the model has not spoken since.
+    /// One that was called in a session that was lost has returned, and the model has not spoken since.
     late_result: bool,
     /// Whether the TTS could not speak the last time.
     tts_failed: bool,
@@ -115,11 +108,8 @@ impl Realtime {
             requests: VecDeque::new(),
             last_request: 1,
             failures: 0,
-            tools: Vec::new(),
-            round: Vec::new(),
-            rounds: 0,
+            tools: Tools::default(),
             filler: None,
-            late_tools: Vec::new(),
             late_result: false,
             tts_failed: false,
             response_deadline: None,
@@ -209,21 +199,21 @@ impl Strategy for Realtime {
     fn input(&mut self, d: &mut Dialogue, input: StrategyInput) {
         let StrategyInput::Realtime(input) = input else { return };
         match input {
-            Input::SpeechStarted => self.turn_started(d),
-            Input::SpeechStopped => self.turn_stopped(d),
-            Input::TurnCommitted { item } => self.turn_committed(d, item),
-            Input::TurnTranscribed { item, text } => self.turn_transcribed(d, &item, &text),
-            Input::ResponseStarted { response, request } => self.response_started(d, response, request),
-            Input::Busy { request } => self.busy(d, request),
-            Input::Audio { response, item, audio } => self.item_audio(d, &response, &item, audio),
-            Input::Text { response, item, text } => self.item_text(d, &response, &item, &text),
-            Input::AudioDone { item } => self.item_complete(d, &item),
-            Input::ToolCall { response, call, filler } => self.tool_called(d, &response, call, filler),
-            Input::ResponseDone { response, failed } => self.response_done(d, &response, failed),
-            Input::SessionConnecting => self.set_session(d, SessionState::Lost { hears_first: false }),
-            Input::SessionLost => self.session_lost(d),
-            Input::SessionReady => self.session_ready(d),
-            Input::SessionFailed(failure) => self.give_up(d, failure),
+            RealtimeInput::SpeechStarted => self.turn_started(d),
+            RealtimeInput::SpeechStopped => self.turn_stopped(d),
+            RealtimeInput::TurnCommitted { item } => self.turn_committed(d, item),
+            RealtimeInput::TurnTranscribed { item, text } => self.turn_transcribed(d, &item, &text),
+            RealtimeInput::ResponseStarted { response, request } => self.response_started(d, response, request),
+            RealtimeInput::Busy { request } => self.busy(d, request),
+            RealtimeInput::Audio { response, item, audio } => self.item_audio(d, &response, &item, audio),
+            RealtimeInput::Text { response, item, text } => self.item_text(d, &response, &item, &text),
+            RealtimeInput::AudioDone { item } => self.item_complete(d, &item),
+            RealtimeInput::ToolCall { response, call, filler } => self.tool_called(d, &response, call, filler),
+            RealtimeInput::ResponseDone { response, failed } => self.response_done(d, &response, failed),
+            RealtimeInput::SessionConnecting => self.set_session(d, SessionState::Lost { hears_first: false }),
+            RealtimeInput::SessionLost => self.session_lost(d),
+            RealtimeInput::SessionReady => self.session_ready(d),
+            RealtimeInput::SessionFailed(failure) => self.give_up(d, failure),
         }
     }
 
@@ -271,7 +261,7 @@ impl Strategy for Realtime {
     }
 
     fn transfer_started(&mut self, _: &mut Dialogue, tool_call: &str) {
-        self.tools.retain(|call| call.id != tool_call);
+        self.tools.dismiss(tool_call);
         self.response_deadline = None;
     }
 
@@ -321,7 +311,7 @@ impl Strategy for Realtime {
     }
 
     fn is_calm(&self, _: &Dialogue) -> bool {
-        let waits = self.is_responding() || self.response_deadline.is_some() || !self.tools.is_empty();
+        let waits = self.is_responding() || self.response_deadline.is_some() || self.tools.is_running();
         !waits && !self.session.is_lost() && self.caller.speaking.is_none()
     }
 

@@ -4,23 +4,23 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::response_deadline::{RESPONSE, ResponseDeadline, too_late};
-use super::{Command, Instructions, Realtime};
+use super::waits::{RESPONSE, too_late};
+use super::{Instructions, Realtime, RealtimeCommand};
 use crate::Timestamp;
 use crate::conversation::dialogue::Dialogue;
-use crate::conversation::effect::{Effect as CommonEffect, End};
+use crate::conversation::effect::End;
 use crate::conversation::failure::{Failure, FailureCode};
 use crate::conversation::playback::Kind;
+use crate::conversation::response_deadline::ResponseDeadline;
 use crate::conversation::tool_call::ToolCall;
+use crate::conversation::tools::{END_CALL, Returned};
 
+/// The turn of all its tools: what they return goes to the model whatever was said meanwhile.
+pub(super) const TURN: u32 = 0;
 /// How often a response is requested again when the model is busy.
 const TRIES: u32 = 3;
-/// How often tools run for one turn. A model that wants more than that goes round in circles.
-const MAX_ROUNDS: u32 = 8;
 /// How long the end of a response that was stopped is waited for.
 const STOPPED: Duration = Duration::from_secs(3);
-/// The tool that ends the call.
-const END_CALL: &str = "end_call";
 /// Added to the instructions when the call ends without a goodbye.
 pub(super) const SAY_GOODBYE: &str = "The call is about to end. Say goodbye in one short sentence.";
 /// The same when it broke off in the middle of a sentence.
@@ -92,7 +92,7 @@ impl Realtime {
     /// Whether something is to come that the caller waits for: not what the API has said, nor a question to who is silent.
     pub(super) fn is_awaited(&self) -> bool {
         let awaited = |kind: Kind| !matches!(kind, Kind::Said | Kind::Reprompt);
-        let tools = !self.tools.is_empty() && !self.is_responding();
+        let tools = self.tools.is_running() && !self.is_responding();
         let requested =
             self.requested.iter().chain(&self.requests).any(|request| awaited(request.kind) && !request.unwanted);
         let begun = self.response.as_ref();
@@ -116,7 +116,7 @@ impl Realtime {
         };
         // What cannot be said now is overtaken: the model responds to who speaks.
         let Some(request) = self.requests.pop_front().filter(|_| may) else { return false };
-        d.emit(Command::Respond { request: request.number, instructions: request.instructions.clone() });
+        d.emit(RealtimeCommand::Respond { request: request.number, instructions: request.instructions.clone() });
         self.requested = Some(ResponseRequest { requested_at: Some(d.now), ..request });
         true
     }
@@ -166,7 +166,7 @@ impl Realtime {
             response.cancelled = true;
             response.stopped_at = Some(now);
             let response = response.id.clone();
-            d.emit(Command::Cancel { response });
+            d.emit(RealtimeCommand::Cancel { response });
         }
         self.drop_requests();
     }
@@ -232,7 +232,7 @@ impl Realtime {
             return;
         }
         if let Some(id) = d.phase.closing_mut().and_then(|closing| closing.tool_call.take()) {
-            d.emit(Command::ToolOutput { id, result: json!({ "ok": true }) });
+            d.emit(RealtimeCommand::ToolOutput { id, result: json!({ "ok": true }) });
             self.request_response(Kind::Goodbye, Instructions::Directed(SAY_GOODBYE.to_owned()));
             return;
         }
@@ -241,8 +241,8 @@ impl Realtime {
         }
         // A caller who has had a response need not hear what a tool has done.
         if failed.is_none()
-            && self.rounds > 0
-            && self.response_deadline.as_ref().is_some_and(|deadline| !deadline.after_turn)
+            && self.tools.rounds > 0
+            && self.response_deadline.as_ref().is_some_and(|deadline| !deadline.is_after_turn())
         {
             self.response_deadline = None;
             return;
@@ -288,13 +288,12 @@ impl Realtime {
             running.called = true;
             self.filler = filler.filter(|_| !running.cancelled && !running.sounded).or(self.filler.take());
         }
-        self.tools.push(call.clone());
-        d.emit(CommonEffect::RunTool { turn: 0, call });
+        self.tools.run(d, TURN, call);
     }
 
     /// Says what is said while a tool runs, when the model has said nothing.
     fn fill_tools(&mut self, d: &mut Dialogue, sounded: bool) {
-        let filler = self.filler.take().filter(|_| !sounded && !self.tools.is_empty() && d.playback.is_idle());
+        let filler = self.filler.take().filter(|_| !sounded && self.tools.is_running() && d.playback.is_idle());
         if let Some(filler) = filler.filter(|words| self.caller.speaking.is_none() && !words.trim().is_empty()) {
             let now = d.now;
             self.response_deadline.get_or_insert_with(|| ResponseDeadline::without_turn(now)).filled(now);
@@ -303,49 +302,36 @@ impl Realtime {
     }
 
     pub(super) fn tool_returned(&mut self, d: &mut Dialogue, id: &str, result: Value) {
-        let Some(position) = self.tools.iter().position(|call| call.id == id) else { return };
-        let call = self.tools.remove(position);
-        match self.take_late(&call.id) {
-            Some(late) => self.answered_late(d, &late, &result),
-            None => {
-                d.emit(Command::ToolOutput { id: call.id.clone(), result: result.clone() });
-                self.round.push((call, result));
+        match self.tools.returned(d, TURN, id, &result) {
+            Returned::Unknown => return,
+            Returned::InRound => {
+                self.tools.order_by_return();
+                d.emit(RealtimeCommand::ToolOutput { id: id.to_owned(), result });
             }
+            Returned::Late(name) => self.returned_late(d, &name, &result),
         }
         self.respond_when_tools_have(d);
     }
 
     /// Once every tool has returned, the model goes on, unless the caller speaks: then it will anyway.
     fn respond_when_tools_have(&mut self, d: &mut Dialogue) {
-        let has_news = !self.round.is_empty() || self.late_result;
-        if !has_news || !self.tools.is_empty() || self.response.is_some() {
+        let has_news = self.tools.has_results() || self.late_result;
+        if !has_news || self.tools.is_running() || self.response.is_some() {
             return;
         }
         self.late_result = false;
-        let (calls, results): (Vec<_>, Vec<_>) = std::mem::take(&mut self.round).into_iter().map(by_id).unzip();
-        if !calls.is_empty() {
-            let _ = d.transcript.history.tools_ran(calls, results);
-        }
-        self.rounds += 1;
-        if self.rounds > MAX_ROUNDS {
-            self.give_up(
-                d,
-                Failure::new(FailureCode::Pipeline, "The speech-to-speech model called tools without end."),
-            );
+        self.tools.record(d, &Value::Null, true);
+        if let Err(circling) = self.tools.count_round("speech-to-speech model") {
+            self.give_up(d, circling);
         } else if self.caller.speaking.is_none() && !d.phase.is_closing() && !d.phase.is_voicemail() {
             self.request_response(Kind::Response, Instructions::Freely);
             let now = d.now;
-            self.response_deadline.get_or_insert_with(|| ResponseDeadline::without_turn(now)).model_since = now;
+            self.response_deadline.get_or_insert_with(|| ResponseDeadline::without_turn(now)).provider_since =
+                Some(now);
         }
     }
 }
 
-/// A call, and its result with its id.
-pub(super) fn by_id((call, result): (ToolCall, Value)) -> (ToolCall, (String, Value)) {
-    let id = call.id.clone();
-    (call, (id, result))
-}
-
-pub(super) fn output(id: &str, error: &str) -> Command {
-    Command::ToolOutput { id: id.to_owned(), result: json!({ "error": error }) }
+pub(super) fn output(id: &str, error: &str) -> RealtimeCommand {
+    RealtimeCommand::ToolOutput { id: id.to_owned(), result: json!({ "error": error }) }
 }

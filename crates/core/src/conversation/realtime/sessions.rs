@@ -4,13 +4,14 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::response_deadline::ResponseDeadline;
-use super::responses::{GO_ON, Response, SAY_GOODBYE, by_id, output};
-use super::{Command, Instructions, Realtime};
+use super::responses::{GO_ON, Response, SAY_GOODBYE, TURN, output};
+use super::{Instructions, Realtime, RealtimeCommand};
 use crate::Timestamp;
 use crate::conversation::dialogue::Dialogue;
 use crate::conversation::phase::Phase;
 use crate::conversation::playback::Kind;
+use crate::conversation::response_deadline::ResponseDeadline;
+use crate::conversation::tools::Returned;
 
 /// What is heard again begins this long before our own VAD noticed the caller.
 const LEAD: Duration = Duration::from_millis(200);
@@ -38,14 +39,6 @@ impl SessionState {
     }
 }
 
-/// A tool that was called in a session that was lost.
-pub(super) struct LateTool {
-    id: String,
-    name: String,
-    /// Where in the history its result belongs.
-    place: usize,
-}
-
 /// Whether the session understands the caller.
 #[derive(Debug, Default)]
 pub(super) struct Understanding {
@@ -65,7 +58,7 @@ impl Realtime {
 
     /// Counts a turn of the caller that the model does not respond to by itself: two of which it has understood nothing are enough.
     pub(super) fn session_understands_nothing(&mut self) -> bool {
-        let after_turn = self.response_deadline.as_ref().is_some_and(|deadline| deadline.after_turn);
+        let after_turn = self.response_deadline.as_ref().is_some_and(ResponseDeadline::is_after_turn);
         if !after_turn || !std::mem::take(&mut self.understanding.spoken) || self.understanding.shown {
             return false;
         }
@@ -143,14 +136,14 @@ impl Realtime {
         self.understanding = Understanding::default();
         d.transcript.disown(d.now);
         for text in std::mem::take(&mut self.queued_context) {
-            d.emit(Command::AddContext { text });
+            d.emit(RealtimeCommand::AddContext { text });
         }
         if let Some(requested) = &mut self.requested {
             requested.requested_at = Some(d.now);
         }
-        let idle = self.requests.is_empty() && self.requested.is_none() && self.tools.is_empty() && !catching_up;
+        let idle = self.requests.is_empty() && self.requested.is_none() && !self.tools.is_running() && !catching_up;
         if let Some(deadline) = &mut self.response_deadline {
-            deadline.restart(d.now);
+            (deadline.provider_since, deadline.prompted) = (Some(d.now), false);
             if idle {
                 self.request_response(Kind::Response, Instructions::Freely);
             }
@@ -159,43 +152,24 @@ impl Realtime {
 
     /// The next session knows what was called, and hears of what comes of it later: what a tool does is done once.
     fn leave_tools_running(&mut self, d: &mut Dialogue) {
-        let returned = std::mem::take(&mut self.round).into_iter().map(by_id);
-        let running = self.tools.iter().filter(|call| self.late_tools.iter().all(|late| late.id != call.id));
-        let running = running.map(|call| by_id((call.clone(), json!({ "status": STILL_RUNNING }))));
-        let (calls, results): (Vec<_>, Vec<_>) = returned.chain(running).unzip();
-        if calls.is_empty() {
-            return;
-        }
-        let known: Vec<_> = calls.iter().map(|call| (call.id.clone(), call.name.clone())).collect();
-        let first = d.transcript.history.tools_ran(calls, results);
-        for (i, (id, name)) in known.into_iter().enumerate() {
-            if self.tools.iter().any(|call| call.id == id) {
-                self.late_tools.push(LateTool { id, name, place: first + i });
-            }
-        }
-    }
-
-    pub(super) fn take_late(&mut self, id: &str) -> Option<LateTool> {
-        let at = self.late_tools.iter().position(|late| late.id == id)?;
-        Some(self.late_tools.swap_remove(at))
+        self.tools.record(d, &json!({ "status": STILL_RUNNING }), true);
     }
 
     /// What a tool of ours comes to, in the session that called it or in another one.
     pub(super) fn tool_failed(&mut self, d: &mut Dialogue, id: &str, error: &str) {
-        match self.take_late(id) {
-            Some(late) => self.answered_late(d, &late, &json!({ "error": error })),
-            None => d.emit(output(id, error)),
+        match self.tools.returned(d, TURN, id, &json!({ "error": error })) {
+            Returned::Late(name) => self.returned_late(d, &name, &json!({ "error": error })),
+            Returned::InRound | Returned::Unknown => d.emit(output(id, error)),
         }
     }
 
-    pub(super) fn answered_late(&mut self, d: &mut Dialogue, tool: &LateTool, result: &Value) {
-        d.transcript.history.tool_returned(tool.place, result);
+    pub(super) fn returned_late(&mut self, d: &mut Dialogue, name: &str, result: &Value) {
         self.late_result = true;
-        let text = format!("[{} returned] {result}", tool.name);
+        let text = format!("[{name} returned] {result}");
         if self.session.is_lost() {
             self.queued_context.push(text);
         } else {
-            d.emit(Command::AddContext { text });
+            d.emit(RealtimeCommand::AddContext { text });
         }
     }
 }

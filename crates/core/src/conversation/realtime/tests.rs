@@ -5,9 +5,9 @@ mod missed;
 
 use serde_json::json;
 
-use super::Input as RealtimeInput;
 use super::*;
-use crate::conversation::{Conversation, Effect, FailureCode, Input, SpeechSource};
+use super::{RealtimeCommand, RealtimeEffect, RealtimeInput};
+use crate::conversation::{Conversation, Effect, FailureCode, Input, SpeechSource, ToolCall};
 
 /// A conversation and what came of it: effects in short words, in order.
 struct Script {
@@ -69,23 +69,23 @@ impl Script {
                     self.cover = utterance;
                     format!("{seconds}s cover {text}")
                 }
-                Effect::Realtime(super::Effect::Send(Command::Truncate { item, heard })) => {
+                Effect::Realtime(RealtimeEffect::Send(RealtimeCommand::Truncate { item, heard })) => {
                     format!("truncate {item} {}", heard.as_millis())
                 }
-                Effect::Realtime(super::Effect::Send(Command::ToolOutput { id, result })) => {
+                Effect::Realtime(RealtimeEffect::Send(RealtimeCommand::ToolOutput { id, result })) => {
                     format!("output {id} {result}")
                 }
-                Effect::Realtime(super::Effect::Send(Command::Respond { request, instructions })) => {
+                Effect::Realtime(RealtimeEffect::Send(RealtimeCommand::Respond { request, instructions })) => {
                     self.request = request;
                     format!("respond {request} {instructions:?}")
                 }
-                Effect::Realtime(super::Effect::Send(Command::AddContext { text })) => format!("tell {text}"),
+                Effect::Realtime(RealtimeEffect::Send(RealtimeCommand::AddContext { text })) => format!("tell {text}"),
                 Effect::Transfer { .. } => "transfer".to_owned(),
-                Effect::Realtime(super::Effect::Send(Command::Cancel { .. })) => "cancel".to_owned(),
+                Effect::Realtime(RealtimeEffect::Send(RealtimeCommand::Cancel { .. })) => "cancel".to_owned(),
                 Effect::ClearPlayback => "clear".to_owned(),
                 Effect::RunTool { call, .. } => format!("run {}", call.name),
-                Effect::Realtime(super::Effect::Send(Command::EndTurn)) => "end turn".to_owned(),
-                Effect::Realtime(super::Effect::ReplaceSession) => format!("{seconds}s replace"),
+                Effect::Realtime(RealtimeEffect::Send(RealtimeCommand::EndTurn)) => "end turn".to_owned(),
+                Effect::Realtime(RealtimeEffect::ReplaceSession) => format!("{seconds}s replace"),
                 _ => continue,
             });
         }

@@ -79,7 +79,7 @@ impl Watched {
     fn check(&mut self, effect: Effect) -> Option<Input> {
         assert!(!self.ended, "nothing follows a hang-up");
         match effect {
-            Effect::Cascade(cascade::Effect::RequestCompletion { turn, messages, .. }) => {
+            Effect::Cascade(CascadeEffect::RequestCompletion { turn, messages, .. }) => {
                 assert!(turn > self.last_ask, "questions rise");
                 assert_eq!(messages[0].role, Role::System);
                 self.last_ask = turn;
@@ -184,25 +184,25 @@ impl Watched {
         match what % 44 {
             0..4 => Input::SpeechStarted,
             4..8 => Input::SpeechStopped { segment },
-            8..11 => Input::from(cascade::Input::TranscriptPartial { text: self.say(b) }),
-            11..15 => Input::from(cascade::Input::TranscriptFinal { segment, text: self.say(b) }),
-            15 => Input::from(cascade::Input::EndOfTurn),
+            8..11 => Input::from(CascadeInput::TranscriptPartial { text: self.say(b) }),
+            11..15 => Input::from(CascadeInput::TranscriptFinal { segment, text: self.say(b) }),
+            15 => Input::from(CascadeInput::EndOfTurn),
             16..20 if turn == self.last_ask => {
-                Input::from(cascade::Input::LlmText { turn, text: format!(" {}", self.say(b)) })
+                Input::from(CascadeInput::LlmText { turn, text: format!(" {}", self.say(b)) })
             }
-            16..20 => Input::from(cascade::Input::LlmText { turn, text: "Stale, stale, stale. Stale.".to_owned() }),
+            16..20 => Input::from(CascadeInput::LlmText { turn, text: "Stale, stale, stale. Stale.".to_owned() }),
             20 => {
                 let name = if b % 2 == 0 { "end_call" } else { "tables" };
                 let call =
                     ToolCall { id: (b % 4).to_string(), name: name.to_owned(), arguments: json!({}), signature: None };
-                Input::from(cascade::Input::LlmToolCall {
+                Input::from(CascadeInput::LlmToolCall {
                     turn,
                     call,
                     filler: (b % 3 == 0).then(|| "One moment.".to_owned()),
                 })
             }
-            21..24 => Input::from(cascade::Input::LlmDone { turn }),
-            24 => Input::from(cascade::Input::LlmFailed { turn, failure }),
+            21..24 => Input::from(CascadeInput::LlmDone { turn }),
+            24 => Input::from(CascadeInput::LlmFailed { turn, failure }),
             25..28 => {
                 let audio = Duration::from_micros(u64::from(b) * 12_500);
                 Input::SpeechSynthesized { utterance, audio, words: Vec::new(), complete: b % 2 == 0 }
@@ -231,7 +231,7 @@ impl Watched {
             38 => Input::ToolResult { turn, id: (b % 4).to_string(), result: json!(b) },
             _ => match b {
                 0..8 => Input::HangUpRequested,
-                8..16 => Input::from(cascade::Input::SttFailed(failure)),
+                8..16 => Input::from(CascadeInput::SttFailed(failure)),
                 16..64 => Input::MediaStarted,
                 _ => Input::Tick,
             },

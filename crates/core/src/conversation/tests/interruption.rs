@@ -75,7 +75,7 @@ fn words_that_come_after_the_agent_went_on_still_cut_it_off() {
     talk.until(4_000).caller_starts().until(4_300);
     talk.until(4_500).tell(Input::SpeechStopped { segment: 1 }).until(5_600);
     assert_eq!(resumes(&talk), [5_500]);
-    talk.tell(Input::from(cascade::Input::TranscriptFinal { segment: 1, text: "Not tonight.".to_owned() }));
+    talk.tell(Input::from(CascadeInput::TranscriptFinal { segment: 1, text: "Not tonight.".to_owned() }));
     assert_eq!(clears(&talk), [5_600]);
 }
 
@@ -84,7 +84,7 @@ fn a_caller_who_goes_on_before_the_answer_is_heard_gets_one_answer_to_all_of_it(
     let mut talk = Talk::with(&quiet_agent());
     talk.until(1_000).caller_says("I want a table.", 500).until(2_200);
     talk.caller_starts().until(2_500).partial("For two");
-    assert_eq!(talk.times(|effect| *effect == Effect::Cascade(cascade::Effect::CancelCompletion { turn: 1 })), [2_500]);
+    assert_eq!(talk.times(|effect| *effect == Effect::Cascade(CascadeEffect::CancelCompletion { turn: 1 })), [2_500]);
     talk.until(2_600).caller_stops("For two.").until(4_000);
     assert_eq!(talk.last_question(), [user("I want a table. For two.")]);
 }

@@ -7,10 +7,11 @@ use serde_json::json;
 
 use super::{
     Conversation, Effect, End, Failure, FailureCode, Input, Message, Role, Speaker, SpeechSource, StrategyInput,
-    ToolCall, cascade,
+    ToolCall,
 };
 use crate::Timestamp;
 use crate::agent::{AgentConfig, GreetingMode};
+use crate::conversation::cascade::{CascadeEffect, CascadeInput};
 use crate::language::{ENGLISH, WordList};
 
 mod closing;
@@ -194,7 +195,7 @@ impl Talk {
         let segment = self.segment;
         self.segment += 1;
         self.until(ended + 200).tell(Input::SpeechStopped { segment });
-        self.until(ended + 300).tell(Input::from(cascade::Input::TranscriptFinal { segment, text: words.to_owned() }))
+        self.until(ended + 300).tell(Input::from(CascadeInput::TranscriptFinal { segment, text: words.to_owned() }))
     }
 
     /// The caller speaks for `ms` from now on. Returns 300 ms after the last audio.
@@ -204,17 +205,17 @@ impl Talk {
     }
 
     fn partial(&mut self, words: &str) -> &mut Self {
-        self.tell(Input::from(cascade::Input::TranscriptPartial { text: words.to_owned() }))
+        self.tell(Input::from(CascadeInput::TranscriptPartial { text: words.to_owned() }))
     }
 
     fn delta(&mut self, text: &str) -> &mut Self {
         let turn = self.last_ask();
-        self.tell(Input::from(cascade::Input::LlmText { turn, text: text.to_owned() }))
+        self.tell(Input::from(CascadeInput::LlmText { turn, text: text.to_owned() }))
     }
 
     fn model_done(&mut self) -> &mut Self {
         let turn = self.last_ask();
-        self.tell(Input::from(cascade::Input::LlmDone { turn }))
+        self.tell(Input::from(CascadeInput::LlmDone { turn }))
     }
 
     /// A whole answer to the last question.
@@ -229,18 +230,18 @@ impl Talk {
     fn model_calls_with(&mut self, id: &str, name: &str, filler: Option<&str>) -> &mut Self {
         let turn = self.last_ask();
         let call = ToolCall { id: id.to_owned(), name: name.to_owned(), arguments: json!({}), signature: None };
-        self.tell(Input::from(cascade::Input::LlmToolCall { turn, call, filler: filler.map(str::to_owned) }))
+        self.tell(Input::from(CascadeInput::LlmToolCall { turn, call, filler: filler.map(str::to_owned) }))
     }
 
     fn model_fails(&mut self, code: FailureCode) -> &mut Self {
         let turn = self.last_ask();
-        self.tell(Input::from(cascade::Input::LlmFailed { turn, failure: failure(code) }))
+        self.tell(Input::from(CascadeInput::LlmFailed { turn, failure: failure(code) }))
     }
 
     /// When each question was asked, and whether early.
     fn asks(&self) -> Vec<(u64, bool)> {
         let ask = |(ms, effect): &(u64, Effect)| match effect {
-            Effect::Cascade(cascade::Effect::RequestCompletion { speculative, .. }) => Some((*ms, *speculative)),
+            Effect::Cascade(CascadeEffect::RequestCompletion { speculative, .. }) => Some((*ms, *speculative)),
             _ => None,
         };
         self.effects.iter().filter_map(ask).collect()
@@ -248,7 +249,7 @@ impl Talk {
 
     fn last_ask(&self) -> u32 {
         let turn = |(_, effect): &(u64, Effect)| match effect {
-            Effect::Cascade(cascade::Effect::RequestCompletion { turn, .. }) => Some(*turn),
+            Effect::Cascade(CascadeEffect::RequestCompletion { turn, .. }) => Some(*turn),
             _ => None,
         };
         self.effects.iter().rev().find_map(turn).expect("the model was asked")
@@ -257,7 +258,7 @@ impl Talk {
     /// What the model was last asked, without the instructions.
     fn last_question(&self) -> Vec<(Role, String)> {
         let messages = |(_, effect): &(u64, Effect)| match effect {
-            Effect::Cascade(cascade::Effect::RequestCompletion { messages, .. }) => Some(messages.clone()),
+            Effect::Cascade(CascadeEffect::RequestCompletion { messages, .. }) => Some(messages.clone()),
             _ => None,
         };
         plain(self.effects.iter().rev().find_map(messages).expect("the model was asked"))

@@ -99,13 +99,13 @@ impl Slow {
     fn caller_asks(&mut self, segment: u32, words: &str) {
         self.later(64, Input::SpeechStarted);
         self.later(1_200, Input::SpeechStopped { segment });
-        self.later(1_300, Input::from(cascade::Input::TranscriptFinal { segment, text: words.to_owned() }));
+        self.later(1_300, Input::from(CascadeInput::TranscriptFinal { segment, text: words.to_owned() }));
     }
 
     fn tell(&mut self, input: Input) {
         match &input {
             Input::Strategy(StrategyInput::Cascade(
-                cascade::Input::LlmDone { turn } | cascade::Input::LlmFailed { turn, .. },
+                CascadeInput::LlmDone { turn } | CascadeInput::LlmFailed { turn, .. },
             )) if self.asked == Some(*turn) => {
                 self.asked = None;
             }
@@ -169,37 +169,37 @@ impl Slow {
             }
             Effect::PausePlayback => self.held = true,
             Effect::ResumePlayback => self.held = false,
-            Effect::Cascade(cascade::Effect::RequestCompletion { turn, .. }) => {
+            Effect::Cascade(CascadeEffect::RequestCompletion { turn, .. }) => {
                 self.asked = Some(turn);
-                let says = |text: &str| Input::from(cascade::Input::LlmText { turn, text: text.to_owned() });
+                let says = |text: &str| Input::from(CascadeInput::LlmText { turn, text: text.to_owned() });
                 match self.models.pop().unwrap_or(Model::Answers(500)) {
                     Model::Answers(after) => {
                         self.later(after, says("We have a table at seven. And there is one at nine."));
-                        self.later(after + 1, Input::from(cascade::Input::LlmDone { turn }));
+                        self.later(after + 1, Input::from(CascadeInput::LlmDone { turn }));
                     }
                     Model::Hesitates(after, pause) => {
                         self.later(after, says("We have a table at seven. And"));
                         self.later(after + pause, says(" there is one at nine."));
-                        self.later(after + pause + 1, Input::from(cascade::Input::LlmDone { turn }));
+                        self.later(after + pause + 1, Input::from(CascadeInput::LlmDone { turn }));
                     }
                     Model::Fails(after) => {
                         self.later(
                             after,
-                            Input::from(cascade::Input::LlmFailed { turn, failure: failure(FailureCode::Pipeline) }),
+                            Input::from(CascadeInput::LlmFailed { turn, failure: failure(FailureCode::Pipeline) }),
                         );
                     }
                     Model::Ends(after) => {
                         let (id, name) = ("1".to_owned(), "end_call".to_owned());
                         let call = ToolCall { id, name, arguments: json!({}), signature: None };
                         self.later(after, says(GOODBYE));
-                        self.later(after, Input::from(cascade::Input::LlmToolCall { turn, call, filler: None }));
-                        self.later(after + 1, Input::from(cascade::Input::LlmDone { turn }));
+                        self.later(after, Input::from(CascadeInput::LlmToolCall { turn, call, filler: None }));
+                        self.later(after + 1, Input::from(CascadeInput::LlmDone { turn }));
                     }
                     Model::Hangs => {}
                 }
             }
             Effect::Transcript(entry) if entry.speaker == Speaker::Agent => self.heard.push(entry.text),
-            Effect::Cascade(cascade::Effect::CancelCompletion { turn }) if self.asked == Some(turn) => {
+            Effect::Cascade(CascadeEffect::CancelCompletion { turn }) if self.asked == Some(turn) => {
                 self.asked = None;
             }
             Effect::HangUp { reason } => self.end = Some((self.now, reason)),

@@ -32,7 +32,7 @@ fn words_that_the_recogniser_still_owes_are_awaited_for_a_while() {
     talk.until(4_000);
     assert_eq!(talk.asks().len(), 1, "2.5 s after the last audio the turn goes on with what there is");
     talk.until(4_100)
-        .tell(Input::from(cascade::Input::TranscriptFinal { segment: 0, text: "I want more".to_owned() }))
+        .tell(Input::from(CascadeInput::TranscriptFinal { segment: 0, text: "I want more".to_owned() }))
         .until(9_000);
     assert_eq!(talk.history(), [user("I want")], "late words of a turn that is over are dropped");
 }
@@ -42,7 +42,7 @@ fn words_that_come_while_the_caller_is_asked_to_repeat_them_are_the_answer() {
     let mut talk = Talk::with(&quiet_agent());
     talk.until(1_000).caller_says("", 500).until(4_000);
     assert_eq!(talk.spoken().len(), 1, "it is asked back");
-    talk.tell(Input::from(cascade::Input::TranscriptFinal { segment: 0, text: "yes".to_owned() })).until(6_000);
+    talk.tell(Input::from(CascadeInput::TranscriptFinal { segment: 0, text: "yes".to_owned() })).until(6_000);
     assert_eq!(talk.last_question().last(), Some(&user("yes")));
     assert_eq!(talk.asks().len(), 1);
 }
@@ -51,8 +51,8 @@ fn words_that_come_while_the_caller_is_asked_to_repeat_them_are_the_answer() {
 fn a_recogniser_that_judges_turns_is_believed() {
     let mut talk = Talk::with(&quiet_agent());
     talk.until(1_000).caller_starts().until(1_500);
-    talk.tell(Input::from(cascade::Input::TranscriptFinal { segment: 0, text: "a table and".to_owned() }))
-        .tell(Input::from(cascade::Input::EndOfTurn));
+    talk.tell(Input::from(CascadeInput::TranscriptFinal { segment: 0, text: "a table and".to_owned() }))
+        .tell(Input::from(CascadeInput::EndOfTurn));
     assert_eq!(talk.asks(), [(1_500, false)]);
 }
 
@@ -91,9 +91,9 @@ fn an_early_answer_is_thrown_away_when_the_caller_goes_on() {
     let mut talk = Talk::with(&agent);
     talk.until(1_000).caller_says("I want a table.", 500);
     talk.delta("For how many? ").caller_says("For two.", 400);
-    assert_eq!(talk.times(|effect| *effect == Effect::Cascade(cascade::Effect::CancelCompletion { turn: 1 })), [2_500]);
-    talk.tell(Input::from(cascade::Input::LlmText { turn: 1, text: "Please tell me.".to_owned() }));
-    talk.tell(Input::from(cascade::Input::LlmDone { turn: 1 })).model_says("Very well.").until(6_000);
+    assert_eq!(talk.times(|effect| *effect == Effect::Cascade(CascadeEffect::CancelCompletion { turn: 1 })), [2_500]);
+    talk.tell(Input::from(CascadeInput::LlmText { turn: 1, text: "Please tell me.".to_owned() }));
+    talk.tell(Input::from(CascadeInput::LlmDone { turn: 1 })).model_says("Very well.").until(6_000);
     assert_eq!(talk.spoken(), [(2_600, "Very well.")]);
     assert_eq!(talk.history(), [user("I want a table. For two."), assistant("Very well.")]);
 }

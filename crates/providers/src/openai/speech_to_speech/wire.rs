@@ -14,7 +14,7 @@ use super::audio::{Format, Incoming, Outgoing};
 use crate::Usage;
 use crate::failure::{self, FailureClass};
 use crate::realtime::protocol::{RealtimeMessage, RealtimeProtocol};
-use crate::realtime::{Command, Instructions, RealtimeEvent};
+use crate::realtime::{Instructions, RealtimeCommand, RealtimeEvent};
 use crate::websocket::{StreamError, field, json as parse};
 
 /// Begins the `event_id` of a `response.create`, which errors quote.
@@ -198,9 +198,9 @@ impl RealtimeProtocol for OpenAiRealtime {
         Some(json!({ "type": "input_audio_buffer.append", "audio": audio }).to_string())
     }
 
-    fn send(&mut self, command: Command) -> Vec<String> {
+    fn send(&mut self, command: RealtimeCommand) -> Vec<String> {
         vec![match command {
-            Command::Respond { request, instructions } => {
+            RealtimeCommand::Respond { request, instructions } => {
                 self.requests.push_back(request);
                 let mut response = json!({ "metadata": { "request": request.to_string() } });
                 match instructions {
@@ -218,17 +218,19 @@ impl RealtimeProtocol for OpenAiRealtime {
                 json!({ "type": "response.create", "event_id": event_id, "response": response }).to_string()
             }
             // Named, since another one may have begun meanwhile.
-            Command::Cancel { response } => json!({ "type": "response.cancel", "response_id": response }).to_string(),
-            Command::Truncate { item, heard } => json!({
+            RealtimeCommand::Cancel { response } => {
+                json!({ "type": "response.cancel", "response_id": response }).to_string()
+            }
+            RealtimeCommand::Truncate { item, heard } => json!({
                 "type": "conversation.item.truncate", "item_id": item, "content_index": 0,
                 "audio_end_ms": u64::try_from(heard.as_millis()).unwrap_or(u64::MAX),
             })
             .to_string(),
-            Command::ToolOutput { id, result } => {
+            RealtimeCommand::ToolOutput { id, result } => {
                 create_item(json!({ "type": "function_call_output", "call_id": id, "output": result.to_string() }))
             }
-            Command::AddContext { text } => create_item(said("user", &text)),
-            Command::EndTurn => json!({ "type": "input_audio_buffer.commit" }).to_string(),
+            RealtimeCommand::AddContext { text } => create_item(said("user", &text)),
+            RealtimeCommand::EndTurn => json!({ "type": "input_audio_buffer.commit" }).to_string(),
         }]
     }
 

@@ -17,7 +17,7 @@ use uuid::Uuid;
 
 use super::{PlaceCall, PlaceError};
 use crate::calls::tariff::numbering_plan;
-use crate::catalogue::{CATALOGUE, Kind};
+use crate::catalogue::{CATALOGUE, ConnectionKind};
 use crate::store::calls::{CallRequest, CallRow, NewCall, Overrides};
 use crate::store::numbers::NumberRow;
 use crate::store::{Conn, Store, agents, numbers};
@@ -179,7 +179,7 @@ async fn caller_number(conn: &mut Conn, tenant: TenantId, request: &PlaceCall) -
 
 /// The carriers that this version can dial with.
 fn usable_carriers() -> Vec<&'static str> {
-    CATALOGUE.iter().filter(|one| one.usable && one.offers(Kind::Carrier)).map(|one| one.name).collect()
+    CATALOGUE.iter().filter(|one| one.usable && one.offers(ConnectionKind::Carrier)).map(|one| one.name).collect()
 }
 
 fn call_request(request: &PlaceCall, agent: &AgentConfig) -> (CallRequest, Vec<FieldError>) {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use switchhook_providers::entry::{Kind, Provider};
+use switchhook_providers::entry::{Provider, ProviderKind};
 use switchhook_providers::registry;
 use switchhook_providers::voices::VoiceList;
 use switchhook_providers::{ProviderError, TtsAudio, TtsRequest, without_secret};
@@ -73,7 +73,7 @@ impl Setup {
 
     fn speaking(&self, row: Option<&ConnectionRow>) -> Result<Provider, VoiceError> {
         let Some(row) = row else { return self.providers.built_in("local").map_err(VoiceError::Unusable) };
-        if !registry::entry(&row.provider).is_some_and(|entry| entry.kinds.contains(&Kind::Tts)) {
+        if !registry::entry(&row.provider).is_some_and(|entry| entry.kinds.contains(&ProviderKind::Tts)) {
             return Err(VoiceError::Unusable(format!("Provider {} does no text to speech.", row.provider)));
         }
         self.provider_of(row).map_err(|words| VoiceError::Unusable(format!("Connection {}: {words}", row.name)))

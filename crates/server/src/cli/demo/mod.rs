@@ -20,7 +20,7 @@ use tokio::time::Instant;
 use self::stage::Stage;
 use super::api::Api;
 use super::screen::Screen;
-use super::{Common, Failure, models};
+use super::{CliError, Common, models};
 use crate::app::Service;
 use crate::config::Config;
 use crate::operator;
@@ -72,10 +72,10 @@ struct Printed {
     speech: Value,
 }
 
-pub(super) async fn run(args: Args, common: &Common, json: bool) -> Result<ExitCode, Failure> {
+pub(super) async fn run(args: Args, common: &Common, json: bool) -> Result<ExitCode, CliError> {
     let key = match &args.llm_key_env {
         Some(name) => Some(
-            std::env::var(name).map_err(|_| Failure::Usage(format!("the environment variable {name} is not set")))?,
+            std::env::var(name).map_err(|_| CliError::Usage(format!("the environment variable {name} is not set")))?,
         ),
         None => None,
     };

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::{Failure, output};
+use super::{CliError, output};
 use crate::config::{Config, ConfigError};
 
 /// The status of a check.
@@ -59,7 +59,7 @@ struct DoctorReport {
     checks: Vec<Finding>,
 }
 
-pub(super) async fn run(config: Result<Arc<Config>, ConfigError>, json: bool) -> Result<ExitCode, Failure> {
+pub(super) async fn run(config: Result<Arc<Config>, ConfigError>, json: bool) -> Result<ExitCode, CliError> {
     let printer = Printer { json, colours: std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none() };
     let checks = match config {
         Ok(config) => examine(&config, &printer).await,

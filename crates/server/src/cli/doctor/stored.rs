@@ -18,7 +18,7 @@ use url::Url;
 
 use super::{Finding, carriers};
 use crate::calls::setup::Setup;
-use crate::catalogue::{CatalogueEntry, Kind};
+use crate::catalogue::{CatalogueEntry, ConnectionKind};
 use crate::config::Config;
 use crate::exemptions;
 use crate::store::connections::ConnectionRow;
@@ -168,7 +168,7 @@ async fn connection(setup: &Setup, tenant: &str, row: &ConnectionRow) -> Finding
         let detail = format!("This version does not support {} yet.", row.provider);
         return Finding::warning(name, detail, "None in this version: calls with it fail as config_error.");
     }
-    let carries = provider.is_some_and(|provider| provider.offers(Kind::Carrier));
+    let carries = provider.is_some_and(|provider| provider.offers(ConnectionKind::Carrier));
     let checks = setup.check(row, carries, DEADLINE).await;
     let details = |ok: bool| {
         let details: Vec<_> =

@@ -7,6 +7,7 @@ use switchhook_carriers::registry;
 use switchhook_core::agent::FieldError;
 use switchhook_core::header::is_framing;
 use switchhook_core::id::TenantId;
+use switchhook_core::private::Credentials;
 use switchhook_core::webhook::{AddressPolicy, UrlRefusal, judge_url};
 use switchhook_net::outbound::ws::http_address;
 use url::Url;
@@ -17,7 +18,7 @@ use crate::http::HttpState;
 use crate::http::error::ApiError;
 use crate::http::extract::{self, Body, check_name};
 use crate::http::merge_patch;
-use crate::store::connections::{ConnectionRow, Credentials};
+use crate::store::connections::ConnectionRow;
 use crate::talk::tools::secrets;
 
 /// Prefix of a masked credential; its last characters follow.

@@ -30,7 +30,7 @@ use super::error::{ApiError, Conflict};
 use super::extract::{Body, JsonBytes, PathId, UnreadBody};
 use super::openapi;
 use super::response::{JsonResponse, List, WithWarnings, created};
-use crate::catalogue::{self, CATALOGUE, Kind};
+use crate::catalogue::{self, CATALOGUE, ConnectionKind};
 use crate::store::connections::{self, ConnectionRow};
 use crate::store::page::PageRequest;
 use crate::store::{is_duplicate, is_foreign_key, refusals, tenants};
@@ -148,9 +148,9 @@ pub struct ConnectionResource {
     #[schema(value_type = ProviderName, example = "openai")]
     provider: String,
     /// Its kind.
-    kind: Kind,
+    kind: ConnectionKind,
     /// Every kind it supports.
-    kinds: Vec<Kind>,
+    kinds: Vec<ConnectionKind>,
     /// Settings that are not secret.
     #[schema(value_type = Object)]
     settings: Map<String, Value>,
@@ -173,7 +173,7 @@ impl From<ConnectionRow> for ConnectionResource {
         Self {
             id: row.id,
             name: row.name,
-            kind: if let [only] = kinds[..] { only } else { Kind::Several },
+            kind: if let [only] = kinds[..] { only } else { ConnectionKind::Several },
             kinds,
             provider: row.provider,
             settings: row.settings.0,

@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use utoipa::ToSchema;
 
 use super::connection_not_found;
-use crate::catalogue::{CatalogueEntry, Kind};
+use crate::catalogue::{CatalogueEntry, ConnectionKind};
 use crate::http::HttpState;
 use crate::http::auth::Tenant;
 use crate::http::error::ApiError;
@@ -120,7 +120,7 @@ pub(super) async fn test(
 ) -> JsonResponse<ConnectionTest> {
     let found = connections::get(&mut state.store.read().await?, tenant.id, id).await?;
     let row = found.ok_or_else(connection_not_found)?;
-    let carries = CatalogueEntry::named(&row.provider).is_some_and(|provider| provider.offers(Kind::Carrier));
+    let carries = CatalogueEntry::named(&row.provider).is_some_and(|provider| provider.offers(ConnectionKind::Carrier));
     let trial = state.trials.begin(tenant.id, row.provider == "local").await?;
     let checks = state.setup()?.check(&row, carries, trial.left()).await;
     let ok = checks.iter().all(|check| check.ok);

@@ -19,7 +19,7 @@ use crate::store::sessions;
 
 /// Who is signed in.
 #[derive(Serialize)]
-struct Session {
+struct SessionResource {
     person: Person,
     tenant: TenantResource,
     /// When the session ends unless it is used again.
@@ -59,7 +59,7 @@ pub(super) async fn show(state: HttpState, headers: HeaderMap) -> Result<Respons
     };
     let tenant = tenant::resource(&state, session.tenant()).await?;
     let expires_at = session.times().ends_at();
-    Ok(Json(Session { person, tenant, expires_at, sign_in: state.sign_in.as_str() }).into_response())
+    Ok(Json(SessionResource { person, tenant, expires_at, sign_in: state.sign_in.as_str() }).into_response())
 }
 
 fn nobody(state: &HttpState) -> Response {

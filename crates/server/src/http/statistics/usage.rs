@@ -28,7 +28,8 @@ pub(super) struct Query {
 
 /// Calls, minutes and cost of a time span.
 #[derive(Debug, Serialize, ToSchema)]
-pub(super) struct Usage {
+#[schema(as = Usage)]
+pub(super) struct UsageStatistics {
     /// The beginning of the first day.
     #[schema(value_type = String, format = DateTime)]
     after: Timestamp,
@@ -108,7 +109,7 @@ struct UsedByConnection {
 #[utoipa::path(
     get, path = "/usage", operation_id = "show_usage", tag = "Statistics", params(Query),
     responses(
-        (status = 200, description = "The usage", body = Usage),
+        (status = 200, description = "The usage", body = UsageStatistics),
         InvalidRequest,
         CommonErrors,
     )
@@ -117,7 +118,7 @@ pub(super) async fn show(
     state: HttpState,
     tenant: Tenant,
     Params(query): Params<Query>,
-) -> Result<Json<Usage>, ApiError> {
+) -> Result<Json<UsageStatistics>, ApiError> {
     let span = Interval::Day.span(tenant, query.after, query.before, None, state.clock.now())?;
     let mut conn = state.store.read().await?;
     let days = statistics::by_interval(&mut conn, span, Interval::Day.micros()).await?;
@@ -139,7 +140,7 @@ pub(super) async fn show(
         provider: part.provider,
         used: part.sums.into(),
     };
-    Ok(Json(Usage {
+    Ok(Json(UsageStatistics {
         after: span.after,
         before: span.before,
         totals: total.into(),

@@ -50,7 +50,7 @@ pub async fn waiting(conn: &mut Conn, tenant: TenantId, webhook: WebhookId) -> R
 
 /// What came of an attempt.
 #[derive(FromRow)]
-pub struct Failure {
+pub struct FailedAttempt {
     /// The HTTP status of the response.
     pub status: Option<i64>,
     /// Why it failed.
@@ -65,7 +65,7 @@ pub async fn last_failure(
     conn: &mut Conn,
     tenant: TenantId,
     webhook: WebhookId,
-) -> Result<Option<Failure>, sqlx::Error> {
+) -> Result<Option<FailedAttempt>, sqlx::Error> {
     const SQL: &str = "SELECT status, error FROM delivery_attempts WHERE delivery_id = (SELECT id FROM deliveries \
         WHERE webhook_id = $1 AND tenant_id = $2 AND state = 'pending' AND attempts > 0 ORDER BY next_attempt_at, id LIMIT 1) \
         ORDER BY number DESC LIMIT 1";

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use switchhook_carriers::CallInfo;
 use switchhook_core::call::ErrorCode;
-use switchhook_core::conversation::cascade::{Effect, Input as CascadeInput};
+use switchhook_core::conversation::cascade::{CascadeEffect, CascadeInput};
 use switchhook_core::conversation::{Failure, FailureCode, Input};
 use switchhook_providers::{LlmEvent, Spent, SttEvent, Usage};
 use tokio::sync::mpsc;
@@ -111,14 +111,14 @@ impl Driver {
         })
     }
 
-    pub(super) fn perform_cascade(&mut self, effect: Effect) {
+    pub(super) fn perform_cascade(&mut self, effect: CascadeEffect) {
         let Models::Cascade(cascade) = &mut self.models else { return };
         match effect {
-            Effect::RequestCompletion { turn, messages, .. } => {
+            CascadeEffect::RequestCompletion { turn, messages, .. } => {
                 let request = self.pipeline.request_completion(turn, messages, cascade.signals.0.clone());
                 cascade.requests.insert(turn, RunningLlm { request, written: 0 });
             }
-            Effect::CancelCompletion { turn } => {
+            CascadeEffect::CancelCompletion { turn } => {
                 let cost = cascade.cancel(turn);
                 self.add(cost);
             }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use switchhook_core::Timestamp;
 use switchhook_core::agent::AgentConfig;
 use switchhook_core::conversation::Input;
-use switchhook_core::conversation::realtime::{Effect, Input as RealtimeInput};
+use switchhook_core::conversation::realtime::{RealtimeEffect, RealtimeInput};
 use switchhook_media::frame::{CallerAudio, Frame};
 use switchhook_providers::prices::Rates;
 use switchhook_providers::realtime::{RealtimeEvent, RealtimeSession};
@@ -16,7 +16,7 @@ use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::{Driver, Inputs, Models, failure};
-use crate::talk::realtime::{Choice, Connecting, Events, Model, Opened, Ready, open};
+use crate::talk::realtime::{Choice, Connecting, Model, Opened, Ready, SessionEvents, open};
 use crate::talk::strip_nul::strip_nul;
 
 #[cfg(test)]
@@ -38,7 +38,7 @@ pub(in crate::talk) struct Realtime {
     choice: Choice,
     /// Nothing while there is none.
     session: Option<Box<dyn RealtimeSession>>,
-    events: Events,
+    events: SessionEvents,
     /// When the last one was opened.
     opened_at: Option<Instant>,
     /// It is responding, and has not said what that used.
@@ -235,21 +235,21 @@ impl Driver {
         }
     }
 
-    pub(super) fn perform_realtime(&mut self, effect: Effect) -> Option<Input> {
+    pub(super) fn perform_realtime(&mut self, effect: RealtimeEffect) -> Option<Input> {
         let realtime = realtime!(self, None);
         match effect {
-            Effect::Send(command) => {
+            RealtimeEffect::Send(command) => {
                 // Without a session there is nobody to tell; the conversation tells the next one.
                 if let Some(session) = &mut realtime.session {
                     session.send(command);
                 }
             }
-            Effect::ReplaceSession => return self.replace_session().map(Input::from),
-            Effect::QueueItem { utterance, item } => {
+            RealtimeEffect::ReplaceSession => return self.replace_session().map(Input::from),
+            RealtimeEffect::QueueItem { utterance, item } => {
                 realtime.items.insert(item, utterance);
                 self.media_session.playback.queue_last(utterance);
             }
-            Effect::ItemComplete { utterance } => drop(self.media_session.playback.complete(utterance)),
+            RealtimeEffect::ItemComplete { utterance } => drop(self.media_session.playback.complete(utterance)),
         }
         None
     }

@@ -22,12 +22,12 @@ const LONGEST_WAIT: Duration = Duration::from_secs(7);
 
 /// What providers are run for.
 #[derive(Clone, Copy)]
-pub(super) enum Kind {
+pub(super) enum PipelineStage {
     Model,
     Voice,
 }
 
-impl Kind {
+impl PipelineStage {
     pub(super) fn words(self) -> &'static str {
         match self {
             Self::Model => "language model",
@@ -115,7 +115,7 @@ impl<T, W: Future<Output = Result<Usage, ProviderError>>> Attempt<T, W> {
 /// The work of a provider, once it has room again. One that will not have it soon is not waited for; one that panics has failed.
 async fn once_not_rate_limited(
     health: &ProviderHealth,
-    kind: Kind,
+    kind: PipelineStage,
     begin: impl FnOnce(),
     work: impl Future<Output = Result<Usage, ProviderError>>,
 ) -> Result<Usage, ProviderError> {
@@ -140,7 +140,7 @@ fn not_refusing<'p, P>(entries: Vec<Entry<'p, P>>) -> (Vec<Entry<'p, P>>, Option
 /// Runs the first provider that works and signals what it gives, tagged with `tag`. What was requested is on the `ledger` until it
 /// is signalled.
 pub(super) async fn run<P, T, W>(
-    kind: Kind,
+    kind: PipelineStage,
     tag: u32,
     entries: Vec<Entry<'_, P>>,
     start: impl Fn(&P, mpsc::Sender<T>) -> W,

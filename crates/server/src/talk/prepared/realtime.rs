@@ -5,7 +5,7 @@ use switchhook_carriers::Media;
 use switchhook_core::Timestamp;
 use switchhook_core::conversation::{Conversation, realtime};
 use switchhook_providers::Spent;
-use switchhook_providers::realtime::Command;
+use switchhook_providers::realtime::RealtimeCommand;
 
 use super::{Preparation, failed_report};
 use crate::talk::connecting::Connecting;
@@ -41,7 +41,7 @@ impl PreparedRealtime {
         let opening = Connecting::start(async move {
             let mut opened = opened.await?;
             if let Some(instructions) = greeting {
-                opened.session.send(Command::Respond { request: 1, instructions });
+                opened.session.send(RealtimeCommand::Respond { request: 1, instructions });
             }
             Ok(opened)
         });

@@ -8,12 +8,13 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Map, Value};
 use switchhook_core::header::is_framing;
 use switchhook_core::id::ConnectionId;
+use switchhook_core::private::Credentials;
 use switchhook_net::outbound::{Client, Request};
 use switchhook_providers::check::Check;
 use switchhook_vault::Vault;
 use url::Url;
 
-use crate::store::connections::{ConnectionRow, Credentials};
+use crate::store::connections::ConnectionRow;
 
 /// The word for such connections in the API. MCP servers count: they are called over HTTP.
 pub const PROVIDER: &str = "http";

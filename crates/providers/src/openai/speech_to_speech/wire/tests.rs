@@ -38,8 +38,8 @@ fn ready() -> OpenAiRealtime {
 }
 
 fn ask(wire: &mut OpenAiRealtime, number: u32) -> Value {
-    let sent =
-        wire.send(Command::Respond { request: number, instructions: Instructions::Directed("Greet.".to_owned()) });
+    let sent = wire
+        .send(RealtimeCommand::Respond { request: number, instructions: Instructions::Directed("Greet.".to_owned()) });
     serde_json::from_str(&sent[0]).expect("JSON")
 }
 

@@ -11,7 +11,7 @@ use switchhook_core::conversation::{End, FailureCode};
 use switchhook_core::id::{AgentId, CallId};
 use switchhook_media::format::{AudioFormat, FRAME_DURATION};
 use switchhook_net::outbound::Client;
-use switchhook_providers::realtime::{Command as SessionCommand, Realtime as Provider, RealtimeOptions};
+use switchhook_providers::realtime::{Realtime as Provider, RealtimeCommand, RealtimeOptions};
 use switchhook_providers::scripted::ScriptedTts;
 use switchhook_providers::{Tts, TtsAudio, TtsRequest};
 use uuid::Uuid;
@@ -32,7 +32,7 @@ const DEAD_AIR: u64 = 3_000;
 /// The model's side of a session.
 struct Stage {
     events: mpsc::Sender<RealtimeEvent>,
-    commands: mpsc::UnboundedReceiver<SessionCommand>,
+    commands: mpsc::UnboundedReceiver<RealtimeCommand>,
 }
 
 impl Stage {
@@ -60,7 +60,7 @@ impl Stage {
         self.tell(RealtimeEvent::TurnCommitted { item: "caller".to_owned() }).await;
     }
 
-    async fn sent(&mut self, wanted: impl Fn(&SessionCommand) -> bool) -> SessionCommand {
+    async fn sent(&mut self, wanted: impl Fn(&RealtimeCommand) -> bool) -> RealtimeCommand {
         loop {
             let command = self.commands.recv().await.expect("the call goes on");
             if wanted(&command) {
@@ -77,14 +77,14 @@ struct Theatre {
     opened: Mutex<u32>,
 }
 
-struct Sitting(mpsc::UnboundedSender<SessionCommand>);
+struct Sitting(mpsc::UnboundedSender<RealtimeCommand>);
 
 impl RealtimeSession for Sitting {
     fn audio(&mut self, _: &CallerAudio) {}
 
     fn probe(&mut self) {}
 
-    fn send(&mut self, command: SessionCommand) {
+    fn send(&mut self, command: RealtimeCommand) {
         let _ = self.0.send(command);
     }
 }
@@ -263,8 +263,8 @@ async fn what_is_still_at_the_carrier_was_not_heard() {
     tokio::time::sleep(Duration::from_millis(3_000)).await;
     let sent = call.line.heard.lock().expect("whole").len() * 20;
     stage.tell(RealtimeEvent::SpeechStarted).await;
-    let SessionCommand::Truncate { item, heard } =
-        stage.sent(|command| matches!(command, SessionCommand::Truncate { .. })).await
+    let RealtimeCommand::Truncate { item, heard } =
+        stage.sent(|command| matches!(command, RealtimeCommand::Truncate { .. })).await
     else {
         unreachable!("it was looked for");
     };
@@ -312,7 +312,7 @@ async fn a_lost_session_is_replaced_twice_and_the_caller_is_answered_by_the_next
         let broke = ProviderError::Failed { provider: "theatre", words: "it broke".to_owned() };
         stage.tell(RealtimeEvent::Lost(broke)).await;
         stage = call.stage().await;
-        stage.sent(|command| matches!(command, SessionCommand::Respond { .. })).await;
+        stage.sent(|command| matches!(command, RealtimeCommand::Respond { .. })).await;
     }
     stage.speaks("r9", None, "answer", 1).await;
     tokio::time::sleep(Duration::from_millis(1_500)).await;

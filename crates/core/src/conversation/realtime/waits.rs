@@ -3,13 +3,13 @@
 
 use std::time::Duration;
 
-use super::{Command, Effect, Instructions, Realtime};
+use super::{Instructions, Realtime, RealtimeCommand, RealtimeEffect};
 use crate::Timestamp;
 use crate::conversation::dialogue::Dialogue;
-use crate::conversation::effect::{Effect as CommonEffect, TurnTimes};
 use crate::conversation::failure::{Failure, FailureCode};
 use crate::conversation::phrases;
 use crate::conversation::playback::Kind;
+use crate::conversation::response_deadline::ResponseDeadline;
 
 /// A model that responds by itself has begun by then; else a response is requested.
 const PROMPT_AFTER: Duration = Duration::from_secs(1);
@@ -24,57 +24,6 @@ const UNHEARD: Duration = Duration::from_secs(8);
 const APART: Duration = Duration::from_secs(1);
 /// How long audio may take to go on in the middle of a sentence.
 const STUCK: Duration = Duration::from_secs(8);
-
-/// The caller waits to hear something.
-pub(super) struct ResponseDeadline {
-    speech_ended: Timestamp,
-    turn_ended: Timestamp,
-    /// Since when the model alone is waited for.
-    pub(super) model_since: Timestamp,
-    pub(super) first_token: Option<Timestamp>,
-    pub(super) first_audio: Option<Timestamp>,
-    /// Whether they have finished a turn.
-    pub(super) after_turn: bool,
-    /// Whether the model has noticed that turn by itself.
-    pub(super) noticed: bool,
-    prompted: bool,
-    fillers: u32,
-    filled_at: Option<Timestamp>,
-}
-
-impl ResponseDeadline {
-    /// They wait without having said anything.
-    pub(super) fn without_turn(now: Timestamp) -> Self {
-        Self {
-            speech_ended: now,
-            turn_ended: now,
-            model_since: now,
-            first_token: None,
-            first_audio: None,
-            after_turn: false,
-            noticed: false,
-            prompted: false,
-            fillers: 0,
-            filled_at: None,
-        }
-    }
-
-    /// Another session is waited for.
-    pub(super) fn restart(&mut self, now: Timestamp) {
-        (self.model_since, self.prompted) = (now, false);
-    }
-
-    /// A filler was said.
-    pub(super) fn filled(&mut self, now: Timestamp) {
-        self.fillers += 1;
-        self.filled_at = Some(now);
-    }
-
-    /// They have finished a turn.
-    pub(super) fn after_turn(speech_ended: Timestamp, now: Timestamp) -> Self {
-        Self { speech_ended, after_turn: true, ..Self::without_turn(now) }
-    }
-}
 
 impl Realtime {
     /// When a turn that the model does not end, or has not noticed at all, is over all the same.
@@ -95,10 +44,10 @@ impl Realtime {
     pub(super) fn end_overdue_turn(&mut self, d: &mut Dialogue) -> bool {
         let due = d.is_due(self.overdue_at(d));
         if due && let Some(since) = self.caller.speaking.take().or(self.caller.missed) {
-            (self.caller.missed, self.rounds) = (None, 0);
+            (self.caller.missed, self.tools.rounds) = (None, 0);
             let ended = self.caller.ended.map_or(since, |ended| ended.max(since));
             self.response_deadline = Some(ResponseDeadline::after_turn(ended, ended));
-            d.emit(Command::EndTurn);
+            d.emit(RealtimeCommand::EndTurn);
         }
         due
     }
@@ -118,20 +67,9 @@ impl Realtime {
 
     /// The caller hears the agent.
     pub(super) fn response_is_heard(&mut self, d: &mut Dialogue) {
-        let Some(deadline) = self.response_deadline.take() else { return };
-        if !deadline.after_turn {
-            return;
+        if let Some(mut deadline) = self.response_deadline.take() {
+            deadline.heard(d, d.turns + 1);
         }
-        d.turns += 1;
-        let first_audio_ready = deadline.first_audio.unwrap_or(d.now);
-        d.emit(CommonEffect::Turn(TurnTimes {
-            turn: d.turns,
-            speech_ended: deadline.speech_ended,
-            turn_ended: deadline.turn_ended,
-            first_token: deadline.first_token.unwrap_or(first_audio_ready),
-            first_audio_ready,
-            first_audio_played: d.now,
-        }));
     }
 
     /// What the caller waits for in silence.
@@ -141,9 +79,9 @@ impl Realtime {
     }
 
     pub(super) fn prompt_response_at(&self, d: &Dialogue) -> Option<Timestamp> {
-        let idle = !self.is_responding() && self.tools.is_empty() && !self.session.is_lost();
+        let idle = !self.is_responding() && !self.tools.is_running() && !self.session.is_lost();
         let deadline = self.waited_for(d).filter(|deadline| idle && !deadline.prompted)?;
-        Some(deadline.turn_ended.max(deadline.model_since) + PROMPT_AFTER)
+        Some(deadline.provider_since.unwrap_or(deadline.since) + PROMPT_AFTER)
     }
 
     /// Requests a response that the model does not begin by itself. One that understands nothing is replaced.
@@ -151,7 +89,7 @@ impl Realtime {
         let due = d.is_due(self.prompt_response_at(d));
         if due && self.session_understands_nothing() {
             self.session_lost(d);
-            d.emit(Effect::ReplaceSession);
+            d.emit(RealtimeEffect::ReplaceSession);
         } else if due {
             self.request_response(Kind::Response, Instructions::Freely);
             if let Some(deadline) = &mut self.response_deadline {
@@ -164,7 +102,7 @@ impl Realtime {
     pub(super) fn filler_at(&self, d: &Dialogue) -> Option<Timestamp> {
         let deadline = self.waited_for(d)?;
         let wait = if deadline.fillers == 0 { d.timings.filler } else { AGAIN };
-        let silent_since = deadline.turn_ended.max(d.silence.anybody());
+        let silent_since = deadline.since.max(d.silence.anybody());
         Some(deadline.filled_at.map_or(silent_since, |at| at.max(silent_since)) + wait)
     }
 
@@ -186,14 +124,14 @@ impl Realtime {
     pub(super) fn response_timeout_at(&self, d: &Dialogue) -> Option<Timestamp> {
         // A filler is no response.
         let over = !d.phase.is_open();
-        let elsewhere = !self.tools.is_empty()
+        let elsewhere = self.tools.is_running()
             || self.session.is_lost()
             || self.caller.speaking.is_some()
             || d.dtmf_sending
             || over;
         let deadline =
             self.response_deadline.as_ref().filter(|deadline| !elsewhere && deadline.first_audio.is_none())?;
-        Some(deadline.model_since.max(deadline.turn_ended) + RESPONSE)
+        Some(deadline.provider_since.unwrap_or(deadline.since) + RESPONSE)
     }
 
     pub(super) fn time_out_response(&mut self, d: &mut Dialogue) -> bool {

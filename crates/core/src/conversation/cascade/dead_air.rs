@@ -7,32 +7,19 @@ use crate::conversation::dialogue::Dialogue;
 use crate::conversation::failure::{Failure, FailureCode};
 use crate::conversation::phase::GoodbyeFiller;
 use crate::conversation::playback::Kind;
+use crate::conversation::response_deadline::ResponseDeadline;
 
 /// How often in a row a phrase stands in for a late TTS.
 const MAX_DEAD_AIR_FILLERS: u32 = 2;
 
-/// The caller waits to hear the agent.
-#[derive(Clone, Copy)]
-pub(super) struct ResponseDeadline {
-    /// The audio of the caller, or the event, that a response is due to.
-    since: Timestamp,
-    /// When synthesis was requested.
-    requested: Option<Timestamp>,
-}
-
 impl Cascade {
-    /// Starts the deadline of the response to what happened at this time.
-    pub(super) fn expect_response(&mut self, since: Timestamp) {
-        self.response_deadline = Some(ResponseDeadline { since, requested: None });
-    }
-
     /// Synthesis has been requested.
     pub(super) fn synthesis_requested(&mut self, d: &Dialogue) {
         let (now, heard) = (d.now, self.heard_at);
-        let deadline = self.response_deadline.get_or_insert(ResponseDeadline { since: now, requested: None });
+        let deadline = self.response_deadline.get_or_insert_with(|| ResponseDeadline::without_turn(now));
         // One that has failed leaves no more time to the next.
-        if deadline.requested.is_none_or(|requested| Some(requested) <= heard) {
-            deadline.requested = Some(now);
+        if deadline.provider_since.is_none_or(|requested| Some(requested) <= heard) {
+            deadline.provider_since = Some(now);
         }
     }
 
@@ -61,7 +48,7 @@ impl Cascade {
 
     /// Since when there has been no audio, while one is due.
     pub(super) fn silent_since(&self, d: &Dialogue) -> Option<Timestamp> {
-        let deadline = self.response_deadline?;
+        let deadline = self.response_deadline.as_ref()?;
         [Some(deadline.since), self.heard_at, d.media, self.turn.ended()].into_iter().flatten().max()
     }
 
@@ -78,7 +65,7 @@ impl Cascade {
             return None;
         }
         let silence = if goodbye_filler_missing(d) { d.timings.goodbye_silence } else { d.timings.dead_air };
-        let (silent_since, requested) = (self.silent_since(d)?, self.response_deadline?.requested);
+        let (silent_since, requested) = (self.silent_since(d)?, self.response_deadline.as_ref()?.provider_since);
         if d.language.phrases.fillers.is_empty() {
             // The wait for the model was not covered either: it leaves the TTS no less time.
             return Some(silent_since.max(requested.unwrap_or(silent_since)) + silence);

@@ -1,0 +1,72 @@
+//! A response is due to the caller: since when, how the wait was bridged, and when the steps of the response happened.
+
+use super::dialogue::Dialogue;
+use super::effect::{Effect, TurnTimes};
+use crate::Timestamp;
+
+/// The caller waits to hear the agent.
+pub(super) struct ResponseDeadline {
+    /// From when the wait counts: the caller's last audio, their turn, or the event that a response is due to.
+    pub(super) since: Timestamp,
+    /// Since when one provider alone is waited for: the TTS, or a speech-to-speech model.
+    pub(super) provider_since: Option<Timestamp>,
+    /// When the caller's speech and their turn ended, until the first of the response is heard; nothing without a turn.
+    turn: Option<(Timestamp, Timestamp)>,
+    pub(super) first_token: Option<Timestamp>,
+    pub(super) first_audio: Option<Timestamp>,
+    /// How often a filler has bridged the wait, and when it last did.
+    pub(super) fillers: u32,
+    pub(super) filled_at: Option<Timestamp>,
+    /// Whether a speech-to-speech model has noticed the turn by itself.
+    pub(super) noticed: bool,
+    /// Whether the response was requested of a model that did not begin by itself.
+    pub(super) prompted: bool,
+}
+
+impl ResponseDeadline {
+    /// They wait without having said anything.
+    pub(super) fn without_turn(since: Timestamp) -> Self {
+        Self {
+            since,
+            provider_since: None,
+            turn: None,
+            first_token: None,
+            first_audio: None,
+            fillers: 0,
+            filled_at: None,
+            noticed: false,
+            prompted: false,
+        }
+    }
+
+    /// They have finished a turn, from which the wait counts.
+    pub(super) fn after_turn(speech_ended: Timestamp, turn_ended: Timestamp) -> Self {
+        Self { turn: Some((speech_ended, turn_ended)), ..Self::without_turn(turn_ended) }
+    }
+
+    pub(super) fn is_after_turn(&self) -> bool {
+        self.turn.is_some()
+    }
+
+    /// A filler was said.
+    pub(super) fn filled(&mut self, now: Timestamp) {
+        self.fillers += 1;
+        self.filled_at = Some(now);
+    }
+
+    /// The response is heard: counts the turn that it is due to, once, and reports when its steps happened.
+    pub(super) fn heard(&mut self, d: &mut Dialogue, turn: u32) {
+        let Some((speech_ended, turn_ended)) = self.turn.take() else { return };
+        d.turns += 1;
+        let first_audio_ready = self.first_audio.unwrap_or(d.now);
+        let first_token = self.first_token.unwrap_or(first_audio_ready);
+        d.emit(Effect::Turn(TurnTimes {
+            turn,
+            speech_ended,
+            turn_ended,
+            first_token,
+            first_audio_ready,
+            first_audio_played: d.now,
+        }));
+    }
+}

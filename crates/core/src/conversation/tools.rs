@@ -1,0 +1,111 @@
+//! Tools that the model calls. They run, and once all of a round have returned, the model goes on with their results. Those that return
+//! after the conversation has gone on without them still count: what a tool did is done, whether anybody waited or not.
+
+use serde_json::Value;
+
+use super::dialogue::Dialogue;
+use super::effect::Effect;
+use super::failure::{Failure, FailureCode};
+use super::tool_call::ToolCall;
+
+/// The tool by which the model ends the call. It does not run.
+pub(super) const END_CALL: &str = "end_call";
+/// How often tools run for one turn. A model that wants more than that goes round in circles.
+const MAX_ROUNDS: u32 = 8;
+
+/// A tool that runs, or has returned and is not in the history yet.
+struct Tool {
+    /// The number of the request that called it.
+    turn: u32,
+    call: ToolCall,
+    result: Option<Value>,
+    /// Where in the history its result belongs, once it is late.
+    place: Option<usize>,
+    /// Whether the model waits for it.
+    awaited: bool,
+}
+
+/// What a result belongs to.
+pub(super) enum Returned {
+    /// To no tool that runs.
+    Unknown,
+    /// To the round.
+    InRound,
+    /// To a late tool of this name. It is in the history now.
+    Late(String),
+}
+
+/// The tools of one round, and late ones.
+#[derive(Default)]
+pub(super) struct Tools {
+    tools: Vec<Tool>,
+    /// How often in a row tools have run for the caller's turn.
+    pub(super) rounds: u32,
+}
+
+impl Tools {
+    pub(super) fn run(&mut self, d: &mut Dialogue, turn: u32, call: ToolCall) {
+        self.tools.push(Tool { turn, call: call.clone(), result: None, place: None, awaited: true });
+        d.emit(Effect::RunTool { turn, call });
+    }
+
+    /// Whether the model waits for a tool.
+    pub(super) fn is_running(&self) -> bool {
+        self.tools.iter().any(|tool| tool.awaited && tool.result.is_none())
+    }
+
+    /// Whether there are results that are not in the history yet.
+    pub(super) fn has_results(&self) -> bool {
+        self.tools.iter().any(|tool| tool.result.is_some())
+    }
+
+    pub(super) fn returned(&mut self, d: &mut Dialogue, turn: u32, id: &str, result: &Value) -> Returned {
+        let running = |tool: &Tool| tool.turn == turn && tool.call.id == id && tool.result.is_none();
+        let Some(at) = self.tools.iter().position(running) else { return Returned::Unknown };
+        let Some(place) = self.tools[at].place else {
+            self.tools[at].result = Some(result.clone());
+            return Returned::InRound;
+        };
+        d.transcript.history.tool_returned(place, result);
+        Returned::Late(self.tools.remove(at).call.name)
+    }
+
+    /// Puts tools that have returned before those that run: the history has them in the order in which a session was given the results.
+    pub(super) fn order_by_return(&mut self) {
+        self.tools.sort_by_key(|tool| tool.result.is_none());
+    }
+
+    /// Writes calls and results into the history. Tools that still run are late: `otherwise` stands for their results, and the model
+    /// waits for them if `awaited`.
+    pub(super) fn record(&mut self, d: &mut Dialogue, otherwise: &Value, awaited: bool) {
+        let round: Vec<&mut Tool> = self.tools.iter_mut().filter(|tool| tool.place.is_none()).collect();
+        if round.is_empty() {
+            return;
+        }
+        let result = |tool: &Tool| tool.result.as_ref().unwrap_or(otherwise).clone();
+        let results = round.iter().map(|tool| (tool.call.id.clone(), result(tool))).collect();
+        let first = d.transcript.history.tools_ran(round.iter().map(|tool| tool.call.clone()).collect(), results);
+        for (i, tool) in round.into_iter().enumerate() {
+            (tool.place, tool.awaited) = (Some(first + i), awaited);
+        }
+        self.tools.retain(|tool| tool.result.is_none());
+    }
+
+    /// The model does not wait for this tool any more, which returns in another way or not at all.
+    pub(super) fn dismiss(&mut self, id: &str) {
+        self.tools.retain_mut(|tool| {
+            tool.awaited &= tool.call.id != id || tool.result.is_some();
+            tool.awaited || tool.place.is_some()
+        });
+    }
+
+    /// Counts a round.
+    ///
+    /// # Errors
+    /// When this model calls tools without end.
+    pub(super) fn count_round(&mut self, model: &str) -> Result<(), Failure> {
+        self.rounds += 1;
+        let circling = || Failure::new(FailureCode::Pipeline, format!("The {model} called tools without end."));
+        if self.rounds > MAX_ROUNDS { Err(circling()) } else { Ok(()) }
+    }
+}
