@@ -1,7 +1,7 @@
 //! Agents and their versions. A version is immutable and outlives its agent, because calls are pinned to it.
 
-use sqlx_macros::FromRow;
 use sqlx::types::Json;
+use sqlx_macros::FromRow;
 use switchhook_core::agent::AgentConfig;
 use switchhook_core::id::{AgentId, TenantId};
 use uuid::Uuid;

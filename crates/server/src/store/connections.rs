@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
-use sqlx_macros::FromRow;
 use sqlx::types::Json;
+use sqlx_macros::FromRow;
 use switchhook_core::Timestamp;
 use switchhook_core::id::{ConnectionId, TenantId};
 use switchhook_core::private::{Credentials, Private};

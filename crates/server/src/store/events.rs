@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 use serde_json::Value;
-use sqlx::types::Json;
 use sqlx::QueryBuilder;
+use sqlx::types::Json;
 use sqlx_macros::FromRow;
 use switchhook_core::Timestamp;
 use switchhook_core::event::{CallFacts, EventData, EventKind};

@@ -5,8 +5,8 @@
 //! deliveries with the receivers' responses, and in a stored response of `POST /v1/calls`.
 
 use serde_json::Value;
-use sqlx::types::Json;
 use sqlx::QueryBuilder;
+use sqlx::types::Json;
 use sqlx_macros::FromRow;
 use switchhook_core::Timestamp;
 use switchhook_core::event::WORDS_DELETED;

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use anyhow::Context as _;
-use sqlx_macros::FromRow;
 use sqlx::types::Json;
+use sqlx_macros::FromRow;
 use switchhook_core::Timestamp;
 use switchhook_core::id::{TenantId, WebhookId};
 use switchhook_core::webhook::share::Standing;

@@ -115,7 +115,13 @@ impl Playback {
 
     /// Puts an utterance at the end of the queue; its audio follows in [`Playback::push`].
     pub fn queue_last(&mut self, number: u32) {
-        self.queue.push_back(Utterance { number, samples: Waiting::default(), complete: false, received: 0, played: 0 });
+        self.queue.push_back(Utterance {
+            number,
+            samples: Waiting::default(),
+            complete: false,
+            received: 0,
+            played: 0,
+        });
     }
 
     /// The same before everything else, also before the rest of what is being played.

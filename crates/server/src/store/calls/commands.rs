@@ -1,8 +1,8 @@
 //! Commands to live calls, from clients and carriers: rows that any node writes and the call's node executes.
 
 use serde::{Deserialize, Serialize};
-use sqlx::types::Json;
 use sqlx::QueryBuilder;
+use sqlx::types::Json;
 use sqlx_macros::FromRow;
 use switchhook_core::Timestamp;
 use switchhook_core::call::CarrierEvent;

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use sqlx_macros::FromRow;
 use sqlx::types::Json;
+use sqlx_macros::FromRow;
 use switchhook_core::Timestamp;
 use switchhook_core::agent::{AnsweringMachine, Limits};
 use switchhook_core::call::{Direction, EndReason, EndedBy, Ending, ErrorCode, Snapshot, Status};

@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 use serde_json::Value;
-use sqlx_macros::FromRow;
 use sqlx::types::Json;
+use sqlx_macros::FromRow;
 use switchhook_core::id::{CallId, TenantId};
 use utoipa::ToSchema;
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use sqlx::types::Json;
 use sqlx::QueryBuilder;
+use sqlx::types::Json;
 use sqlx_macros::FromRow;
 use switchhook_core::Timestamp;
 use switchhook_core::id::TenantId;
