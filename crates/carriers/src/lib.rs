@@ -91,6 +91,8 @@ impl Carrier {
 pub struct CarrierSettings {
     /// The file to which the simulator adds a line for each dial.
     pub simulator_dial_log: Option<PathBuf>,
+    /// Where audio of browsers is taken over UDP; nowhere, if it is not set.
+    pub webrtc: Option<web::WebRtcSettings>,
 }
 
 /// What a connection stores in secret, by name.

@@ -15,7 +15,7 @@ use crate::opus::{Decoder, Encoder, FORMAT};
 
 /// A browser.
 pub struct Peer {
-    rtc: Rtc,
+    rtc: Box<Rtc>,
     mid: Mid,
     local: SocketAddr,
     pending: Option<SdpPendingOffer>,
@@ -42,7 +42,7 @@ impl Peer {
     #[must_use]
     pub fn new(local: SocketAddr, now: Instant) -> (Self, String) {
         let config = RtcConfig::new().clear_codecs().enable_opus(true, false).set_rtp_mode(true);
-        let mut rtc = config.build(now);
+        let mut rtc = Box::new(config.build(now));
         rtc.add_local_candidate(Candidate::host(local, Protocol::Udp).expect("an address"));
         let mut api = rtc.sdp_api();
         let mid = api.add_media(MediaKind::Audio, Direction::SendRecv, None, None, None);
