@@ -84,11 +84,10 @@ impl Peer {
     }
 
     /// Does what is due.
-    ///
-    /// # Panics
-    /// When the session fails.
     pub fn wake(&mut self, now: Instant) {
-        self.rtc.handle_input(Input::Timeout(now)).expect("time passes");
+        if self.rtc.handle_input(Input::Timeout(now)).is_err() {
+            self.rtc.disconnect();
+        }
         self.drain();
     }
 
@@ -124,20 +123,22 @@ impl Peer {
 
     fn drain(&mut self) {
         loop {
-            match self.rtc.poll_output().expect("the session lives") {
-                Output::Timeout(at) => {
+            match self.rtc.poll_output() {
+                Ok(Output::Timeout(at)) => {
                     self.wakes_at = at;
                     return;
                 }
-                Output::Transmit(packet) => self.packets.push((packet.destination, packet.contents.to_vec())),
-                Output::Event(Event::Connected) => self.connected = true,
-                Output::Event(Event::RtpPacket(packet)) => {
+                Ok(Output::Transmit(packet)) => self.packets.push((packet.destination, packet.contents.to_vec())),
+                Ok(Output::Event(Event::Connected)) => self.connected = true,
+                Ok(Output::Event(Event::RtpPacket(packet))) => {
                     self.received.push(*packet.seq_no);
                     let mut samples = Vec::new();
                     self.decoder.decode(&packet.payload, &mut samples).expect("Opus");
                     self.heard.extend(self.framer.push(&samples));
                 }
-                Output::Event(_) => {}
+                Ok(Output::Event(_)) => {}
+                // Nobody answers; a page gives up, too.
+                Err(_) => self.rtc.disconnect(),
             }
         }
     }

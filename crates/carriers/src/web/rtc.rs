@@ -143,7 +143,7 @@ impl Rtc {
 
     /// The person's does, too.
     pub(super) fn hear(&mut self) {
-        if let Some((call, stage @ Stage::Carrying { .. })) = &mut self.session {
+        if let Some((call, stage @ Stage::Carrying { hears: false })) = &mut self.session {
             *stage = Stage::Carrying { hears: true };
             call.listen();
         }

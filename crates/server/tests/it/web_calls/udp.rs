@@ -60,7 +60,7 @@ async fn a_person_who_speaks_over_the_agent_silences_it_over_udp() {
     let mut browser = Browser::connect_over_udp(&url).await;
     browser.text("the change to UDP", |text| is_transport(text, "udp")).await;
     browser.say("name").await;
-    browser.hear_agent_begin_speaking().await;
+    browser.hear_agent_begin().await;
     browser.say("interrupt").await;
     browser.text("a clear", |text| text["type"] == "clear").await;
     browser.hear_agent().await;
@@ -206,7 +206,7 @@ async fn flood(service: SocketAddr) {
     for number in 0_u64.. {
         let packet: Vec<u8> = number.to_le_bytes().into_iter().cycle().take(200).collect();
         let _ = socket.send_to(&packet, service).await;
-        if number % 50 == 0 {
+        if number % 5 == 0 {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
     }
