@@ -14,15 +14,26 @@ const ARGS = [
   "--disable-sync",
   "--autoplay-policy=user-gesture-required",
 ];
+/** The browser sends no UDP, as behind many firewalls: audio stays on the socket, where the tests see it. */
+const WITHOUT_UDP = "--force-webrtc-ip-handling-policy=disable_non_proxied_udp";
 
 /** A microphone that plays the caller's recording, and may be used. */
-export const withCaller = {
+const MICROPHONE = [
+  "--use-fake-device-for-media-stream",
+  "--use-fake-ui-for-media-stream",
+  `--use-file-for-fake-audio-capture=${RECORDING}%noloop`,
+];
+
+export const withCaller = { executablePath, args: [...ARGS, WITHOUT_UDP, ...MICROPHONE] };
+
+/** The same with UDP, also on this machine alone. */
+export const withCallerOverUdp = {
   executablePath,
   args: [
     ...ARGS,
-    "--use-fake-device-for-media-stream",
-    "--use-fake-ui-for-media-stream",
-    `--use-file-for-fake-audio-capture=${RECORDING}%noloop`,
+    ...MICROPHONE,
+    "--allow-loopback-in-peer-connection",
+    "--disable-features=WebRtcHideLocalIpsWithMdns",
   ],
 };
 

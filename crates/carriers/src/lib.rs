@@ -90,6 +90,8 @@ impl Carrier {
 pub struct CarrierSettings {
     /// The file to which the simulator adds a line for each dial.
     pub simulator_dial_log: Option<PathBuf>,
+    /// Where audio of browsers is taken over UDP; nowhere, if it is not set.
+    pub webrtc: Option<web::WebRtcSettings>,
 }
 
 /// One carrier on one node, shared by all its connections.

@@ -29,7 +29,10 @@ export interface AudioHandlers {
 }
 
 export interface TalkAudio {
+  readonly microphone: MediaStreamTrack;
   play: (input: SpeakerInput) => void;
+  /** Plays a stream too, as long as the returned function is not called. */
+  attach: (stream: MediaStream) => () => void;
   close: () => void;
 }
 
@@ -66,7 +69,9 @@ export async function openAudio(
       context.audioWorklet.addModule(worklets.microphone),
       context.audioWorklet.addModule(worklets.speaker),
     ]);
-    return connect(context, stream, handlers);
+    const [microphone] = stream.getAudioTracks();
+    if (!microphone) throw new DOMException("The stream has no microphone.", "NotFoundError");
+    return connect(context, stream, microphone, handlers);
   } catch (error) {
     stopTracks(stream);
     void context.close();
@@ -74,18 +79,25 @@ export async function openAudio(
   }
 }
 
-function connect(context: AudioContext, stream: MediaStream, handlers: AudioHandlers): TalkAudio {
+function connect(
+  context: AudioContext,
+  stream: MediaStream,
+  track: MediaStreamTrack,
+  handlers: AudioHandlers,
+): TalkAudio {
   const microphone = new AudioWorkletNode(context, "microphone", { numberOfOutputs: 0 });
   microphone.port.onmessage = (event: MessageEvent<MicrophoneOutput>) => handlers.frame(event.data);
   context.createMediaStreamSource(stream).connect(microphone);
 
-  const speaker = new AudioWorkletNode(context, "speaker", { numberOfInputs: 0, outputChannelCount: [1] });
+  const speaker = new AudioWorkletNode(context, "speaker", { numberOfInputs: 1, outputChannelCount: [1] });
   speaker.port.onmessage = (event: MessageEvent<SpeakerOutput>) => handlers.speaker(event.data);
   speaker.connect(context.destination);
 
   for (const track of stream.getAudioTracks()) track.onended = handlers.lost;
 
   return {
+    microphone: track,
+    attach: (remote) => attach(context, remote, speaker),
     play: (input) => speaker.port.postMessage(input, input.type === "audio" ? [input.pcm] : []),
     close: () => {
       microphone.port.onmessage = null;
@@ -93,6 +105,21 @@ function connect(context: AudioContext, stream: MediaStream, handlers: AudioHand
       stopTracks(stream);
       if (context.state !== "closed") void context.close();
     },
+  };
+}
+
+/** Gives a stream of the network to the speaker's node, which plays it and knows how loud it is. */
+function attach(context: AudioContext, remote: MediaStream, speaker: AudioNode): () => void {
+  // Chromium decodes such a stream only for an element.
+  const element = new Audio();
+  element.muted = true;
+  element.srcObject = remote;
+  element.play().catch(() => undefined);
+  const source = context.createMediaStreamSource(remote);
+  source.connect(speaker);
+  return () => {
+    source.disconnect();
+    element.srcObject = null;
   };
 }
 

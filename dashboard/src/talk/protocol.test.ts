@@ -17,9 +17,23 @@ test("the service's texts are read", () => {
   });
   expect(parseMessage('{"type":"state","state":"speaking"}')).toEqual({ type: "state", state: "speaking", resume: null });
   expect(parseMessage('{"type":"state","state":"listening","resume":"r1"}')).toMatchObject({ resume: "r1" });
+  expect(parseMessage('{"type":"start","sample_rate":16000}')).toEqual({ type: "start", rtc: false });
+  expect(parseMessage('{"type":"start","sample_rate":16000,"rtc":true}')).toEqual({ type: "start", rtc: true });
+  expect(parseMessage('{"type":"rtc_answer","sdp":"v=0"}')).toEqual({ type: "rtc_answer", sdp: "v=0" });
+  expect(parseMessage('{"type":"rtc_unavailable","reason":"off"}')).toEqual({ type: "rtc_unavailable" });
+  expect(parseMessage('{"type":"transport","transport":"udp"}')).toEqual({ type: "transport", transport: "udp" });
 });
 
-test.each(["", "no JSON", "null", "7", '{"type":"news"}', '{"type":"transcript","role":"nobody"}'])(
+test.each([
+  "",
+  "no JSON",
+  "null",
+  "7",
+  '{"type":"news"}',
+  '{"type":"transcript","role":"nobody"}',
+  '{"type":"rtc_answer"}',
+  '{"type":"transport","transport":"pigeon"}',
+])(
   "%j is passed over",
   (text) => expect(parseMessage(text)).toBeNull(),
 );

@@ -13,8 +13,17 @@ export interface Latency {
   playMs: number | null;
 }
 
+/** What carries audio: binary messages of the socket, or RTP of the WebRTC session. */
+export type Transport = "websocket" | "udp";
+
 /** What the service sends. */
 export type ServiceMessage =
+  /** The first of a socket: whether a WebRTC session may be offered. */
+  | { type: "start"; rtc: boolean }
+  | { type: "rtc_answer"; sdp: string }
+  | { type: "rtc_unavailable" }
+  /** The agent's audio goes over this from here on, and so should the microphone. */
+  | { type: "transport"; transport: Transport }
   /** What the agent does. The first one of a socket brings the token that resumes the call after it. */
   | { type: "state"; state: string; resume: string | null }
   | { type: "transcript"; role: "caller" | "agent"; text: string; final: boolean }
@@ -29,6 +38,8 @@ export type BrowserMessage =
   | { type: "resume"; token: string }
   | { type: "dtmf"; digit: string }
   | { type: "mark"; name: string }
+  | { type: "rtc_offer"; sdp: string }
+  | { type: "transport"; transport: Transport }
   | { type: "hangup" };
 
 type Fields = Record<string, unknown>;
@@ -44,6 +55,16 @@ export function parseMessage(text: string): ServiceMessage | null {
     return null;
   }
   switch (fields.type) {
+    case "start":
+      return { type: "start", rtc: fields.rtc === true };
+    case "rtc_answer":
+      return typeof fields.sdp === "string" ? { type: "rtc_answer", sdp: fields.sdp } : null;
+    case "rtc_unavailable":
+      return { type: "rtc_unavailable" };
+    case "transport":
+      return fields.transport === "udp" || fields.transport === "websocket"
+        ? { type: "transport", transport: fields.transport }
+        : null;
     case "state":
       return {
         type: "state",

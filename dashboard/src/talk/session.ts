@@ -1,7 +1,8 @@
-/** Carries out what `talk-state` decides: microphone, loudspeaker, socket, timer. */
+/** Carries out what `talk-state` decides: microphone, loudspeaker, socket, WebRTC session, timer. */
 
 import { microphoneRefusal, openAudio, type TalkAudio, type Worklets } from "./audio";
 import { parseMessage } from "./protocol";
+import { PLAYOUT_MS, RtcSession } from "./rtc";
 import { IDLE, isActive, transition, type Effect, type Input, type Refusal, type TalkCall, type TalkState } from "./talk-state";
 
 export interface TalkOptions {
@@ -34,6 +35,7 @@ export class TalkSession {
 
   private audio: TalkAudio | null = null;
   private socket: WebSocket | null = null;
+  private rtc: RtcSession | null = null;
   private timer: ReturnType<typeof setInterval> | undefined;
   private retry: ReturnType<typeof setTimeout> | undefined;
   private readonly listeners = new Set<() => void>();
@@ -55,6 +57,7 @@ export class TalkSession {
     const isChanged = state !== this.state;
     this.state = state;
     for (const effect of effects) this.carryOut(effect);
+    this.rtc?.speak(state.transport === "udp" && !state.muted);
     this.keepTime();
     if (isChanged) for (const listener of this.listeners) listener();
   };
@@ -83,10 +86,19 @@ export class TalkSession {
         if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify(effect.message));
         break;
       case "queue_mark":
-        this.audio?.play({ type: "mark", name: effect.name });
+        this.queueMark(effect.name);
         break;
       case "clear_audio":
         this.audio?.play({ type: "clear" });
+        break;
+      case "open_rtc":
+        this.openRtc();
+        break;
+      case "answer_rtc":
+        this.rtc?.answered(effect.sdp, () => this.dispatch({ type: "rtc_failed" }));
+        break;
+      case "close_rtc":
+        this.closeRtc();
         break;
       case "release":
         this.release();
@@ -119,13 +131,33 @@ export class TalkSession {
   private microphoneFrame(pcm: ArrayBuffer, loudness: number): void {
     this.levels.microphone = loudness;
     this.dispatch({ type: "microphone_frame" });
-    if (this.socket?.readyState !== WebSocket.OPEN) return;
+    if (this.state.transport === "udp" || this.socket?.readyState !== WebSocket.OPEN) return;
     if (this.socket.bufferedAmount > STUCK_BYTES) {
       this.loseSocket(this.socket);
       return;
     }
     // Silence instead of nothing: the service counts time by the frames.
     this.socket.send(this.state.muted ? new ArrayBuffer(pcm.byteLength) : pcm);
+  }
+
+  /** What is before a mark was played when the queue has come to it; over UDP the service knows that, but for the browser's buffer. */
+  private queueMark(name: string): void {
+    if (this.state.transport === "udp") setTimeout(() => this.dispatch({ type: "mark_played", name }), PLAYOUT_MS);
+    else this.audio?.play({ type: "mark", name });
+  }
+
+  private openRtc(): void {
+    if (!this.audio) return;
+    this.closeRtc();
+    this.rtc = RtcSession.open(this.audio, {
+      offer: (sdp) => this.dispatch({ type: "rtc_offered", sdp }),
+      failed: () => this.dispatch({ type: "rtc_failed" }),
+    });
+  }
+
+  private closeRtc(): void {
+    this.rtc?.close();
+    this.rtc = null;
   }
 
   private async placeCall(): Promise<void> {
@@ -173,6 +205,7 @@ export class TalkSession {
   }
 
   private release(): void {
+    this.closeRtc();
     this.closeSocket();
     this.audio?.close();
     this.audio = null;

@@ -23,10 +23,12 @@ class Speaker extends AudioWorkletProcessor {
     this.port.onmessage = (event: MessageEvent<SpeakerInput>) => this.take(event.data);
   }
 
-  override process(_inputs: Float32Array[][], outputs: Float32Array[][]): boolean {
+  override process(inputs: Float32Array[][], outputs: Float32Array[][]): boolean {
     const output = outputs[0]?.[0];
     if (!output) return true;
     this.passed(this.playout.read(output));
+    // What comes over WebRTC; one of the two is silent.
+    inputs[0]?.[0]?.forEach((sample, i) => (output[i] = (output[i] ?? 0) + sample));
     this.loudest = Math.max(this.loudest, loudness(output));
     if (++this.blocks % REPORT_EVERY === 0) {
       this.tell({ type: "loudness", loudness: this.loudest });

@@ -232,3 +232,62 @@ describe("the end", () => {
     expect(state.lines[0]?.final).toBe(true);
   });
 });
+
+describe("audio over WebRTC", () => {
+  const START = (rtc: boolean) => message({ type: "start", rtc });
+  const TRANSPORT = (transport: "udp" | "websocket") => message({ type: "transport", transport });
+  const OVER_UDP: Input[] = [
+    ...CONNECTING,
+    START(true),
+    ...LIVE.slice(CONNECTING.length),
+    { type: "rtc_offered", sdp: "ours" },
+    message({ type: "rtc_answer", sdp: "theirs" }),
+    TRANSPORT("udp"),
+  ];
+
+  test("is offered where the service takes it, and used when the service says so", () => {
+    const { state, effects } = play(OVER_UDP);
+    expect(effects.slice(4)).toEqual([
+      { type: "open_rtc" },
+      { type: "send", message: { type: "rtc_offer", sdp: "ours" } },
+      { type: "answer_rtc", sdp: "theirs" },
+      { type: "send", message: { type: "transport", transport: "udp" } },
+    ]);
+    expect(state).toMatchObject({ phase: "live", transport: "udp" });
+  });
+
+  test("is not offered where the service does not take it, and once for each call", () => {
+    expect(play([...CONNECTING, START(false)]).state.rtcTried).toBe(false);
+    const { effects } = play([START(true), START(true)], play(CONNECTING).state);
+    expect(effects).toEqual([{ type: "open_rtc" }]);
+    expect(play([{ type: "end" }, { type: "talk" }], play(OVER_UDP).state).state.rtcTried).toBe(false);
+  });
+
+  test("goes back to the socket when the service says so, or when the browser notices", () => {
+    const carried = play(OVER_UDP).state;
+    const told = play([TRANSPORT("websocket")], carried);
+    expect(told).toMatchObject({ state: { phase: "live", transport: "websocket" }, effects: [{ type: "close_rtc" }] });
+    const noticed = play([{ type: "rtc_failed" }], carried);
+    expect(noticed.state).toMatchObject({ phase: "live", transport: "websocket" });
+    expect(noticed.effects).toEqual([
+      { type: "send", message: { type: "transport", transport: "websocket" } },
+      { type: "close_rtc" },
+    ]);
+  });
+
+  test("that never comes about changes nothing", () => {
+    const failed = play([{ type: "rtc_failed" }], play(LIVE).state);
+    expect(failed).toMatchObject({ state: { phase: "live" }, effects: [{ type: "close_rtc" }] });
+    const refused = play([message({ type: "rtc_unavailable" })], play(LIVE).state);
+    expect(refused).toMatchObject({ state: { phase: "live", transport: "websocket" }, effects: [{ type: "close_rtc" }] });
+  });
+
+  test("goes on while the socket is lost", () => {
+    const lost = play([{ type: "socket_closed", code: 1006 }], play(OVER_UDP).state);
+    expect(lost.state).toMatchObject({ phase: "reconnecting", transport: "udp" });
+    expect(lost.effects.some(({ type }) => type === "close_rtc")).toBe(false);
+    const resumed = play([{ type: "socket_opened" }, START(true), STATE("listening", "r2"), TRANSPORT("udp")], lost.state);
+    expect(resumed.state).toMatchObject({ phase: "live", transport: "udp" });
+    expect(resumed.effects.some(({ type }) => type === "open_rtc")).toBe(false);
+  });
+});

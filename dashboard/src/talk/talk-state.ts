@@ -3,7 +3,7 @@
  * next state with the effects that `TalkSession` carries out.
  */
 
-import type { BrowserMessage, Latency, ServiceMessage } from "./protocol";
+import type { BrowserMessage, Latency, ServiceMessage, Transport } from "./protocol";
 
 export type Phase = "idle" | "asking" | "connecting" | "live" | "reconnecting" | "ended" | "refused";
 
@@ -47,6 +47,10 @@ export interface TalkState {
   /** Both are needed to be live: otherwise the panel would say so while the service hears nothing. */
   microphoneRuns: boolean;
   serviceAnswers: boolean;
+  /** What carries audio, both ways. */
+  transport: Transport;
+  /** Whether a WebRTC session was tried: there is one attempt for each call. */
+  rtcTried: boolean;
   agent: string;
   lines: Line[];
   /** The latest last. */
@@ -66,6 +70,8 @@ export type Input =
   | { type: "socket_closed"; code: number }
   | { type: "message"; message: ServiceMessage }
   | { type: "mark_played"; name: string }
+  | { type: "rtc_offered"; sdp: string }
+  | { type: "rtc_failed" }
   | { type: "mute"; muted: boolean }
   | { type: "digit"; digit: string }
   | { type: "end" }
@@ -78,7 +84,10 @@ export type Effect =
   | { type: "send"; message: BrowserMessage }
   | { type: "queue_mark"; name: string }
   | { type: "clear_audio" }
-  /** Closes the microphone, the loudspeaker and the socket. */
+  | { type: "open_rtc" }
+  | { type: "answer_rtc"; sdp: string }
+  | { type: "close_rtc" }
+  /** Closes the microphone, the loudspeaker, the WebRTC session and the socket. */
   | { type: "release" }
   /** Ends a call whose socket is not open. */
   | { type: "hang_up_call"; id: string };
@@ -112,6 +121,8 @@ export const IDLE: TalkState = {
   muted: false,
   microphoneRuns: false,
   serviceAnswers: false,
+  transport: "websocket",
+  rtcTried: false,
   agent: "listening",
   lines: [],
   latencies: [],
@@ -151,6 +162,10 @@ export function transition(state: TalkState, input: Input, now: number): Transit
       return isActive(state) ? received(state, input.message, now) : stay(state);
     case "mark_played":
       return send(state, { type: "mark", name: input.name });
+    case "rtc_offered":
+      return isActive(state) ? send(state, { type: "rtc_offer", sdp: input.sdp }) : stay(state);
+    case "rtc_failed":
+      return rtcFailed(state);
     case "mute":
       return stay({ ...state, muted: input.muted });
     case "digit":
@@ -252,8 +267,30 @@ function ticked(state: TalkState, now: number): Transition {
   return stay(state);
 }
 
+/** Audio goes over the socket, which it may have done all the time. */
+function rtcFailed(state: TalkState): Transition {
+  const told: Effect[] =
+    state.transport === "udp" ? [{ type: "send", message: { type: "transport", transport: "websocket" } }] : [];
+  return { state: { ...state, transport: "websocket" }, effects: [...told, { type: "close_rtc" }] };
+}
+
+function transportChanged(state: TalkState, transport: Transport): Transition {
+  if (transport === "websocket") return { state: { ...state, transport }, effects: [{ type: "close_rtc" }] };
+  // Behind the last audio on the socket, so that the service knows where it goes on.
+  return { state: { ...state, transport }, effects: [{ type: "send", message: { type: "transport", transport } }] };
+}
+
 function received(state: TalkState, message: ServiceMessage, now: number): Transition {
   switch (message.type) {
+    case "start":
+      if (!message.rtc || state.rtcTried) return stay(state);
+      return { state: { ...state, rtcTried: true }, effects: [{ type: "open_rtc" }] };
+    case "rtc_answer":
+      return { state, effects: [{ type: "answer_rtc", sdp: message.sdp }] };
+    case "rtc_unavailable":
+      return { state, effects: [{ type: "close_rtc" }] };
+    case "transport":
+      return transportChanged(state, message.transport);
     case "state":
       return become(state, { serviceAnswers: true, agent: message.state, resume: message.resume ?? state.resume }, now);
     case "transcript":

@@ -8,6 +8,7 @@ use switchhook_core::id::CallId;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use super::rtc::Node;
 use crate::media_queue::{MediaSender, media_queue};
 use crate::{CarrierEvent, LegEvent, LegEvents, Media, ToCarrier};
 
@@ -16,7 +17,11 @@ const WAITING: usize = 200;
 
 /// The browsers of one node.
 #[derive(Default)]
-pub struct Browsers(Mutex<HashMap<CallId, Arc<SharedLeg>>>);
+pub struct Browsers {
+    legs: Mutex<HashMap<CallId, Arc<SharedLeg>>>,
+    /// Where they are heard over UDP; nothing where that is off, before the node starts and after it stops.
+    rtc: Mutex<Option<Arc<Node>>>,
+}
 
 /// What a leg's task shares with whoever controls the leg.
 pub(super) struct SharedLeg {
@@ -38,6 +43,7 @@ pub struct Seat {
     pub(super) to_us: MediaSender,
     pub(super) from_us: mpsc::Receiver<ToCarrier>,
     pub(super) resumed: mpsc::Receiver<WebSocket>,
+    pub(super) rtc: Option<Arc<Node>>,
     pub(super) held: HeldPlace,
 }
 
@@ -75,7 +81,7 @@ impl Browsers {
     /// Whether a socket of this call can be taken.
     #[must_use]
     pub fn place(&self, call: CallId) -> SocketPlace {
-        match lock(&self.0).get(&call) {
+        match lock(&self.legs).get(&call) {
             None => SocketPlace::Free,
             Some(leg) if lock(&leg.resume).is_empty() => SocketPlace::Taken,
             Some(_) => SocketPlace::Lost,
@@ -85,7 +91,8 @@ impl Browsers {
     /// Takes a call's first socket; nothing while the call has one.
     #[must_use]
     pub fn join(self: &Arc<Self>, call: CallId) -> Option<Seat> {
-        let mut legs = lock(&self.0);
+        let rtc = lock(&self.rtc).clone();
+        let mut legs = lock(&self.legs);
         if legs.contains_key(&call) {
             return None;
         }
@@ -102,13 +109,13 @@ impl Browsers {
         });
         legs.insert(call, shared.clone());
         drop(legs);
-        Some(Seat { shared, to_us, from_us, resumed, held: HeldPlace { browsers: self.clone(), call } })
+        Some(Seat { shared, to_us, from_us, resumed, rtc, held: HeldPlace { browsers: self.clone(), call } })
     }
 
     /// Hands over a socket that goes on where a lost one ended. Gives it back when this token does not allow that.
     #[must_use]
     pub fn resume(&self, call: CallId, token: &str, socket: WebSocket) -> Option<WebSocket> {
-        let Some(leg) = lock(&self.0).get(&call).cloned() else { return Some(socket) };
+        let Some(leg) = lock(&self.legs).get(&call).cloned() else { return Some(socket) };
         let mut expected = lock(&leg.resume);
         // Random and good for one try each: comparing them in constant time would hide nothing.
         if expected.is_empty() || *expected != token {
@@ -120,7 +127,7 @@ impl Browsers {
 
     /// Begins the conversation with a call's browser. Whether one is connected.
     pub(super) fn talk(&self, call: CallId, events: &LegEvents) -> bool {
-        let Some(leg) = lock(&self.0).get(&call).cloned() else { return false };
+        let Some(leg) = lock(&self.legs).get(&call).cloned() else { return false };
         let Some(media) = lock(&leg.media).take() else { return leg.events.get().is_some() };
         leg.events.get_or_init(|| events.clone());
         events.send(LegEvent::Carrier(CarrierEvent::Id(call.to_string())));
@@ -131,23 +138,28 @@ impl Browsers {
 
     /// Whether a conversation with a call's browser was begun here and goes on.
     pub(super) fn is_talking(&self, call: CallId) -> bool {
-        lock(&self.0).get(&call).is_some_and(|leg| leg.events.get().is_some())
+        lock(&self.legs).get(&call).is_some_and(|leg| leg.events.get().is_some())
     }
 
     /// Hangs up on a call's browser.
     pub(super) fn end(&self, call: CallId) {
-        if let Some(leg) = lock(&self.0).get(&call) {
+        if let Some(leg) = lock(&self.legs).get(&call) {
             leg.end.cancel();
         }
     }
 
+    /// Hears browsers over UDP from now on, or no more.
+    pub(super) fn listen(&self, rtc: Option<Node>) {
+        *lock(&self.rtc) = rtc.map(Arc::new);
+    }
+
     /// Hangs up on every browser.
     pub(super) fn end_all(&self) {
-        lock(&self.0).values().for_each(|leg| leg.end.cancel());
+        lock(&self.legs).values().for_each(|leg| leg.end.cancel());
     }
 
     fn left(&self, call: CallId) {
-        lock(&self.0).remove(&call);
+        lock(&self.legs).remove(&call);
     }
 }
 

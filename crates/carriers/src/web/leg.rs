@@ -1,4 +1,5 @@
-//! One browser's side of a call: the task that reads and writes its socket, and waits for it when it is lost.
+//! One browser's side of a call: the task that reads and writes its socket, and waits for it when it is lost. What carries the audio is
+//! the business of [`super::rtc`]; it is told and asked here.
 
 use std::time::Duration;
 
@@ -13,7 +14,8 @@ use tokio::time::{Instant, MissedTickBehavior, interval, timeout, timeout_at};
 use super::FORMAT;
 use super::browsers::Seat;
 use super::flood::FloodGate;
-use super::wire::{AgentState, BrowserMessage, ServiceMessage};
+use super::rtc::{Call, Event, Rtc, RtcEvent};
+use super::wire::{AgentState, BrowserMessage, ServiceMessage, Transport};
 use crate::stream::codec::{StreamDecoder, StreamEncoder, StreamFormat};
 use crate::{CallInfo, CarrierEvent, FromCarrier, LegEvent, ToCarrier};
 
@@ -28,6 +30,9 @@ const LOST_AFTER: Duration = Duration::from_secs(3);
 const SEND: Duration = Duration::from_secs(3);
 /// How long after the conversation the order to hang up may come.
 const HANG_UP: Duration = Duration::from_secs(3);
+/// The agent has been silent for so long that the browser has played everything it was sent, when the transport changes.
+const SETTLED: Duration = Duration::from_millis(200);
+const TO_WEBSOCKET: ServiceMessage<'static> = ServiceMessage::Transport { transport: Transport::Websocket };
 /// How often the time is looked at.
 const TICK: Duration = Duration::from_millis(100);
 
@@ -43,6 +48,7 @@ pub struct Ended {
 /// One browser of a call.
 pub struct Leg {
     seat: Seat,
+    rtc: Rtc,
     /// By which the next socket goes on, when this one is lost.
     resume: String,
     decoder: StreamDecoder,
@@ -87,6 +93,7 @@ impl Leg {
             gate: FloodGate::new(now),
             state: AgentState::Listening,
             plays_until: now,
+            rtc: Rtc::new(seat.rtc.clone()),
             seat,
         }
     }
@@ -129,9 +136,20 @@ impl Leg {
 
     /// Opens the protocol on a new socket.
     async fn begin(&mut self, socket: &mut WebSocket) -> Result<(), Parted> {
+        let is_first = self.resume.is_empty();
         self.resume = clock::random::<16>().iter().map(|byte| format!("{byte:02x}")).collect();
-        send(socket, &ServiceMessage::Start { sample_rate: FORMAT.sample_rate() }).await?;
-        send(socket, &ServiceMessage::State { state: self.state, resume: Some(&self.resume) }).await
+        let rtc = self.rtc.is_offered();
+        send(socket, &ServiceMessage::Start { sample_rate: FORMAT.sample_rate(), rtc }).await?;
+        send(socket, &ServiceMessage::State { state: self.state, resume: Some(&self.resume) }).await?;
+        if rtc && !is_first {
+            // The session may have been lost with the last socket, or since.
+            let transport = if self.rtc.carries() { Transport::Udp } else { Transport::Websocket };
+            send(socket, &ServiceMessage::Transport { transport }).await?;
+        }
+        for mark in self.rtc.held_marks() {
+            send(socket, &ServiceMessage::Mark { name: mark.to_string() }).await?;
+        }
+        Ok(())
     }
 
     /// Until the socket is used no more.
@@ -144,7 +162,7 @@ impl Leg {
                 message = socket.recv() => {
                     (heard_at, pinged) = (Instant::now(), false);
                     match message {
-                        Some(Ok(message)) => self.received(&message),
+                        Some(Ok(message)) => self.received(socket, &message).await,
                         Some(Err(_)) | None => Err(Parted::Lost),
                     }
                 }
@@ -152,6 +170,7 @@ impl Leg {
                     Some(message) => self.say(socket, message).await,
                     None => Err(Parted::Over),
                 },
+                event = self.rtc.event() => self.happened(socket, event).await,
                 () = self.seat.shared.end.cancelled() => Err(Parted::Over),
                 _ = ticks.tick() => {
                     let silent = heard_at.elapsed();
@@ -170,11 +189,11 @@ impl Leg {
         }
     }
 
-    fn received(&mut self, message: &Message) -> Result<(), Parted> {
+    async fn received(&mut self, socket: &mut WebSocket, message: &Message) -> Result<(), Parted> {
         let now = Instant::now();
         match message {
             Message::Binary(audio) if self.gate.takes_audio(audio.len(), now) => self.hear(audio),
-            Message::Text(text) if self.gate.takes_text(now) => self.read(text),
+            Message::Text(text) if self.gate.takes_text(now) => self.read(socket, text).await,
             Message::Binary(_) | Message::Text(_) => {
                 tracing::warn!("a browser floods its socket: it is closed");
                 Err(Parted::Violation)
@@ -188,7 +207,7 @@ impl Leg {
 
     /// What the person says. Before the conversation begins nobody hears it, and it would be heard late.
     fn hear(&mut self, audio: &[u8]) -> Result<(), Parted> {
-        if self.seat.shared.events.get().is_none() {
+        if self.seat.shared.events.get().is_none() || self.rtc.hears() {
             return Ok(());
         }
         self.decoder.decode(audio, &mut self.samples);
@@ -200,11 +219,19 @@ impl Leg {
         if heard { Ok(()) } else { Err(Parted::Over) }
     }
 
-    fn read(&mut self, text: &str) -> Result<(), Parted> {
+    async fn read(&mut self, socket: &mut WebSocket, text: &str) -> Result<(), Parted> {
         let taken = match BrowserMessage::read(text) {
             Ok(BrowserMessage::Dtmf(key)) => self.seat.to_us.send(FromCarrier::Dtmf(key)),
             Ok(BrowserMessage::Mark(mark)) => self.seat.to_us.send(FromCarrier::MarkPlayed(mark)),
             Ok(BrowserMessage::HangUp) => return Err(Parted::HungUp),
+            Ok(BrowserMessage::RtcOffer(offer)) => return self.answer(socket, &offer).await,
+            Ok(BrowserMessage::Transport(transport)) => {
+                match transport {
+                    Transport::Udp => self.rtc.hear(),
+                    Transport::Websocket => drop(self.rtc.give_up()),
+                }
+                true
+            }
             Ok(BrowserMessage::Start | BrowserMessage::Resume(_) | BrowserMessage::Ignored) => true,
             Err(words) => {
                 tracing::warn!(words, "a browser's message could not be read");
@@ -218,16 +245,23 @@ impl Leg {
         let now = Instant::now();
         match message {
             ToCarrier::Audio(audio) => {
-                self.payload.clear();
-                self.encoder.encode(&audio.0, &mut self.payload);
-                self.message.extend_from_slice(&self.payload);
                 self.plays_until = self.plays_until.max(now) + FRAME_DURATION;
-                transmit(socket, Message::Binary(self.message.split().freeze())).await?;
+                if !self.by_rtc(socket, |call| call.play(audio.0.clone())).await? {
+                    self.transmit_frame(socket, &audio.0).await?;
+                }
                 self.becomes(socket, AgentState::Speaking).await
             }
-            ToCarrier::Mark(mark) => send(socket, &ServiceMessage::Mark { name: mark.to_string() }).await,
+            ToCarrier::Mark(mark) => {
+                if self.by_rtc(socket, |call| call.mark(mark)).await? {
+                    return Ok(());
+                }
+                send(socket, &ServiceMessage::Mark { name: mark.to_string() }).await
+            }
             ToCarrier::Clear => {
                 self.plays_until = now;
+                if let Some(call) = self.rtc.call() {
+                    call.clear();
+                }
                 send(socket, &ServiceMessage::Clear).await
             }
             ToCarrier::Info(CallInfo::Said { by_agent, text, is_final }) => {
@@ -242,9 +276,77 @@ impl Leg {
         }
     }
 
+    async fn transmit_frame(&mut self, socket: &mut WebSocket, frame: &Frame) -> Result<(), Parted> {
+        self.payload.clear();
+        self.encoder.encode(frame, &mut self.payload);
+        self.message.extend_from_slice(&self.payload);
+        transmit(socket, Message::Binary(self.message.split().freeze())).await
+    }
+
+    /// Gives audio or a mark to the session, where it takes them; returns whether it did. What it gives back goes first.
+    async fn by_rtc(&mut self, socket: &mut WebSocket, give: impl Fn(&Call) -> bool) -> Result<bool, Parted> {
+        while self.rtc.takes_audio() {
+            if self.rtc.call().is_some_and(&give) {
+                return Ok(true);
+            }
+            let event = self.rtc.event().await;
+            self.happened(socket, event).await?;
+        }
+        Ok(false)
+    }
+
+    async fn answer(&mut self, socket: &mut WebSocket, offer: &str) -> Result<(), Parted> {
+        match self.rtc.answer(offer) {
+            Ok(sdp) => send(socket, &ServiceMessage::RtcAnswer { sdp: &sdp }).await,
+            Err(reason) => send(socket, &ServiceMessage::RtcUnavailable { reason: &reason }).await,
+        }
+    }
+
+    /// Something happened in the WebRTC session.
+    async fn happened(&mut self, socket: &mut WebSocket, event: RtcEvent) -> Result<(), Parted> {
+        match event {
+            RtcEvent::Session(Event::Connected) => self.rtc.connected(),
+            RtcEvent::Session(Event::Audio(frame)) => return self.hear_frame(frame),
+            RtcEvent::Session(Event::Mark(mark) | Event::UnsentMark(mark)) => {
+                return send(socket, &ServiceMessage::Mark { name: mark.to_string() }).await;
+            }
+            RtcEvent::Session(Event::Unsent(frame)) => return self.transmit_frame(socket, &frame).await,
+            RtcEvent::Session(Event::Failed) => {
+                let is_new = !self.rtc.takes_audio();
+                if self.rtc.give_up() {
+                    return send(socket, &TO_WEBSOCKET).await;
+                }
+                if is_new {
+                    let reason = "no audio came over UDP in time";
+                    return send(socket, &ServiceMessage::RtcUnavailable { reason }).await;
+                }
+            }
+            RtcEvent::Broken => return send(socket, &TO_WEBSOCKET).await,
+            RtcEvent::Ended => {}
+        }
+        Ok(())
+    }
+
+    /// 20 ms of the person over UDP.
+    fn hear_frame(&mut self, frame: Frame) -> Result<(), Parted> {
+        if !self.rtc.hears() {
+            return Ok(());
+        }
+        if !self.gate.takes_audio(2 * frame.samples().len(), Instant::now()) {
+            tracing::warn!("a browser floods its session: it is closed");
+            return Err(Parted::Violation);
+        }
+        let heard = self.seat.to_us.send(FromCarrier::Audio(CallerAudio(frame)));
+        if heard { Ok(()) } else { Err(Parted::Over) }
+    }
+
     async fn tick(&mut self, socket: &mut WebSocket, ping: bool) -> Result<(), Parted> {
         if ping {
             transmit(socket, Message::Ping(Bytes::new())).await?;
+        }
+        if self.rtc.is_ready() && self.plays_until + SETTLED <= Instant::now() {
+            self.rtc.carry();
+            send(socket, &ServiceMessage::Transport { transport: Transport::Udp }).await?;
         }
         if self.state == AgentState::Speaking && self.plays_until + TICK <= Instant::now() {
             return self.becomes(socket, AgentState::Listening).await;
@@ -259,22 +361,57 @@ impl Leg {
         send(socket, &ServiceMessage::State { state, resume: None }).await
     }
 
-    /// Waits for a socket that goes on. What the agent says meanwhile is not heard.
+    /// Waits for a socket that goes on. What the agent says meanwhile is not heard, unless UDP carries it.
     async fn await_resumption(&mut self) -> Result<WebSocket, Parted> {
         let by = Instant::now() + RESUME_WITHIN;
+        self.rtc.socket_lost();
         self.seat.shared.resumable_by(&self.resume);
         let resumed = loop {
             tokio::select! {
                 biased;
                 socket = self.seat.resumed.recv() => break socket.ok_or(Parted::Lost),
-                message = self.seat.from_us.recv() => if message.is_none() { break Err(Parted::Over) },
+                message = self.seat.from_us.recv() => match message {
+                    Some(message) => self.say_without_socket(&message),
+                    None => break Err(Parted::Over),
+                },
+                event = self.rtc.event() => if let Err(parted) = self.happened_without_socket(event) { break Err(parted) },
                 () = self.seat.shared.end.cancelled() => break Err(Parted::Over),
                 () = tokio::time::sleep_until(by) => break Err(Parted::Lost),
             }
         };
         self.seat.shared.resumable_by("");
-        (self.plays_until, self.state) = (Instant::now(), AgentState::Listening);
+        if !self.rtc.carries() {
+            (self.plays_until, self.state) = (Instant::now(), AgentState::Listening);
+        }
         resumed
+    }
+
+    fn say_without_socket(&mut self, message: &ToCarrier) {
+        let Some(call) = self.rtc.call() else { return };
+        // A session that has ended is noticed by its events.
+        match message {
+            ToCarrier::Audio(audio) => {
+                self.plays_until = self.plays_until.max(Instant::now()) + FRAME_DURATION;
+                let _ = call.play(audio.0.clone());
+            }
+            ToCarrier::Mark(mark) => drop(call.mark(*mark)),
+            ToCarrier::Clear => {
+                self.plays_until = Instant::now();
+                call.clear();
+            }
+            ToCarrier::Info(_) => {}
+        }
+    }
+
+    fn happened_without_socket(&mut self, event: RtcEvent) -> Result<(), Parted> {
+        match event {
+            RtcEvent::Session(Event::Audio(frame)) => return self.hear_frame(frame),
+            RtcEvent::Session(Event::Mark(mark)) => self.rtc.hold(mark),
+            // Neither transport is left.
+            RtcEvent::Session(Event::Failed) => drop(self.rtc.give_up()),
+            RtcEvent::Session(_) | RtcEvent::Broken | RtcEvent::Ended => {}
+        }
+        Ok(())
     }
 }
 

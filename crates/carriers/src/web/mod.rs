@@ -1,16 +1,19 @@
 //! Browsers as callers: no telephone network, no connection and no number. A person opens the websocket whose address `POST
 //! /v1/calls` gave (`http/web_media.rs`), on any node, which then runs the call; to dial is to take what they say.
 //!
-//! [`wire`] are the texts of the socket, [`leg`] is the task of one, [`browsers`] those of a node.
+//! [`wire`] are the texts of the socket, [`leg`] is the task of one, [`browsers`] those of a node. [`rtc`] is the audio that goes over
+//! UDP instead of the socket.
 
 mod browsers;
 mod flood;
 mod leg;
+mod rtc;
 pub(crate) mod wire;
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use anyhow::Context as _;
 use async_trait::async_trait;
 use switchhook_core::call::ErrorCode;
 use switchhook_core::phone_number::PhoneNumber;
@@ -18,6 +21,8 @@ use switchhook_media::format::AudioFormat;
 
 pub use self::browsers::{Browsers, Seat, SocketPlace};
 pub use self::leg::{Ended, Leg, MESSAGE_LIMIT, refuse, resume_token};
+use self::rtc::Node;
+pub use self::rtc::WebRtcSettings;
 use super::kind::CarrierKind;
 use super::{
     CallControl, Carrier, CarrierError, Connection, DialError, DialRequest, Dialed, Driver, FoundLeg, LegEvents,
@@ -35,24 +40,36 @@ pub(super) const FORMAT: AudioFormat = AudioFormat::Wideband;
 pub const KIND: CarrierKind = CarrierKind {
     rings_phones: false,
     has_connections: false,
-    driver: Some(|_| Arc::new(WebDriver::default())),
+    driver: Some(|settings| Arc::new(WebDriver { browsers: Arc::default(), webrtc: settings.webrtc.clone() })),
     ..CarrierKind::planned(NAME)
 };
 
 /// The browsers of a node.
-#[derive(Default)]
-struct WebDriver(Arc<Browsers>);
+struct WebDriver {
+    browsers: Arc<Browsers>,
+    webrtc: Option<WebRtcSettings>,
+}
 
 #[async_trait]
 impl Driver for WebDriver {
     fn connect(&self, _connection: &Connection<'_>) -> Result<Carrier, String> {
-        let control = Arc::new(WebControl(self.0.clone()));
-        let media = MediaTransport::Browser(self.0.clone());
+        let control = Arc::new(WebControl(self.browsers.clone()));
+        let media = MediaTransport::Browser(self.browsers.clone());
         Ok(Carrier { control, webhooks: None, media, format: FORMAT, simulation: None })
     }
 
+    async fn start(&self) -> anyhow::Result<()> {
+        let Some(WebRtcSettings { listen, addresses }) = &self.webrtc else { return Ok(()) };
+        let node = Node::bind(*listen, addresses).await;
+        let node =
+            node.with_context(|| format!("audio of browsers over UDP cannot be taken at {listen} (rtc_listen)"))?;
+        self.browsers.listen(Some(node));
+        Ok(())
+    }
+
     async fn stop(&self) {
-        self.0.end_all();
+        self.browsers.end_all();
+        self.browsers.listen(None);
     }
 }
 

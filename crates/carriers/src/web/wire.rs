@@ -21,6 +21,10 @@ pub(super) enum BrowserMessage {
     HangUp,
     /// This socket goes on where a lost one ended.
     Resume(String),
+    /// It would carry audio over WebRTC: SDP.
+    RtcOffer(String),
+    /// The microphone goes over this from here on.
+    Transport(Transport),
     /// Nothing that this version knows.
     Ignored,
 }
@@ -40,6 +44,12 @@ enum TextMessage {
     Hangup,
     Resume {
         token: String,
+    },
+    RtcOffer {
+        sdp: String,
+    },
+    Transport {
+        transport: Transport,
     },
     #[serde(other)]
     Unknown,
@@ -64,6 +74,8 @@ impl BrowserMessage {
             TextMessage::Mark { name } => Ok(name.parse().map_or(Self::Ignored, Self::Mark)),
             TextMessage::Hangup => Ok(Self::HangUp),
             TextMessage::Resume { token } => Ok(Self::Resume(token)),
+            TextMessage::RtcOffer { sdp } => Ok(Self::RtcOffer(sdp)),
+            TextMessage::Transport { transport } => Ok(Self::Transport(transport)),
             TextMessage::Unknown => Ok(Self::Ignored),
         }
     }
@@ -73,8 +85,18 @@ impl BrowserMessage {
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(super) enum ServiceMessage<'t> {
-    /// The first: how audio is sampled, both ways.
-    Start { sample_rate: u32 },
+    /// The first: how audio is sampled, both ways, and whether the browser may offer WebRTC.
+    Start {
+        sample_rate: u32,
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        rtc: bool,
+    },
+    /// The answer to an offer.
+    RtcAnswer { sdp: &'t str },
+    /// An offer comes to nothing; audio stays on the socket.
+    RtcUnavailable { reason: &'t str },
+    /// The agent's audio goes over this from here on, and so should the microphone.
+    Transport { transport: Transport },
     /// What the agent does now; and, once per socket, how to go on when it is lost.
     State {
         state: AgentState,
@@ -125,6 +147,16 @@ impl ServiceMessage<'_> {
     }
 }
 
+/// What carries audio.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Transport {
+    /// Binary messages of this socket.
+    Websocket,
+    /// RTP of the WebRTC session.
+    Udp,
+}
+
 /// What the agent does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -147,13 +179,15 @@ pub(crate) const FUZZED: switchhook_fuzz::Target = switchhook_fuzz::Target {
             r#"{"type":"mark","name":"17"}"#,
             r#"{"type":"hangup"}"#,
             r#"{"type":"resume","token":"00112233445566778899aabbccddeeff"}"#,
+            r#"{"type":"rtc_offer","sdp":"v=0\r\nm=audio 9 UDP/TLS/RTP/SAVPF 111\r\n"}"#,
+            r#"{"type":"transport","transport":"udp"}"#,
         ];
         vec![texts.iter().map(|text| text.as_bytes().to_vec()).collect()]
     },
     read: |messages| {
         switchhook_fuzz::Read::each_text(messages, |text| {
             BrowserMessage::read(text).map(|message| match message {
-                BrowserMessage::Resume(token) => token.len(),
+                BrowserMessage::Resume(text) | BrowserMessage::RtcOffer(text) => text.len(),
                 _ => 1,
             })
         })
@@ -173,6 +207,11 @@ mod tests {
         assert!(read(r#"{"type":"mark","name":"mine"}"#) == BrowserMessage::Ignored);
         assert!(read(r#"{"type":"hangup"}"#) == BrowserMessage::HangUp);
         assert!(read(r#"{"type":"resume","token":"x"}"#) == BrowserMessage::Resume("x".to_owned()));
+        assert!(read(r#"{"type":"rtc_offer","sdp":"v=0"}"#) == BrowserMessage::RtcOffer("v=0".to_owned()));
+        for (name, transport) in [("udp", Transport::Udp), ("websocket", Transport::Websocket)] {
+            let text = format!(r#"{{"type":"transport","transport":"{name}"}}"#);
+            assert!(read(&text) == BrowserMessage::Transport(transport));
+        }
         assert!(read(r#"{"type":"applause","loud":true}"#) == BrowserMessage::Ignored);
         for wrong in [
             "",
@@ -182,6 +221,8 @@ mod tests {
             r#"{"type":"start","sample_rate":48000}"#,
             r#"{"type":"dtmf","digit":"12"}"#,
             r#"{"type":"dtmf","digit":"x"}"#,
+            r#"{"type":"rtc_offer"}"#,
+            r#"{"type":"transport","transport":"pigeon"}"#,
         ] {
             assert!(BrowserMessage::read(wrong).is_err(), "{wrong}");
         }
@@ -196,6 +237,14 @@ mod tests {
         let end = ServiceMessage::End { end_reason: Some("agent_hangup"), error_code: None };
         assert_eq!(end.text(), r#"{"type":"end","end_reason":"agent_hangup","error_code":null}"#);
         assert_eq!(ServiceMessage::Clear.text(), r#"{"type":"clear"}"#);
+        let start = |rtc| ServiceMessage::Start { sample_rate: 16_000, rtc }.text();
+        assert_eq!(start(false), r#"{"type":"start","sample_rate":16000}"#);
+        assert_eq!(start(true), r#"{"type":"start","sample_rate":16000,"rtc":true}"#);
+        assert_eq!(ServiceMessage::RtcAnswer { sdp: "v=0" }.text(), r#"{"type":"rtc_answer","sdp":"v=0"}"#);
+        let unavailable = ServiceMessage::RtcUnavailable { reason: "off" };
+        assert_eq!(unavailable.text(), r#"{"type":"rtc_unavailable","reason":"off"}"#);
+        let transport = ServiceMessage::Transport { transport: Transport::Udp };
+        assert_eq!(transport.text(), r#"{"type":"transport","transport":"udp"}"#);
         assert_eq!(ServiceMessage::Mark { name: 7.to_string() }.text(), r#"{"type":"mark","name":"7"}"#);
     }
 }

@@ -28,7 +28,7 @@ pub(super) async fn serve(_args: &Args, config: Arc<Config>, json: bool) -> Resu
 }
 
 pub(super) async fn dev(_args: &Args, config: Arc<Config>, json: bool) -> Result<ExitCode, CliError> {
-    let config = Arc::new(Config { local_sign_in: true, ..Config::clone(&config) });
+    let config = Arc::new(config.for_development());
     telemetry::start(&config);
     if let Err(error) = models::pull_all(&ModelStore::new(&config.data_dir)).await? {
         output::note(&format!(

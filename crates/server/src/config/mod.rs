@@ -4,11 +4,12 @@ mod layers;
 mod sign_in;
 mod values;
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use switchhook_carriers::CarrierSettings;
+use switchhook_carriers::web::WebRtcSettings;
 use switchhook_core::api_key::Environment;
 use switchhook_core::private::Private;
 use switchhook_core::webhook::{AddressPolicy, Schedule};
@@ -80,6 +81,9 @@ pub struct Config {
     pub roles: Vec<NodeRole>,
     pub drain_timeout: Duration,
     pub simulator_dial_log: Option<PathBuf>,
+    pub rtc_listen: Option<SocketAddr>,
+    /// With the port, where it is not that of `rtc_listen`.
+    pub rtc_addresses: Vec<(IpAddr, Option<u16>)>,
     pub log: String,
     pub log_format: Option<LogFormat>,
     pub oidc: Option<OidcSettings>,
@@ -137,6 +141,8 @@ impl Config {
             roles: layers.required_checked("roles", values::roles)?,
             drain_timeout: layers.required_checked("drain_timeout", parse_duration)?,
             simulator_dial_log: layers.checked("simulator_dial_log", |text| Ok(PathBuf::from(text)))?,
+            rtc_listen: layers.checked("rtc_listen", values::socket_address)?,
+            rtc_addresses: layers.checked("rtc_addresses", values::public_addresses)?.unwrap_or_default(),
             log: layers.required_checked("log", values::log_filter)?,
             log_format: layers.checked("log_format", values::log_format)?,
             oidc: OidcSettings::from_layers(layers)?,
@@ -150,7 +156,24 @@ impl Config {
                 layers.source("env")
             )));
         }
+        if let Some(listen) = config.rtc_listen
+            && listen.ip().is_unspecified()
+            && config.rtc_addresses.is_empty()
+        {
+            return Err(ConfigError(format!(
+                "SWITCHHOOK_RTC_ADDRESSES is required if {} is {listen}: name the addresses at which browsers reach this node.",
+                layers.source("rtc_listen")
+            )));
+        }
         Ok(config)
+    }
+
+    /// As `switchhook dev` changes it: signing in needs no identity provider, and browsers on this machine use WebRTC.
+    #[must_use]
+    pub fn for_development(&self) -> Self {
+        let free_port = SocketAddr::new(self.listen.ip(), 0);
+        let rtc_listen = self.rtc_listen.or(self.listen.ip().is_loopback().then_some(free_port));
+        Self { local_sign_in: true, rtc_listen, ..self.clone() }
     }
 
     /// Returns the database URL.
@@ -202,7 +225,11 @@ impl Config {
     /// Returns what carriers need to know of it.
     #[must_use]
     pub fn carriers(&self) -> CarrierSettings {
-        CarrierSettings { simulator_dial_log: self.simulator_dial_log.clone() }
+        let addresses = self.rtc_addresses.clone();
+        CarrierSettings {
+            simulator_dial_log: self.simulator_dial_log.clone(),
+            webrtc: self.rtc_listen.map(|listen| WebRtcSettings { listen, addresses }),
+        }
     }
 
     /// Returns the limits of the listener.

@@ -72,6 +72,9 @@ fn each_bad_value_is_named_with_its_source() {
         ("SWITCHHOOK_EXTRA_CA", "/no/such/file", "does not exist"),
         ("SWITCHHOOK_MEDIA_TIMEOUT", "99999999999999999999h", "whole number with"),
         ("SWITCHHOOK_ROLES", "api,cook", "some of api, calls and webhooks"),
+        ("SWITCHHOOK_RTC_LISTEN", "40000", "must be ip:port"),
+        ("SWITCHHOOK_RTC_ADDRESSES", "voice.example.com", "must be addresses such as"),
+        ("SWITCHHOOK_RTC_ADDRESSES", "203.0.113.7, 0.0.0.0", "must be addresses such as"),
         ("SWITCHHOOK_PUBLIC_URL", "ftp://x", "http:// or https://"),
         ("SWITCHHOOK_OIDC_ISSUER", "http://accounts.example.com", "https://"),
         ("SWITCHHOOK_OIDC_ALLOW", "example.com", "such as @example.com"),
@@ -116,6 +119,29 @@ fn the_command_line_beats_the_environment_and_the_environment_the_file() {
     std::fs::write(&file, "colour = 1\n").expect("written");
     let error = Layers::read(Some(&file), |_| None, &Flags::default()).map(drop).expect_err("unknown");
     assert!(error.to_string().contains("unknown setting: colour"), "{error}");
+}
+
+#[test]
+fn audio_over_udp_is_off_until_browsers_can_be_told_where_it_is() {
+    assert_eq!(load(&[]).expect("valid").carriers().webrtc, None);
+    let anywhere = ("SWITCHHOOK_RTC_LISTEN", "0.0.0.0:40000");
+    let error = load(&[anywhere]).expect_err("nobody reaches 0.0.0.0");
+    assert!(error.contains("SWITCHHOOK_RTC_ADDRESSES is required"), "{error}");
+    let config = load(&[anywhere, ("SWITCHHOOK_RTC_ADDRESSES", "203.0.113.7, [2001:db8::7]:4000")]).expect("valid");
+    let webrtc = config.carriers().webrtc.expect("it is on");
+    let addresses: Vec<String> = webrtc.addresses.iter().map(|(ip, port)| format!("{ip} {port:?}")).collect();
+    assert_eq!(addresses, ["203.0.113.7 None", "2001:db8::7 Some(4000)"]);
+}
+
+#[test]
+fn development_takes_audio_over_udp_on_loopback_only() {
+    let listen = |address| {
+        let config = load(&[("SWITCHHOOK_LISTEN", address)]).expect("valid").for_development();
+        config.rtc_listen.map(|listen| listen.to_string())
+    };
+    assert_eq!(listen("127.0.0.1:8080").as_deref(), Some("127.0.0.1:0"));
+    assert_eq!(listen("[::1]:8080").as_deref(), Some("[::1]:0"));
+    assert_eq!(listen("0.0.0.0:8080"), None);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Parses settings. Errors complete a sentence that starts with the setting's name.
 
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -63,6 +64,23 @@ pub(super) fn database_url(text: &str) -> Result<String, String> {
 pub(super) fn master_key(text: &str) -> Result<String, String> {
     let is_key = |key: &str| STANDARD.decode(key.trim()).is_ok_and(|bytes| bytes.len() == 32);
     if text.split(',').all(is_key) { Ok(text.to_owned()) } else { Err("must be base64 of 32 bytes".to_owned()) }
+}
+
+pub(super) fn socket_address(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| format!("must be ip:port, such as 0.0.0.0:40000, not {text:?}"))
+}
+
+/// Parses addresses separated by commas, each with a port or without.
+pub(super) fn public_addresses(text: &str) -> Result<Vec<(IpAddr, Option<u16>)>, String> {
+    let address = |text: &str| {
+        let alone = text.parse().map(|ip| (ip, None));
+        alone.or_else(|_| text.parse().map(|address: SocketAddr| (address.ip(), Some(address.port()))))
+    };
+    let usable = |(ip, _): &(IpAddr, Option<u16>)| !ip.is_unspecified() && !ip.is_multicast();
+    text.split(',')
+        .map(|part| address(part.trim()).ok().filter(usable))
+        .collect::<Option<_>>()
+        .ok_or_else(|| format!("must be addresses such as 203.0.113.7 or 203.0.113.7:40000, not {text:?}"))
 }
 
 pub(super) fn readable_file(text: &str) -> Result<PathBuf, String> {

@@ -212,6 +212,15 @@ async fn understand(double: &Whisper, headers: &HeaderMap, body: &[u8]) -> Resul
     Ok(stt.words())
 }
 
+/// The file of a form.
+pub(crate) fn file_of(headers: &HeaderMap, body: &[u8]) -> Result<Vec<u8>, String> {
+    let kind = headers.get("content-type").and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let boundary = kind.strip_prefix("multipart/form-data; boundary=").ok_or(format!("{kind} is no form"))?;
+    let parts = parts(body, boundary)?;
+    let file = parts.iter().find(|(head, _)| head.contains("name=\"file\""));
+    file.map(|(_, file)| file.to_vec()).ok_or_else(|| "there is no file".to_owned())
+}
+
 /// Heads and bodies of a form (RFC 7578).
 fn parts<'a>(body: &'a [u8], boundary: &str) -> Result<Vec<(String, &'a [u8])>, String> {
     let find = |within: &[u8], what: &[u8]| within.windows(what.len()).position(|window| window == what);

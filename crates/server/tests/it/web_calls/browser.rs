@@ -6,12 +6,14 @@ use std::time::Duration;
 use futures_util::{SinkExt as _, StreamExt as _};
 use serde_json::{Value, json};
 use switchhook_media::format::AudioFormat;
+use switchhook_media::frame::Frame;
 use switchhook_media::level::{VOICED_DBFS, rms_dbfs};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Interval, MissedTickBehavior, timeout};
 use tokio_tungstenite::tungstenite::{Error, Message};
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 
+use super::udp_end::UdpEnd;
 use crate::harness::{TIMEOUT, text};
 
 const FORMAT: AudioFormat = AudioFormat::Wideband;
@@ -24,6 +26,7 @@ type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
 pub(crate) struct Browser {
     socket: Socket,
+    udp: Option<UdpEnd>,
     ticks: Interval,
     /// Every text, oldest first.
     pub(crate) texts: Vec<Value>,
@@ -51,6 +54,7 @@ impl Browser {
         ticks.set_missed_tick_behavior(MissedTickBehavior::Burst);
         Ok(Self {
             socket,
+            udp: None,
             ticks,
             texts: Vec::new(),
             seen: 0,
@@ -68,6 +72,37 @@ impl Browser {
         browser
     }
 
+    /// The same, with an offer to use WebRTC.
+    pub(crate) async fn connect_over_udp(url: &str) -> Self {
+        let mut browser = Self::connect(url).await;
+        let start = browser.text("a start", |_| true).await;
+        assert_eq!(start, json!({ "type": "start", "sample_rate": 16_000, "rtc": true }), "the first text");
+        let (udp, offer) = UdpEnd::offer().await;
+        browser.udp = Some(udp);
+        browser.send(offer).await;
+        browser
+    }
+
+    /// UDP does not get through any more.
+    pub(crate) fn break_udp(&mut self) {
+        self.udp.as_mut().expect("it has UDP").break_down();
+    }
+
+    /// The page closes its WebRTC connection.
+    pub(crate) fn stop_udp(&mut self) {
+        self.udp = None;
+    }
+
+    /// Loses the socket, not UDP, and opens another one.
+    pub(crate) async fn lose_socket_and_resume(mut self, url: &str, token: &str) -> Self {
+        let udp = self.udp.take();
+        drop(self);
+        let mut browser = Self::open(url).await.expect("a lost socket is waited for");
+        browser.udp = udp;
+        browser.send(json!({ "type": "resume", "token": token })).await;
+        browser
+    }
+
     pub(crate) async fn send(&mut self, message: Value) {
         // One that is closed is noticed elsewhere.
         let _ = self.socket.send(Message::text(message.to_string())).await;
@@ -81,15 +116,23 @@ impl Browser {
 
     /// 20 ms: a frame goes out, and what comes in meanwhile is played.
     async fn step(&mut self, samples: &[i16]) {
-        self.send_audio(samples).await;
+        let carries = self.udp.as_ref().is_some_and(|udp| udp.carries);
+        if let Some(udp) = &mut self.udp {
+            let said = if carries { samples } else { &SILENCE };
+            udp.speak(&Frame::from_slice(FORMAT, said)).await;
+        }
+        if !carries {
+            self.send_audio(samples).await;
+        }
         loop {
             tokio::select! {
                 biased;
                 message = self.socket.next(), if self.closed.is_none() => match message {
-                    Some(Ok(message)) => self.received(message),
+                    Some(Ok(message)) => self.received(message).await,
                     Some(Err(_)) | None => self.closed = Some(self.closed.unwrap_or(1006)),
                 },
                 _ = self.ticks.tick() => break,
+                () = step_of(&mut self.udp) => self.heard_over_udp(),
             }
         }
         while let Some((_, name)) = self.marks.pop_front_if(|(at, _)| *at <= Instant::now()) {
@@ -97,7 +140,15 @@ impl Browser {
         }
     }
 
-    fn received(&mut self, message: Message) {
+    /// Audio that came over UDP is played at once.
+    fn heard_over_udp(&mut self) {
+        let frames = self.udp.as_mut().map(UdpEnd::heard).unwrap_or_default();
+        if frames.iter().any(|frame| frame.rms_dbfs() > VOICED_DBFS) {
+            self.spoke_at = Some(Instant::now());
+        }
+    }
+
+    async fn received(&mut self, message: Message) {
         match message {
             Message::Binary(bytes) => {
                 assert_eq!(bytes.len(), 2 * FORMAT.frame_samples(), "20 ms each");
@@ -120,6 +171,9 @@ impl Browser {
                         self.marks.iter_mut().for_each(|(at, _)| *at = Instant::now());
                     }
                     _ => {}
+                }
+                if let Some(answer) = self.udp.as_mut().and_then(|udp| udp.told(&text)) {
+                    self.send(answer).await;
                 }
                 self.texts.push(text);
             }
@@ -152,6 +206,12 @@ impl Browser {
         self.listen("speech of the agent", |browser| browser.spoke_at.is_some()).await;
         let began = Instant::now();
         self.listen("a second of it", |_| began.elapsed() >= Duration::from_secs(1)).await;
+    }
+
+    /// Listens until the agent begins to say something.
+    pub(crate) async fn hear_agent_begin_speaking(&mut self) {
+        self.spoke_at = None;
+        self.listen("speech of the agent", |browser| browser.spoke_at.is_some()).await;
     }
 
     /// Listens until a text comes that was not looked at yet, and gives it.
@@ -211,5 +271,13 @@ impl Browser {
     /// Loses the connection without a word.
     pub(crate) async fn lose(self) {
         drop(self);
+    }
+}
+
+/// What happens next on UDP; nothing, if there is none. Cancel safe.
+async fn step_of(udp: &mut Option<UdpEnd>) {
+    match udp {
+        Some(udp) => udp.step().await,
+        None => std::future::pending().await,
     }
 }

@@ -2,8 +2,13 @@
 
 mod browser;
 mod cluster;
+#[cfg(feature = "webrtc")]
+mod ear;
 mod lost;
 mod tokens;
+#[cfg(feature = "webrtc")]
+mod udp;
+mod udp_end;
 
 use reqwest::Method;
 use serde_json::{Value, json};

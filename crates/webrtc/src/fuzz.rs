@@ -1,0 +1,16 @@
+//! What strangers and browsers send, damaged.
+
+use switchhook_fuzz::Target;
+
+const TARGETS: [&Target; 4] =
+    [&crate::offer::FUZZED, &crate::opus::FUZZED, &crate::routes::FUZZED, &crate::session::FUZZED];
+
+#[test]
+fn what_each_target_begins_with_is_what_its_parser_takes() {
+    switchhook_fuzz::assert_seeds_are_taken(&TARGETS);
+}
+
+#[test]
+fn whatever_strangers_send_is_read_or_refused() {
+    switchhook_fuzz::assert_all_is_read_or_refused(&TARGETS);
+}

@@ -1,0 +1,160 @@
+//! A browser's end of a session, for tests: without I/O and without a clock, too.
+
+use std::net::SocketAddr;
+use std::time::Instant;
+
+use str0m::change::{SdpAnswer, SdpPendingOffer};
+use str0m::format::Codec;
+use str0m::media::{Direction, MediaKind, Mid, Pt};
+use str0m::net::{Protocol, Receive};
+use str0m::rtp::RtpWrite;
+use str0m::{Candidate, Event, Input, Output, Rtc, RtcConfig};
+use switchhook_media::frame::{Frame, Framer};
+
+use crate::opus::{Decoder, Encoder, FORMAT};
+
+/// A browser.
+pub struct Peer {
+    rtc: Box<Rtc>,
+    mid: Mid,
+    local: SocketAddr,
+    pending: Option<SdpPendingOffer>,
+    encoder: Encoder,
+    decoder: Decoder,
+    framer: Framer,
+    sequence: u64,
+    wakes_at: Instant,
+    /// Whether DTLS is up.
+    pub connected: bool,
+    /// Packets to be sent.
+    pub packets: Vec<(SocketAddr, Vec<u8>)>,
+    /// What the service said, in frames.
+    pub heard: Vec<Frame>,
+    /// RTP packets that came, and their numbers.
+    pub received: Vec<u64>,
+}
+
+impl Peer {
+    /// A browser at this address, and its offer.
+    ///
+    /// # Panics
+    /// When str0m does not do what its documentation says.
+    #[must_use]
+    pub fn new(local: SocketAddr, now: Instant) -> (Self, String) {
+        let config = RtcConfig::new().clear_codecs().enable_opus(true, false).set_rtp_mode(true);
+        let mut rtc = Box::new(config.build(now));
+        rtc.add_local_candidate(Candidate::host(local, Protocol::Udp).expect("an address"));
+        let mut api = rtc.sdp_api();
+        let mid = api.add_media(MediaKind::Audio, Direction::SendRecv, None, None, None);
+        let (offer, pending) = api.apply().expect("there is a change");
+        let mut peer = Self {
+            rtc,
+            mid,
+            local,
+            pending: Some(pending),
+            encoder: Encoder::new().expect("an encoder"),
+            decoder: Decoder::new().expect("a decoder"),
+            framer: Framer::new(FORMAT),
+            sequence: 1,
+            wakes_at: now,
+            connected: false,
+            packets: Vec::new(),
+            heard: Vec::new(),
+            received: Vec::new(),
+        };
+        peer.drain();
+        (peer, offer.to_sdp_string())
+    }
+
+    /// Takes the answer.
+    ///
+    /// # Panics
+    /// When it is none.
+    pub fn answered(&mut self, answer: &str) {
+        let answer = SdpAnswer::from_sdp_string(answer).expect("an answer");
+        let pending = self.pending.take().expect("it has offered");
+        self.rtc.sdp_api().accept_answer(pending, answer).expect("the answer is to this offer");
+        self.drain();
+    }
+
+    /// When [`Peer::wake`] is due.
+    #[must_use]
+    pub fn wakes_at(&self) -> Instant {
+        self.wakes_at
+    }
+
+    /// Does what is due.
+    pub fn wake(&mut self, now: Instant) {
+        if self.rtc.handle_input(Input::Timeout(now)).is_err() {
+            self.rtc.disconnect();
+        }
+        self.drain();
+    }
+
+    /// Takes a packet.
+    ///
+    /// # Panics
+    /// When the session fails.
+    pub fn receive(&mut self, now: Instant, source: SocketAddr, packet: &[u8]) {
+        let received = Receive::new(Protocol::Udp, source, self.local, packet).expect("a packet of the service");
+        self.rtc.handle_input(Input::Receive(now, received)).expect("the service's packets make sense");
+        self.drain();
+    }
+
+    /// Says 20 ms.
+    ///
+    /// # Panics
+    /// When they cannot be encoded.
+    pub fn speak(&mut self, now: Instant, frame: &Frame) {
+        let packet = self.encoder.encode(frame).expect("a packet").to_vec();
+        let payload = self.payload();
+        let time = u32::try_from(self.sequence * 960).expect("a short test");
+        let mut direct = self.rtc.direct_api();
+        let stream = direct.stream_tx_by_mid(self.mid, None).expect("a stream");
+        stream.write_rtp(RtpWrite::new(payload, self.sequence.into(), time, now, packet));
+        self.sequence += 1;
+        self.wake(now);
+    }
+
+    fn payload(&self) -> Pt {
+        let opus = self.rtc.codec_config().find(|params| params.spec().codec == Codec::Opus);
+        opus.expect("the only codec").pt()
+    }
+
+    fn drain(&mut self) {
+        loop {
+            match self.rtc.poll_output() {
+                Ok(Output::Timeout(at)) => {
+                    self.wakes_at = at;
+                    return;
+                }
+                Ok(Output::Transmit(packet)) => self.packets.push((packet.destination, packet.contents.to_vec())),
+                Ok(Output::Event(Event::Connected)) => self.connected = true,
+                Ok(Output::Event(Event::RtpPacket(packet))) => {
+                    self.received.push(*packet.seq_no);
+                    let mut samples = Vec::new();
+                    self.decoder.decode(&packet.payload, &mut samples).expect("Opus");
+                    self.heard.extend(self.framer.push(&samples));
+                }
+                Ok(Output::Event(_)) => {}
+                // Nobody answers; a page gives up, too.
+                Err(_) => self.rtc.disconnect(),
+            }
+        }
+    }
+}
+
+/// What is left of audio at 16 kHz when it has been encoded and decoded; what does not fill a frame is cut off.
+///
+/// # Panics
+/// When the codec does not work.
+#[must_use]
+pub fn through_opus(samples: &[i16]) -> Vec<i16> {
+    let (mut encoder, mut decoder) = (Encoder::new().expect("an encoder"), Decoder::new().expect("a decoder"));
+    let mut out = Vec::new();
+    for chunk in samples.chunks_exact(FORMAT.frame_samples()) {
+        let packet = encoder.encode(&Frame::from_slice(FORMAT, chunk)).expect("a packet");
+        decoder.decode(packet, &mut out).expect("audio");
+    }
+    out
+}

@@ -1,0 +1,147 @@
+//! Packets of the person's audio, brought into order. Nobody listens to them in real time but a recogniser, so what is in order is
+//! given at once and nothing is queued to smooth out jitter; only a gap is waited for.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How long a missing packet is waited for.
+const WAIT: Duration = Duration::from_millis(60);
+/// Packets that may wait behind a missing one.
+const WAITING: usize = 8;
+/// Lost packets in a row that are made up for: 100 ms. A longer gap is cut out.
+const CONCEALED: u64 = 5;
+
+/// A packet's place in the stream, which does not wrap.
+type Number = u64;
+
+/// What comes next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// A packet.
+    Packet(Arc<[u8]>),
+    /// One that did not come, and the one behind it, which may repeat a part of it.
+    Lost(Option<Arc<[u8]>>),
+}
+
+/// Brings packets into order. Pure: time is an argument.
+#[derive(Debug, Default)]
+pub(crate) struct Reorder {
+    /// The number that is due; nothing before the first packet.
+    due: Option<Number>,
+    /// Packets, and when they came.
+    waiting: BTreeMap<Number, (Instant, Arc<[u8]>)>,
+}
+
+impl Reorder {
+    /// Takes a packet. One that is late, or comes twice, is dropped.
+    pub(crate) fn push(&mut self, number: Number, packet: Arc<[u8]>, now: Instant) {
+        let due = *self.due.get_or_insert(number);
+        if number >= due {
+            self.waiting.entry(number).or_insert((now, packet));
+        }
+    }
+
+    /// What is next by now, if anything is.
+    pub(crate) fn next(&mut self, now: Instant) -> Option<Next> {
+        let due = self.due?;
+        let (&first, (came, _)) = self.waiting.first_key_value()?;
+        if first > due {
+            let is_over = now.saturating_duration_since(*came) >= WAIT;
+            if !is_over && self.waiting.len() < WAITING {
+                return None;
+            }
+            if first - due <= CONCEALED {
+                self.due = Some(due + 1);
+                let behind = self.waiting.get(&(due + 1)).map(|(_, packet)| packet.clone());
+                return Some(Next::Lost(behind));
+            }
+        }
+        let (_, packet) = self.waiting.remove(&first)?;
+        self.due = Some(first + 1);
+        Some(Next::Packet(packet))
+    }
+
+    /// When a missing packet is given up.
+    pub(crate) fn wakes_at(&self) -> Option<Instant> {
+        let (_, (came, _)) = self.waiting.first_key_value()?;
+        Some(*came + WAIT)
+    }
+
+    /// Begins anew.
+    pub(crate) fn clear(&mut self) {
+        *self = Self::default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packet(number: u64) -> Arc<[u8]> {
+        Arc::from(number.to_be_bytes())
+    }
+
+    /// Everything that is next by `now`, a lost packet as `None`.
+    fn drain(reorder: &mut Reorder, now: Instant) -> Vec<Option<u64>> {
+        let number = |next| match next {
+            Next::Packet(bytes) => Some(u64::from_be_bytes(bytes[..8].try_into().expect("eight bytes"))),
+            Next::Lost(_) => None,
+        };
+        std::iter::from_fn(|| reorder.next(now).map(number)).collect()
+    }
+
+    #[test]
+    fn packets_in_order_do_not_wait_and_others_are_brought_into_order() {
+        let (mut reorder, now) = (Reorder::default(), Instant::now());
+        for number in [10, 11] {
+            reorder.push(number, packet(number), now);
+            assert_eq!(drain(&mut reorder, now), [Some(number)]);
+        }
+        for number in [13, 14, 11, 12, 13] {
+            reorder.push(number, packet(number), now);
+        }
+        assert_eq!(drain(&mut reorder, now), [12, 13, 14].map(Some), "those that come late or twice are dropped");
+        assert_eq!((reorder.next(now), reorder.wakes_at()), (None, None));
+    }
+
+    #[test]
+    fn a_missing_packet_is_waited_for_and_then_lost() {
+        let (mut reorder, start) = (Reorder::default(), Instant::now());
+        reorder.push(1, packet(1), start);
+        reorder.push(3, packet(3), start);
+        assert_eq!(drain(&mut reorder, start), [Some(1)]);
+        let given_up = reorder.wakes_at().expect("it waits");
+        assert_eq!(drain(&mut reorder, given_up - Duration::from_millis(1)), []);
+        assert_eq!(reorder.next(given_up), Some(Next::Lost(Some(packet(3)))), "the next one may repeat it");
+        assert_eq!(drain(&mut reorder, given_up), [Some(3)]);
+        reorder.push(2, packet(2), given_up);
+        assert_eq!(drain(&mut reorder, given_up), [], "too late");
+    }
+
+    #[test]
+    fn each_gap_is_waited_for_and_a_long_one_is_cut_out() {
+        let (mut reorder, start) = (Reorder::default(), Instant::now());
+        for (number, ms) in [(1, 0), (3, 0), (5, 20)] {
+            reorder.push(number, packet(number), start + Duration::from_millis(ms));
+        }
+        assert_eq!(drain(&mut reorder, start + WAIT), [Some(1), None, Some(3)]);
+        let later = start + WAIT + Duration::from_millis(20);
+        assert_eq!(drain(&mut reorder, later), [None, Some(5)]);
+        reorder.push(5_000, packet(5_000), later);
+        assert_eq!(drain(&mut reorder, later), []);
+        assert_eq!(drain(&mut reorder, later + WAIT), [Some(5_000)]);
+    }
+
+    #[test]
+    fn no_more_packets_wait_than_there_is_room_for() {
+        let (mut reorder, now) = (Reorder::default(), Instant::now());
+        reorder.push(1, packet(1), now);
+        for number in 3..=10 {
+            reorder.push(number, packet(number), now);
+        }
+        let given = drain(&mut reorder, now);
+        assert_eq!(given[..3], [Some(1), None, Some(3)], "a full queue waits no longer");
+        assert_eq!(given.len(), 10);
+    }
+}

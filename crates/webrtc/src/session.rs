@@ -1,0 +1,470 @@
+//! The session of one browser: ICE, DTLS, SRTP and Opus, without I/O and without a clock.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use str0m::config::DtlsCert;
+use str0m::crypto::CryptoProvider;
+use str0m::format::{Codec, PayloadParams};
+use str0m::media::{Direction, MediaKind, Mid, Pt};
+use str0m::net::{Protocol, Receive};
+use str0m::rtp::RtpWrite;
+use str0m::{Candidate, Event, IceConnectionState, IceCreds, Input, Rtc, RtcConfig};
+use switchhook_media::format::FRAME_DURATION;
+use switchhook_media::frame::{Frame, Framer};
+use switchhook_runtime::clock;
+
+use crate::offer::{self, OfferError};
+use crate::opus::{Decoder, Encoder, FORMAT};
+use crate::playout::{Item, Playout};
+use crate::reorder::{Next, Reorder};
+use crate::routes::SOURCES;
+
+/// Until audio of the browser must have come. The websocket carries the call meanwhile.
+const CONNECT: Duration = Duration::from_secs(5);
+/// Browsers send a packet every 20 ms, of silence too. One that is quiet for so long has lost the network.
+const QUIET: Duration = Duration::from_secs(1);
+/// How long a session that has ended may say goodbye.
+const CLOSING: Duration = Duration::from_millis(200);
+/// Packets of one session in a second. A browser sends 50 with audio, and some more.
+const PACKETS_PER_SECOND: u32 = 400;
+/// What one packet, or the passing of time, may set off.
+const OUTPUTS: usize = 256;
+/// What RTP counts in a frame: Opus has 48 kHz there, whatever it is encoded at.
+const RTP_FRAME: u32 = 960;
+
+/// What the sessions of a node have in common.
+#[derive(Clone)]
+pub struct SessionSettings {
+    crypto: Arc<CryptoProvider>,
+    certificate: DtlsCert,
+    /// Where browsers are told to find the node.
+    addresses: Vec<SocketAddr>,
+}
+
+impl SessionSettings {
+    /// Sessions that are reached at these addresses.
+    ///
+    /// # Errors
+    /// A sentence when there is none that can be offered, or no certificate can be made.
+    pub fn new(addresses: Vec<SocketAddr>) -> Result<Self, String> {
+        if addresses.is_empty() {
+            return Err("there is no address to offer to browsers".to_owned());
+        }
+        for address in &addresses {
+            Candidate::host(*address, Protocol::Udp)
+                .map_err(|_| format!("{} cannot be offered to browsers", address.ip()))?;
+        }
+        let crypto = Arc::new(str0m::crypto::from_feature_flags());
+        let certificate = crypto.dtls_provider.generate_certificate().ok_or("no certificate can be made")?;
+        Ok(Self { crypto, certificate, addresses })
+    }
+
+    /// Our address of the same family as this one.
+    fn local(&self, remote: SocketAddr) -> SocketAddr {
+        let same = self.addresses.iter().find(|address| address.is_ipv4() == remote.is_ipv4());
+        *same.unwrap_or(&self.addresses[0])
+    }
+}
+
+/// What a session wants.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Output {
+    /// To send a packet.
+    Transmit(SocketAddr, Vec<u8>),
+    /// To be given the packets of this address: its owner knows the session's password.
+    Source(SocketAddr),
+    /// Audio flows: the browser's has come, and the agent's may be played.
+    Connected,
+    /// 20 ms of the person's audio.
+    Audio(Frame),
+    /// Everything before this mark has been played.
+    Mark(u64),
+    /// The browser cannot be reached any more. What is to be played comes back as [`Output::Unsent`], in real time.
+    Failed(End),
+    /// 20 ms of the agent's audio that another transport has to carry.
+    Unsent(Frame),
+    /// A mark behind it.
+    UnsentMark(u64),
+    /// It has ended, and nothing more comes.
+    Ended,
+}
+
+/// Why a session carries no audio any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// No audio of the browser came in time.
+    NotConnected,
+    /// Its audio has stopped coming.
+    Quiet,
+    /// The browser has ended it, or it has failed.
+    Closed,
+    /// Our side has ended it.
+    Stopped,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Connecting {
+        by: Instant,
+    },
+    Flowing {
+        heard_at: Instant,
+    },
+    /// What was not played goes to another transport.
+    Draining {
+        by: Instant,
+    },
+    Ended,
+}
+
+/// The session of one browser.
+pub struct Session {
+    rtc: Rtc,
+    settings: SessionSettings,
+    name: String,
+    mid: Mid,
+    payload: Pt,
+    phase: Phase,
+    /// When str0m wants to be woken.
+    rtc_wakes_at: Instant,
+    /// Addresses at which the browser has shown that it knows our password.
+    sources: Vec<SocketAddr>,
+    /// Since when packets are counted, and how many came.
+    counted: (Instant, u32),
+    encoder: Encoder,
+    decoder: Decoder,
+    /// Whether the person's audio is wanted.
+    listens: bool,
+    reorder: Reorder,
+    framer: Framer,
+    samples: Vec<i16>,
+    playout: Playout,
+    /// Whether frames have begun to leave.
+    plays: bool,
+    sequence: u64,
+    rtp_time: u32,
+}
+
+impl Session {
+    /// Answers an offer. Returns the answer, too.
+    ///
+    /// # Errors
+    /// When the offer cannot be answered.
+    pub fn answer(settings: &SessionSettings, offer: &str, now: Instant) -> Result<(Self, String), OfferError> {
+        let offer = offer::read(offer)?;
+        let name = hex(&clock::random::<8>());
+        let credentials = IceCreds { ufrag: name.clone(), pass: hex(&clock::random::<16>()) };
+        let mut rtc = RtcConfig::new()
+            .set_crypto_provider(settings.crypto.clone())
+            .set_dtls_cert(settings.certificate.clone())
+            .set_local_ice_credentials(credentials)
+            .set_ice_lite(true)
+            .clear_codecs()
+            .enable_opus(true, false)
+            .set_rtp_mode(true)
+            .build(now);
+        for address in &settings.addresses {
+            let candidate = Candidate::host(*address, Protocol::Udp).map_err(|_| OfferError::Unavailable)?;
+            rtc.add_local_candidate(candidate);
+        }
+        let answer = rtc.sdp_api().accept_offer(offer).map_err(|_| OfferError::Malformed)?.to_sdp_string();
+        // There is one medium; str0m tells of it later, when it is connected.
+        let mid = answer.lines().find_map(|line| line.strip_prefix("a=mid:")).ok_or(OfferError::NoAudio)?.into();
+        let media = rtc.media(mid).ok_or(OfferError::NoAudio)?;
+        if media.kind() != MediaKind::Audio || media.direction() != Direction::SendRecv {
+            return Err(OfferError::NoAudio);
+        }
+        let offered = media.remote_pts().to_vec();
+        let is_opus = |params: &&PayloadParams| params.spec().codec == Codec::Opus && offered.contains(&params.pt());
+        let payload = rtc.codec_config().params().iter().find(is_opus).map(PayloadParams::pt);
+        let session = Self {
+            rtc,
+            settings: settings.clone(),
+            name,
+            mid,
+            payload: payload.ok_or(OfferError::NoAudio)?,
+            phase: Phase::Connecting { by: now + CONNECT },
+            rtc_wakes_at: now,
+            sources: Vec::new(),
+            counted: (now, 0),
+            encoder: Encoder::new().map_err(|_| OfferError::Unavailable)?,
+            decoder: Decoder::new().map_err(|_| OfferError::Unavailable)?,
+            listens: false,
+            reorder: Reorder::default(),
+            framer: Framer::new(FORMAT),
+            samples: Vec::new(),
+            playout: Playout::new(now),
+            plays: false,
+            // Low, because the receiver cannot know of numbers that have wrapped already.
+            sequence: u64::from(clock::random::<1>()[0]),
+            rtp_time: u32::from_be_bytes(clock::random()),
+        };
+        Ok((session, answer))
+    }
+
+    /// The name that the browser uses for the session when it connects.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// When [`Session::wake`] is due.
+    #[must_use]
+    pub fn wakes_at(&self) -> Instant {
+        let phase = match self.phase {
+            Phase::Connecting { by } => by,
+            Phase::Flowing { heard_at } => heard_at + QUIET,
+            Phase::Draining { by } if self.playout.is_empty() => by,
+            Phase::Draining { .. } => self.playout.due(),
+            Phase::Ended => return self.rtc_wakes_at,
+        };
+        let frame = self.plays.then(|| self.playout.due());
+        let missing = self.reorder.wakes_at();
+        [Some(self.rtc_wakes_at), frame, missing].into_iter().flatten().fold(phase, Instant::min)
+    }
+
+    /// Whether it has ended.
+    #[must_use]
+    pub fn has_ended(&self) -> bool {
+        self.phase == Phase::Ended
+    }
+
+    /// Takes a packet. One that is not the browser's is dropped.
+    pub fn receive(&mut self, now: Instant, source: SocketAddr, packet: &[u8], out: &mut Vec<Output>) {
+        if self.has_ended() || !self.admits(now) {
+            return;
+        }
+        let destination = self.settings.local(source);
+        let Ok(received) = Receive::new(Protocol::Udp, source, destination, packet) else { return };
+        let input = Input::Receive(now, received);
+        if !self.rtc.accepts(&input) {
+            return;
+        }
+        if !self.sources.contains(&source) {
+            if self.sources.len() >= SOURCES {
+                return;
+            }
+            self.sources.push(source);
+            out.push(Output::Source(source));
+        }
+        // What a packet got wrong ends with the packet; whether the session lives on is asked below.
+        if let Err(error) = self.rtc.handle_input(input) {
+            tracing::debug!(%error, "a packet of a browser was not understood");
+        }
+        self.drain(now, out);
+        self.wake(now, out);
+    }
+
+    /// Does what is due.
+    pub fn wake(&mut self, now: Instant, out: &mut Vec<Output>) {
+        if now >= self.rtc_wakes_at {
+            if let Err(error) = self.rtc.handle_input(Input::Timeout(now)) {
+                tracing::debug!(%error, "a session of a browser failed");
+            }
+            self.drain(now, out);
+        }
+        match self.phase {
+            Phase::Connecting { by } if now >= by => self.fail(now, End::NotConnected, out),
+            Phase::Flowing { heard_at } if now.saturating_duration_since(heard_at) >= QUIET => {
+                self.fail(now, End::Quiet, out);
+            }
+            Phase::Connecting { .. } | Phase::Flowing { .. } if !self.rtc.is_alive() => {
+                self.fail(now, End::Closed, out);
+            }
+            Phase::Connecting { .. } | Phase::Flowing { .. } => self.send_due(now, out),
+            Phase::Draining { .. } | Phase::Ended => {}
+        }
+        self.hear(now, out);
+        self.drain_unsent(now, out);
+    }
+
+    /// Queues 20 ms of the agent's audio.
+    pub fn play(&mut self, frame: Frame) {
+        self.playout.play(frame);
+    }
+
+    /// Queues a mark behind the audio so far.
+    pub fn mark(&mut self, mark: u64) {
+        self.playout.mark(mark);
+    }
+
+    /// Drops the audio and the marks that have not left.
+    pub fn clear(&mut self) {
+        self.playout.clear();
+    }
+
+    /// Begins to give the person's audio, from now on.
+    pub fn listen(&mut self) {
+        self.listens = true;
+        self.reorder.clear();
+    }
+
+    /// Ends the session. What was not played is given back first.
+    pub fn stop(&mut self, now: Instant, out: &mut Vec<Output>) {
+        if matches!(self.phase, Phase::Connecting { .. } | Phase::Flowing { .. }) {
+            self.fail(now, End::Stopped, out);
+        }
+        self.wake(now, out);
+    }
+
+    /// Whether a packet more may be looked at.
+    fn admits(&mut self, now: Instant) -> bool {
+        if now.saturating_duration_since(self.counted.0) >= Duration::from_secs(1) {
+            self.counted = (now, 0);
+        }
+        self.counted.1 += 1;
+        self.counted.1 <= PACKETS_PER_SECOND
+    }
+
+    /// Takes what str0m has to say.
+    fn drain(&mut self, now: Instant, out: &mut Vec<Output>) {
+        for _ in 0..OUTPUTS {
+            match self.rtc.poll_output() {
+                Ok(str0m::Output::Timeout(at)) => {
+                    // Never at once again: a session must not keep its task busy.
+                    self.rtc_wakes_at = at.max(now + Duration::from_millis(1));
+                    return;
+                }
+                Ok(str0m::Output::Transmit(packet)) => {
+                    out.push(Output::Transmit(packet.destination, packet.contents.into()));
+                }
+                Ok(str0m::Output::Event(event)) => self.happened(now, event, out),
+                Err(error) => {
+                    tracing::debug!(%error, "a session of a browser failed");
+                    self.rtc.disconnect();
+                    break;
+                }
+            }
+        }
+        self.rtc_wakes_at = now + FRAME_DURATION;
+    }
+
+    fn happened(&mut self, now: Instant, event: Event, out: &mut Vec<Output>) {
+        match event {
+            Event::Connected => {
+                self.plays = true;
+                self.playout.begin(now);
+            }
+            Event::RtpPacket(packet) if packet.header.payload_type == self.payload => {
+                match &mut self.phase {
+                    Phase::Connecting { .. } => {
+                        self.phase = Phase::Flowing { heard_at: now };
+                        out.push(Output::Connected);
+                    }
+                    Phase::Flowing { heard_at } => *heard_at = now,
+                    Phase::Draining { .. } | Phase::Ended => return,
+                }
+                out.extend(self.playout.confirm().map(Output::Mark));
+                if self.listens {
+                    self.reorder.push(*packet.seq_no, packet.payload, now);
+                }
+            }
+            Event::Closed | Event::IceConnectionStateChange(IceConnectionState::Disconnected) => {
+                if matches!(self.phase, Phase::Connecting { .. } | Phase::Flowing { .. }) {
+                    self.fail(now, End::Closed, out);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Gives the person's audio as far as it is in order.
+    fn hear(&mut self, now: Instant, out: &mut Vec<Output>) {
+        while let Some(next) = self.reorder.next(now) {
+            self.samples.clear();
+            let heard = match next {
+                Next::Packet(packet) => self.decoder.decode(&packet, &mut self.samples),
+                Next::Lost(behind) => self.decoder.conceal(behind.as_deref(), &mut self.samples),
+            };
+            if let Err(error) = heard {
+                tracing::debug!(%error, "audio of a browser could not be decoded");
+            }
+            out.extend(self.framer.push(&self.samples).into_iter().map(Output::Audio));
+        }
+    }
+
+    /// Sends every frame whose time has come: silence, too, so that the browser's buffer stays as it is.
+    fn send_due(&mut self, now: Instant, out: &mut Vec<Output>) {
+        while self.plays
+            && let Some((frame, missed)) = self.playout.next(now)
+        {
+            let skipped = u32::try_from(missed).unwrap_or(u32::MAX).wrapping_mul(RTP_FRAME);
+            self.rtp_time = self.rtp_time.wrapping_add(skipped);
+            if let Err(error) = self.send(now, &frame.unwrap_or(Frame::silence(FORMAT))) {
+                tracing::debug!(error, "audio for a browser could not be sent");
+            }
+            self.rtp_time = self.rtp_time.wrapping_add(RTP_FRAME);
+            self.drain(now, out);
+        }
+    }
+
+    fn send(&mut self, now: Instant, frame: &Frame) -> Result<(), &'static str> {
+        let packet = self.encoder.encode(frame).map_err(|_| "it could not be encoded")?;
+        let mut direct = self.rtc.direct_api();
+        let stream = direct.stream_tx_by_mid(self.mid, None).ok_or("there is no stream")?;
+        stream.write_rtp(RtpWrite::new(self.payload, self.sequence.into(), self.rtp_time, now, packet));
+        self.sequence += 1;
+        // str0m sends what was written when time passes.
+        self.rtc.handle_input(Input::Timeout(now)).map_err(|_| "the session failed")
+    }
+
+    fn fail(&mut self, now: Instant, end: End, out: &mut Vec<Output>) {
+        self.phase = Phase::Draining { by: now + CLOSING };
+        self.plays = false;
+        self.listens = false;
+        self.reorder.clear();
+        self.playout.take_back();
+        self.playout.begin(now);
+        out.push(Output::Failed(end));
+        if self.rtc.close().is_err() {
+            self.rtc.disconnect();
+        }
+        self.drain(now, out);
+    }
+
+    fn drain_unsent(&mut self, now: Instant, out: &mut Vec<Output>) {
+        let Phase::Draining { by } = self.phase else { return };
+        out.extend(self.playout.next_unsent(now).into_iter().map(|item| match item {
+            Item::Audio(frame) => Output::Unsent(frame),
+            Item::Mark(mark) => Output::UnsentMark(mark),
+        }));
+        if self.playout.is_empty() && now >= by {
+            self.phase = Phase::Ended;
+            self.rtc.disconnect();
+            out.push(Output::Ended);
+        }
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Packets to a session that its browser is talking to, from the browser's address: those of strangers do not come so far.
+#[cfg(test)]
+pub(crate) const FUZZED: switchhook_fuzz::Target = switchhook_fuzz::Target {
+    file: file!(),
+    seeds: || vec![crate::tests::packets_of_a_browser()],
+    read: |messages| {
+        let mut call = crate::tests::Network::connected();
+        call.session.listen();
+        let mut out = Vec::new();
+        switchhook_fuzz::Read::each(messages, |packet| {
+            out.clear();
+            let now = call.now;
+            call.session.receive(now, crate::tests::BROWSER, packet, &mut out);
+            call.session.wake(now + FRAME_DURATION, &mut out);
+            let given = |output: &Output| match output {
+                Output::Transmit(_, packet) => packet.len(),
+                Output::Audio(frame) | Output::Unsent(frame) => 2 * frame.samples().len(),
+                _ => 1,
+            };
+            if str0m::net::DatagramRecv::try_from(packet).is_err() {
+                return Err("it is none of WebRTC");
+            }
+            Ok(out.iter().map(given).sum())
+        })
+    },
+};
