@@ -108,9 +108,12 @@ struct Args {
     /// Where results go, as `turns.json` and `turns.svg`. Default: beside the binaries.
     #[arg(long)]
     results: Option<PathBuf>,
-    /// Make the corpus and nothing else.
+    /// Make the corpus and play nothing.
     #[arg(long)]
     corpus_only: bool,
+    /// Write the items that would be played to this folder, as a corpus of its own, and play nothing.
+    #[arg(long)]
+    export: Option<PathBuf>,
 }
 
 /// A row of the table.
@@ -132,6 +135,9 @@ async fn main() -> anyhow::Result<()> {
     }
     choose(&mut corpus, &args);
     anyhow::ensure!(!corpus.clips.is_empty(), "no item is left");
+    if let Some(folder) = &args.export {
+        return corpus.write(folder);
+    }
 
     let mut systems = Vec::new();
     if !args.baselines_only {

@@ -142,6 +142,18 @@ impl Corpus {
         let clips = list.lines().map(clip).collect::<anyhow::Result<_>>()?;
         Ok(Self { clips, room: fs::read(path(folder, "room")).context("the room noise")? })
     }
+
+    pub(crate) fn write(&self, folder: &Path) -> anyhow::Result<()> {
+        fs::create_dir_all(folder)?;
+        let mut list = String::new();
+        for clip in &self.clips {
+            fs::write(path(folder, &clip.item.id), &clip.audio)?;
+            list.push_str(&serde_json::to_string(&clip.item)?);
+            list.push('\n');
+        }
+        fs::write(path(folder, "room"), &self.room)?;
+        Ok(fs::write(folder.join("items.jsonl"), list)?)
+    }
 }
 
 impl Clip {
@@ -159,18 +171,13 @@ fn path(folder: &Path, id: &str) -> PathBuf {
 
 /// Makes the corpus: the same every time with the same programs and models.
 fn make(folder: &Path, data_dir: &Path) -> anyhow::Result<()> {
-    fs::create_dir_all(folder)?;
     let voices = Voices::load(data_dir)?;
     let planned = plan::all()?;
     let bar = ProgressBar::new(planned.len() as u64);
-    let (mut list, mut dropped) = (String::new(), Vec::new());
+    let (mut clips, mut dropped) = (Vec::new(), Vec::new());
     for planned in planned {
         match record(&voices, &planned).with_context(|| planned.item.id.clone())? {
-            Some(clip) => {
-                fs::write(path(folder, &clip.item.id), &clip.audio)?;
-                list.push_str(&serde_json::to_string(&clip.item)?);
-                list.push('\n');
-            }
+            Some(clip) => clips.push(clip),
             // A voice that runs over the place of the pause would be cut within a word.
             None => dropped.push(planned.item.id),
         }
@@ -180,10 +187,8 @@ fn make(folder: &Path, data_dir: &Path) -> anyhow::Result<()> {
     if !dropped.is_empty() {
         eprintln!("Left out, because the voice makes no break there: {}", dropped.join(", "));
     }
-    fs::write(path(folder, "room"), line::encode(&line::room(ROOM_MS, &mut Random::of("room"))))?;
-    fs::write(folder.join("items.jsonl"), list)?;
-    fs::write(folder.join("version"), VERSION)?;
-    Ok(())
+    Corpus { clips, room: line::encode(&line::room(ROOM_MS, &mut Random::of("room"))) }.write(folder)?;
+    Ok(fs::write(folder.join("version"), VERSION)?)
 }
 
 /// The audio of a planned item; nothing when the voice makes no break where the pause belongs.
