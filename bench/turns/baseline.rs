@@ -48,7 +48,7 @@ pub(crate) fn turns(corpus: &Corpus) -> impl Iterator<Item = &Clip> {
 
 /// The model's probabilities at every stop of every turn.
 pub(crate) fn probabilities(corpus: &Corpus, model: &SmartTurn, done: impl Fn()) -> anyhow::Result<Vec<Vec<f32>>> {
-    let one = |clip: &Clip| {
+    let one = |clip: &Clip| -> anyhow::Result<Vec<f32>> {
         let samples = clip.samples(&corpus.room, BEFORE_MS as usize, AFTER_MS as usize);
         let at = |ms: i64| usize::try_from((ms + BEFORE_MS).max(0) * 8).unwrap_or(0).min(samples.len());
         let speech = speech(clip, &corpus.room);

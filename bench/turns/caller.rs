@@ -155,7 +155,7 @@ impl Caller {
         if !item.class.is_overlap() {
             return self.ear.silent_for(now).is_some_and(|silence| silence >= THINKS);
         }
-        let later = if item.id.len() % 2 == 0 { LATER } else { Duration::ZERO };
+        let later = if item.id.len().is_multiple_of(2) { LATER } else { Duration::ZERO };
         let first = self.ear.heard.first();
         first.is_some_and(|first| now.saturating_duration_since(first.start) >= INTO_SENTENCE + later)
     }

@@ -22,6 +22,8 @@ pub(crate) const LONG: &str = "Thank you for calling, we are open from Monday to
     in the old station opposite the park";
 /// From the request to the dial.
 const DIAL_LIMIT: Duration = Duration::from_secs(15);
+/// From the dial to the answer.
+const RINGS: Duration = Duration::from_millis(300);
 const POLL: Duration = Duration::from_millis(50);
 /// A call that breaks is tried again so many times.
 const ATTEMPTS: u32 = 2;
@@ -128,7 +130,7 @@ async fn call(
     number: usize,
     clip: &Arc<Clip>,
 ) -> anyhow::Result<Outcome> {
-    let to = format!("+1202555{number:04}");
+    let to = format!("+1202555{:04}", 1_000 + number);
     let question = if clip.item.class.is_overlap() { LONG } else { &clip.item.asked };
     desk.begin(clip, question);
     let leg = shared.carrier.expect(&to);
@@ -136,6 +138,7 @@ async fn call(
     let placed = api.json("POST", "/v1/calls", &shared.key, &wish).await?;
     let path = format!("/v1/calls/{}", placed["id"].as_str().context("an id")?);
     let leg = tokio::time::timeout(DIAL_LIMIT, leg).await.context("nobody was dialled")??;
+    tokio::time::sleep(RINGS).await;
     leg.report(&shared.http, "in-progress").await?;
     let noticed = caller::talk(&leg, Arc::clone(clip), Arc::clone(&shared.room), desk).await;
     leg.report(&shared.http, "completed").await?;

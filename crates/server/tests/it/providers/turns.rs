@@ -151,7 +151,7 @@ async fn play(stt: &Arc<Awaited>, item: &Item, count: &mut Count) {
     let overlap = !matches!(item.class.as_str(), "complete" | "paused");
     let mut agent = AgentConfig::new("Help the caller.");
     let greeting = if overlap { LONG } else { "How can I help you?" };
-    agent.greeting.text = Some(greeting.to_owned());
+    greeting.clone_into(&mut agent.greeting.text);
     let cast = Cast { stt: Arc::clone(stt) as Arc<dyn Stt>, ..Cast::scripted(always(ANSWER)) };
     let call = Rehearsal::begin(&agent, cast).await;
     let mut played = Played { call, owed: Arc::clone(&stt.owed), room: audio("room"), frames: 0 };
