@@ -76,7 +76,7 @@ impl Voices {
             Engine::Hibari { pitch, pace } => {
                 let speech = self.hibari.synthesize(text, pace / pitch, 1, &Job::single())?;
                 // Played at another speed, which moves pitch and formants alike: another person.
-                (speech.samples, (hibari::SAMPLE_RATE as f32 * pitch) as u32)
+                (speech.samples, (hibari::SAMPLE_RATE as f32 * pitch).round() as u32)
             }
             Engine::Flite(name) => self.run("flite", &["-voice", name, "-t", text, "-o"])?,
             Engine::Espeak(name, pace) => self.run("espeak-ng", &["-v", name, "-s", pace, text, "-w"])?,
