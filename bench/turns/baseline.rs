@@ -120,6 +120,7 @@ fn judge(clip: &Clip, speech: &[Speech], number: usize, rule: &Rule<'_>, after_m
         understood: false,
         said: Vec::new(),
         requests: 0,
+        stages: Vec::new(),
         late_ms: 0,
     }
 }

@@ -1,6 +1,7 @@
 //! What came of an item, from what the caller heard and what the transcript says.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use switchhook_speech::wer::WordErrors;
 use tokio::time::Instant;
 
@@ -43,6 +44,8 @@ pub(crate) struct Outcome {
     /// Turns in the transcript.
     pub(crate) said: Vec<String>,
     pub(crate) requests: u32,
+    /// How the service itself says that each response's time was spent.
+    pub(crate) stages: Vec<Value>,
     /// The bench itself was late by this much.
     pub(crate) late_ms: i64,
 }
@@ -84,6 +87,7 @@ pub(crate) fn judge(item: &Item, noticed: &Noticed, said: Vec<String>, requests:
         understood: wer.words > 0 && wer.rate() <= UNDERSTOOD,
         said,
         requests,
+        stages: Vec::new(),
         late_ms: i64::try_from(noticed.late.as_millis()).unwrap_or(i64::MAX),
     }
 }

@@ -52,7 +52,8 @@ struct Shared {
 
 /// Plays every clip to the service.
 pub(crate) async fn run(clips: Vec<Clip>, corpus: &Corpus, settings: &Settings<'_>) -> anyhow::Result<Vec<Outcome>> {
-    let place = Place::new()?;
+    let mut place = Place::new()?;
+    place.set("SWITCHHOOK_LOG", "warn");
     // The models stay where they are; everything else is new.
     let models = settings.data_dir.canonicalize()?.join("models");
     std::os::unix::fs::symlink(models, place.path().join("models"))?;
@@ -150,7 +151,9 @@ async fn call(
     let lines = transcript["data"].as_array().context("a transcript")?;
     let said = lines.iter().filter(|line| line["role"] == "caller").filter_map(|line| line["text"].as_str());
     let said: Vec<String> = said.map(str::to_owned).collect();
-    Ok(outcome::judge(&clip.item, &noticed, said, desk.requests()))
+    let stages = lines.iter().filter(|line| line["role"] == "agent").map(|line| line["stages"].clone());
+    let stages = stages.filter(|stages| !stages.is_null()).collect();
+    Ok(Outcome { stages, ..outcome::judge(&clip.item, &noticed, said, desk.requests()) })
 }
 
 /// For each worker an agent with providers of its own.

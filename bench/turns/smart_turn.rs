@@ -6,7 +6,6 @@ use std::path::Path;
 use anyhow::Context as _;
 use rten::{Model, NodeId, ValueOrView};
 use rten_tensor::NdTensor;
-use rten_tensor::prelude::*;
 use rustfft::FftPlanner;
 use rustfft::num_complex::Complex;
 use switchhook_media::g711::SAMPLE_RATE;

@@ -20,7 +20,7 @@ use super::ear::Sound;
 
 /// What the model answers, piece by piece, and the time from one piece to the next.
 const ANSWER: &[&str] = &["Certainly", ",", " let", " me", " look", " that", " up", " for", " you", "."];
-const BETWEEN_PIECES: Duration = Duration::from_millis(15);
+const BETWEEN_PIECES: Duration = Duration::from_millis(2);
 /// How long the voice takes to say a character.
 const CHARACTER_MS: f64 = 55.0;
 const SHORTEST_MS: f64 = 500.0;
