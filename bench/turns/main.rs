@@ -139,9 +139,17 @@ async fn main() -> anyhow::Result<()> {
         return corpus.write(folder);
     }
 
+    let results = args.results.clone().unwrap_or(beside);
+    std::fs::create_dir_all(&results)?;
     let mut systems = Vec::new();
     if !args.baselines_only {
         let outcomes = play(&corpus, &args).await?;
+        let file = results.join("turns.json");
+        let all = json!({ "name": args.name, "split": args.split, "outcomes": outcomes });
+        std::fs::write(&file, format!("{all:#}\n"))?;
+        println!("{}\n{}\n{}", file.display(), table::classes(&outcomes), table::voices(&outcomes));
+        let late = outcomes.iter().map(|outcome| outcome.late_ms).max().unwrap_or_default();
+        println!("The bench itself was late by up to {late} ms, which counts as the service's.\n");
         systems.push(System { name: args.name.clone(), outcomes: Some(outcomes) });
     }
     for file in &args.also {
@@ -154,16 +162,6 @@ async fn main() -> anyhow::Result<()> {
     compare(&corpus, &args, &mut systems, &mut curves)?;
 
     println!("{}", table::systems(&systems));
-    let results = args.results.clone().unwrap_or(beside);
-    std::fs::create_dir_all(&results)?;
-    if let (false, Some(System { name, outcomes: Some(outcomes) })) = (args.baselines_only, systems.first()) {
-        println!("{}\n{}", table::classes(outcomes), table::voices(outcomes));
-        let late = outcomes.iter().map(|outcome| outcome.late_ms).max().unwrap_or_default();
-        println!("The bench itself was late by up to {late} ms, which counts as the service's.");
-        let file = results.join("turns.json");
-        std::fs::write(&file, format!("{:#}\n", json!({ "name": name, "split": args.split, "outcomes": outcomes })))?;
-        println!("{}", file.display());
-    }
     let file = results.join("turns.svg");
     plot::draw(&curves, &file)?;
     println!("{}", file.display());

@@ -21,7 +21,7 @@ pub(crate) struct Curve {
 }
 
 /// Writes an SVG: on the left how often the agent was heard in a pause, on the right how often the turn was split, both against
-/// the median time from the true end of complete turns to the first audio.
+/// the mean time from the true end of complete turns to the first audio, which shows what waits long now and then.
 pub(crate) fn draw(curves: &[Curve], file: &Path) -> anyhow::Result<()> {
     let (width, height) = (2.0 * (WIDTH + 2.0 * MARGIN), HEIGHT + 2.0 * MARGIN);
     let mut svg = format!(
@@ -64,7 +64,7 @@ fn panel(
     }
     writeln!(
         svg,
-        r#"<text x="{}" y="{}" text-anchor="middle">true end to first audio, complete turns, p50, ms</text>"#,
+        r#"<text x="{}" y="{}" text-anchor="middle">true end to first audio, complete turns, mean, ms</text>"#,
         left + WIDTH / 2.0,
         bottom + 40.0
     )?;
@@ -96,11 +96,13 @@ fn panel(
     Ok(())
 }
 
-/// Median time and share of one setting; nothing when no complete turn was answered in time, or no turn has a pause.
+/// Mean time and share of one setting; nothing when no complete turn was answered in time, or no turn has a pause.
 fn point(outcomes: &[Outcome], is: impl Fn(&Outcome) -> bool) -> Option<(f64, f64)> {
-    let complete = figures::turns(figures::of(outcomes, Class::Complete, None, None));
+    let complete = figures::of(outcomes, Class::Complete, None, None);
+    let times: Vec<i64> = complete.filter_map(|outcome| outcome.latency_ms).collect();
     let paused: Vec<&Outcome> = figures::of(outcomes, Class::Paused, None, None).collect();
     let too_early = paused.iter().filter(|outcome| is(outcome)).count();
-    let latency = complete.latency_p50?.value;
-    (!paused.is_empty()).then(|| (latency, 100.0 * too_early as f64 / paused.len() as f64))
+    let mean = times.iter().sum::<i64>() as f64 / times.len().max(1) as f64;
+    let known = !times.is_empty() && !paused.is_empty();
+    known.then(|| (mean, 100.0 * too_early as f64 / paused.len() as f64))
 }
