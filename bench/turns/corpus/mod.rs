@@ -18,7 +18,7 @@ use self::plan::{Planned, Source};
 use self::voices::Voices;
 
 /// Changes whenever the same sentences give other audio: a corpus of another version is made again.
-const VERSION: &str = "1";
+const VERSION: &str = "2";
 /// Room noise, repeated before, between and after items.
 const ROOM_MS: u32 = 10_000;
 
