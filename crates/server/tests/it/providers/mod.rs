@@ -7,3 +7,4 @@ mod refusals;
 mod rehearsal;
 mod stt;
 mod tts;
+mod turns;

@@ -219,7 +219,7 @@ impl Rehearsal {
     }
 
     /// 20 ms of the call.
-    async fn step(&mut self, caller: Frame) {
+    pub(super) async fn step(&mut self, caller: Frame) {
         if self.end.is_some() {
             return;
         }

@@ -1,0 +1,227 @@
+//! Turn-taking on telephone audio: a small part of the corpus of `bench/turns`, played in virtual time to the driver of calls with
+//! the local STT. What counts is how many turns are taken too early and how many interruptions are wrong. `bench/turns` measures times,
+//! and everything on the whole corpus.
+//!
+//! A change that makes turn-taking better lowers the bounds here; one that breaks them has made it worse.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use serde::Deserialize;
+use switchhook_core::agent::AgentConfig;
+use switchhook_media::frame::{CallerAudio, Frame};
+use switchhook_media::g711::{FRAME_BYTES, Law};
+use switchhook_providers::local::{LocalSpeech, LocalStt};
+use switchhook_providers::{ProviderError, Stt, SttEvent, SttOptions, SttSession};
+use switchhook_speech::models::{MOONSHINE, ModelStore, NoProgress};
+use tokio::sync::mpsc;
+
+use super::rehearsal::{Cast, Rehearsal, always};
+
+/// What the agent says while callers talk over it.
+const LONG: &str = "Thank you for calling, we are open from Monday to Friday between eight and six, and you will find us in the \
+                    old station opposite the park";
+const ANSWER: &str = "Certainly, let me look that up for you.";
+/// Milliseconds that the agent has been silent when callers begin, or has spoken when they talk over it.
+const THINKS: u64 = 500;
+const INTO_SENTENCE: u64 = 1_800;
+/// Nobody waits longer after an item, in milliseconds.
+const PATIENCE: u64 = 8_000;
+
+/// Turns with a pause, of twelve, out of which more than one turn is taken.
+const SPLIT: usize = 5;
+/// Backchannels and noises, of four, that end the agent's sentence.
+const STOPPED: usize = 1;
+
+/// As `bench/turns` writes it.
+#[derive(Deserialize)]
+struct Item {
+    id: String,
+    class: String,
+}
+
+/// What came of the items of one class.
+#[derive(Debug, Default)]
+struct Count {
+    items: usize,
+    /// Turns: more than one was taken out of the item.
+    split: Vec<String>,
+    /// Turns and interruptions that got no response.
+    unanswered: Vec<String>,
+    /// Overlaps: the agent did not finish its sentence.
+    ended: Vec<String>,
+}
+
+fn corpus() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench/turns/ci")
+}
+
+fn audio(id: &str) -> Vec<Frame> {
+    let bytes = std::fs::read(corpus().join(format!("{id}.ulaw"))).expect("a committed file");
+    let frames = bytes.chunks_exact(FRAME_BYTES).map(|bytes| Law::Mu.decode_frame(bytes).expect("a whole frame"));
+    frames.collect()
+}
+
+/// The local STT, which the clock is stopped for: a run takes the same virtual time on every machine. Partial transcripts, which it
+/// gives only while a core is idle, are left out.
+struct Awaited {
+    stt: LocalStt,
+    owed: Owed,
+}
+
+/// The segment whose transcript is awaited.
+type Owed = Arc<Mutex<Option<u32>>>;
+
+struct AwaitedSession {
+    session: Box<dyn SttSession>,
+    owed: Owed,
+}
+
+#[async_trait]
+impl Stt for Awaited {
+    async fn open(
+        &self,
+        options: SttOptions,
+        events: mpsc::Sender<SttEvent>,
+    ) -> Result<Box<dyn SttSession>, ProviderError> {
+        let (sender, mut heard) = mpsc::channel(64);
+        let session = self.stt.open(options, sender).await?;
+        let owed = Arc::clone(&self.owed);
+        tokio::spawn(async move {
+            while let Some(event) = heard.recv().await {
+                if let SttEvent::Final { segment, .. } = &event {
+                    owed.lock().expect("whole").take_if(|owed| owed == segment);
+                }
+                if !matches!(event, SttEvent::Partial { .. }) && events.send(event).await.is_err() {
+                    return;
+                }
+            }
+        });
+        Ok(Box::new(AwaitedSession { session, owed: Arc::clone(&self.owed) }))
+    }
+}
+
+impl SttSession for AwaitedSession {
+    fn audio(&mut self, frame: &CallerAudio) {
+        self.session.audio(frame);
+    }
+
+    fn speech_started(&mut self) {
+        // A run that was still going is not for this session any more.
+        self.owed.lock().expect("whole").take();
+        self.session.speech_started();
+    }
+
+    fn speech_stopped(&mut self, segment: u32) {
+        *self.owed.lock().expect("whole") = Some(segment);
+        self.session.speech_stopped(segment);
+    }
+}
+
+/// A call with one item.
+struct Played {
+    call: Rehearsal,
+    owed: Owed,
+    room: Vec<Frame>,
+    frames: usize,
+}
+
+impl Played {
+    async fn frame(&mut self, frame: Frame) {
+        self.call.step(frame).await;
+        while self.owed.lock().expect("whole").is_some() {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// Nobody speaks, for 20 ms.
+    async fn wait(&mut self) {
+        self.frames += 1;
+        self.frame(self.room[self.frames % self.room.len()]).await;
+    }
+
+    /// How long the agent has been silent.
+    fn silence(&self) -> Option<u64> {
+        self.call.sounds().last().map(|(_, ended)| self.call.now().saturating_sub(*ended))
+    }
+
+    /// How much of the agent was heard after `since`, in milliseconds.
+    fn heard_since(&self, since: u64) -> u64 {
+        self.call.sounds().iter().map(|(began, ended)| ended.saturating_sub(since.max(*began))).sum()
+    }
+}
+
+async fn play(stt: &Arc<Awaited>, item: &Item, count: &mut Count) {
+    let overlap = !matches!(item.class.as_str(), "complete" | "paused");
+    let mut agent = AgentConfig::new("Help the caller.");
+    let greeting = if overlap { LONG } else { "How can I help you?" };
+    greeting.clone_into(&mut agent.greeting.text);
+    if std::env::var_os("BREAK").is_some() {
+        (agent.turn_taking.min_silence_ms, agent.turn_taking.max_silence_ms) = (200, 300);
+    }
+    let cast = Cast { stt: Arc::clone(stt) as Arc<dyn Stt>, ..Cast::scripted(always(ANSWER)) };
+    let call = Rehearsal::begin(&agent, cast).await;
+    let mut played = Played { call, owed: Arc::clone(&stt.owed), room: audio("room"), frames: 0 };
+    let is_time = |played: &Played| {
+        if overlap { played.heard_since(0) >= INTO_SENTENCE } else { played.silence().is_some_and(|ms| ms >= THINKS) }
+    };
+    while !is_time(&played) {
+        played.wait().await;
+    }
+    for frame in audio(&item.id) {
+        played.frame(frame).await;
+    }
+    let ended = played.call.now();
+    let over = |played: &Played| {
+        let answered = played.call.spoken().iter().any(|said| said == ANSWER) && played.heard_since(ended) > 0;
+        let quiet = played.silence().is_some_and(|ms| ms >= 2 * THINKS);
+        quiet && (answered || !matches!(item.class.as_str(), "complete" | "paused" | "interruption"))
+    };
+    while !over(&played) && played.call.now() < ended + PATIENCE {
+        played.wait().await;
+    }
+    judge(&played, item, overlap, ended, count);
+}
+
+fn judge(played: &Played, item: &Item, overlap: bool, ended: u64, count: &mut Count) {
+    count.items += 1;
+    let lines = &played.call.transcript;
+    let turns = lines.iter().filter(|line| !line.by_agent).count();
+    if !overlap && turns > 1 {
+        count.split.push(item.id.clone());
+    }
+    if overlap && lines.iter().any(|line| line.by_agent && line.interrupted) {
+        count.ended.push(item.id.clone());
+    }
+    if played.heard_since(ended) == 0 {
+        count.unanswered.push(item.id.clone());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_more_turns_are_taken_too_early_and_no_more_sounds_interrupt_than_before() {
+    let models = std::env::var("SWITCHHOOK_TEST_MODELS")
+        .unwrap_or_else(|_| concat!(env!("CARGO_TARGET_TMPDIR"), "/../test-models").to_owned());
+    let models = ModelStore::new(Path::new(&models));
+    models.pull(&[MOONSHINE], &NoProgress).expect("this test needs the speech models");
+    let stt = Arc::new(Awaited { stt: LocalStt::new(LocalSpeech::new(models)), owed: Owed::default() });
+    // The first session loads the model, which no call is to wait for.
+    let (sender, _events) = mpsc::channel(1);
+    drop(stt.open(SttOptions::default(), sender).await.map_err(|error| error.to_string()).expect("the model loads"));
+
+    let list = std::fs::read_to_string(corpus().join("items.jsonl")).expect("a committed file");
+    let mut counts = std::collections::BTreeMap::<String, Count>::new();
+    for row in list.lines() {
+        let item: Item = serde_json::from_str(row).expect("an item");
+        play(&stt, &item, counts.entry(item.class.clone()).or_default()).await;
+    }
+    let of = |class: &str| counts.get(class).expect("the corpus has every class");
+    let [complete, paused, interruption] = ["complete", "paused", "interruption"].map(of);
+    assert_eq!(complete.split.len(), 0, "complete turns are one turn each");
+    assert!(paused.split.len() <= SPLIT, "turns with a pause are taken too early: {:?}", paused.split);
+    assert_eq!(complete.unanswered.len() + paused.unanswered.len(), 0, "every turn gets a response");
+    assert_eq!(interruption.ended.len(), interruption.items, "whoever interrupts is listened to");
+    let stopped: Vec<_> = ["backchannel", "noise"].into_iter().flat_map(|class| &of(class).ended).collect();
+    assert!(stopped.len() <= STOPPED, "what means nothing stops the agent: {stopped:?}");
+}
