@@ -16,7 +16,7 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 
 use super::carrier::{ACCOUNT, Leg};
 use super::corpus::{Class, Clip};
-use super::ear::{Ear, Sound};
+use super::phone::{PhoneBuffer, Sound};
 use super::world::Desk;
 
 /// 20 ms.
@@ -40,7 +40,7 @@ const PATIENCE: Duration = Duration::from_secs(9);
 pub(crate) struct Noticed {
     /// When the first sample of the item was sent.
     pub(crate) began: Instant,
-    pub(crate) ear: Ear,
+    pub(crate) phone: PhoneBuffer,
     /// The latest that a frame left after it was due: what the bench itself is late.
     pub(crate) late: Duration,
 }
@@ -58,7 +58,7 @@ struct Caller {
     opened: Instant,
     began: Option<Instant>,
     frames: usize,
-    ear: Ear,
+    phone: PhoneBuffer,
 }
 
 /// Plays an item in a call that was answered.
@@ -80,7 +80,7 @@ pub(crate) async fn talk(leg: &Leg, clip: Arc<Clip>, room: Arc<Vec<u8>>, desk: &
             due = ticks.tick() => {
                 let now = Instant::now();
                 late = late.max(now.duration_since(due));
-                while let Some(name) = caller.ear.returned(now) {
+                while let Some(name) = caller.phone.returned(now) {
                     socket.send(Message::text(line.mark(&name).to_string())).await?;
                 }
                 let Some(frame) = caller.next_frame(now) else { break };
@@ -99,13 +99,13 @@ pub(crate) async fn talk(leg: &Leg, clip: Arc<Clip>, room: Arc<Vec<u8>>, desk: &
     let _ = socket.send(Message::text(line.stop(leg).to_string())).await;
     let _ = socket.close(None).await;
     let began = caller.began.context("the agent never spoke, or the service hung up before the item was played")?;
-    Ok(Noticed { began, ear: caller.ear, late })
+    Ok(Noticed { began, phone: caller.phone, late })
 }
 
 impl Caller {
     fn new(clip: Arc<Clip>, room: Arc<Vec<u8>>) -> Self {
         let opened = Instant::now();
-        Self { clip, room, phase: Phase::Listening, opened, began: None, frames: 0, ear: Ear::default() }
+        Self { clip, room, phase: Phase::Listening, opened, began: None, frames: 0, phone: PhoneBuffer::default() }
     }
 
     fn take(&mut self, message: &Value) -> anyhow::Result<()> {
@@ -113,10 +113,10 @@ impl Caller {
         match message["event"].as_str() {
             Some("media") => {
                 let payload = message["media"]["payload"].as_str().context("a payload")?;
-                self.ear.audio(now, &STANDARD.decode(payload)?);
+                self.phone.audio(now, &STANDARD.decode(payload)?);
             }
-            Some("mark") => self.ear.mark(now, message["mark"]["name"].as_str().unwrap_or_default().to_owned()),
-            Some("clear") => self.ear.clear(now),
+            Some("mark") => self.phone.mark(now, message["mark"]["name"].as_str().unwrap_or_default().to_owned()),
+            Some("clear") => self.phone.clear(now),
             _ => {}
         }
         Ok(())
@@ -153,10 +153,10 @@ impl Caller {
     fn is_time(&self, now: Instant) -> bool {
         let item = &self.clip.item;
         if !item.class.is_overlap() {
-            return self.ear.silent_for(now).is_some_and(|silence| silence >= THINKS);
+            return self.phone.silent_for(now).is_some_and(|silence| silence >= THINKS);
         }
         let later = if item.id.len().is_multiple_of(2) { LATER } else { Duration::ZERO };
-        let first = self.ear.heard.first();
+        let first = self.phone.heard.first();
         first.is_some_and(|first| now.saturating_duration_since(first.start) >= INTO_SENTENCE + later)
     }
 
@@ -164,15 +164,15 @@ impl Caller {
         let (Some(began), item) = (self.began, &self.clip.item) else { return false };
         let at = |ms: u32| began + Duration::from_millis(ms.into());
         let (onset, end) = (at(item.onset_ms()), at(item.end_ms()));
-        let silent = self.ear.silent_for(now).unwrap_or_default();
-        let response = self.ear.heard.iter().any(|heard| heard.sound == Sound::Response && heard.start >= end);
+        let silent = self.phone.silent_for(now).unwrap_or_default();
+        let response = self.phone.heard.iter().any(|heard| heard.sound == Sound::Response && heard.start >= end);
         match item.class {
             Class::Interruption if response => silent >= FINISHED,
             Class::Interruption => now > end + PATIENCE,
             Class::Backchannel | Class::Noise => now > end + NOTHING_COMES && silent >= NOTHING_COMES,
             Class::Complete | Class::Paused => {
-                let spoke_early = self.ear.heard.iter().any(|heard| heard.end > onset && heard.start < end);
-                let first = self.ear.first_from(end);
+                let spoke_early = self.phone.heard.iter().any(|heard| heard.end > onset && heard.start < end);
+                let first = self.phone.first_from(end);
                 let seen = first.is_some_and(|first| now.saturating_duration_since(first) >= RESPONSE_SEEN);
                 (if spoke_early { first.is_some() && silent >= FINISHED } else { seen }) || now > end + PATIENCE
             }

@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 use super::caller::Noticed;
 use super::corpus::{Class, Item};
-use super::ear::Sound;
+use super::phone::Sound;
 
 /// Agent audio between silences that is no longer than this is one stretch.
 const JOINED_MS: i64 = 60;
@@ -106,7 +106,7 @@ fn stretches(noticed: &Noticed) -> Vec<Stretch> {
         i64::try_from(after.as_millis()).unwrap_or(i64::MAX) - i64::try_from(before.as_millis()).unwrap_or(i64::MAX)
     };
     let mut stretches: Vec<Stretch> = Vec::new();
-    for heard in &noticed.ear.heard {
+    for heard in &noticed.phone.heard {
         let (start, end) = (at(heard.start), at(heard.end));
         match stretches.last_mut() {
             Some(last) if last.sound == heard.sound && start - last.end <= JOINED_MS => last.end = end,

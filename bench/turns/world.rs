@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::corpus::Clip;
-use super::ear::Sound;
+use super::phone::Sound;
 
 /// What the model answers, piece by piece, and the time from one piece to the next.
 const ANSWER: &[&str] = &["Certainly", ",", " let", " me", " look", " that", " up", " for", " you", "."];
@@ -205,8 +205,9 @@ fn audio(text: &str, desk: &Desk) -> Vec<Bytes> {
         Sound::Phrase
     };
     let samples = (lasts_ms(text) * 8.0) as usize;
-    let tone: Vec<u8> =
-        (0..samples).map(|n| if n / HALF_PERIOD % 2 == 0 { sound.tone() } else { sound.tone() | 0x80 }).collect();
+    let tone: Vec<u8> = (0..samples)
+        .map(|n| if (n / HALF_PERIOD).is_multiple_of(2) { sound.tone() } else { sound.tone() | 0x80 })
+        .collect();
     tone.chunks(PIECE).map(Bytes::copy_from_slice).collect()
 }
 

@@ -138,7 +138,7 @@ impl Played {
     /// Nobody speaks, for 20 ms.
     async fn wait(&mut self) {
         self.frames += 1;
-        self.frame(self.room[self.frames % self.room.len()]).await;
+        self.frame(self.room[self.frames % self.room.len()].clone()).await;
     }
 
     /// How long the agent has been silent.

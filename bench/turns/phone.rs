@@ -46,7 +46,7 @@ pub(crate) struct Heard {
 
 /// The buffer of one call. Pure: time is an argument.
 #[derive(Default)]
-pub(crate) struct Ear {
+pub(crate) struct PhoneBuffer {
     pub(crate) heard: Vec<Heard>,
     /// When everything that came will have been played.
     ends_at: Option<Instant>,
@@ -54,7 +54,7 @@ pub(crate) struct Ear {
     marks: VecDeque<(Instant, String)>,
 }
 
-impl Ear {
+impl PhoneBuffer {
     pub(crate) fn audio(&mut self, now: Instant, bytes: &[u8]) {
         let start = self.ends_at.map_or(now, |ends_at| ends_at.max(now));
         let end = start + Duration::from_micros(bytes.len() as u64 * 125);
