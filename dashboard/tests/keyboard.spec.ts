@@ -14,6 +14,7 @@ test("the palette finds pages, agents and numbers by the keyboard alone", async 
   await page.keyboard.press("Control+k");
   await expect(input).toBeFocused();
   await page.keyboard.insertText(conversation);
+  await expect(page.getByRole("option")).toHaveText([new RegExp(`^Open call ${conversation}`)]);
   await page.keyboard.press("Enter");
   await expect(page).toHaveURL(new RegExp(`/calls/${conversation}$`));
 

@@ -15,6 +15,8 @@ pub struct Timings {
     pub unclear_speech: Duration,
     /// How long the agent stays silent after a short noise, to see whether words come of it.
     pub false_interruption: Duration,
+    /// A caller who speaks so soon after their turn was taken goes on with it: it was not over.
+    pub turn_resumed: Duration,
     /// Speech of which only backchannels are known interrupts after this long all the same.
     pub long_backchannel: Duration,
     /// A backchannel this close to the end of what the agent says is taken as a response to it.
@@ -53,6 +55,7 @@ impl Default for Timings {
             stt: Duration::from_millis(2_500),
             unclear_speech: Duration::from_millis(300),
             false_interruption: Duration::from_secs(1),
+            turn_resumed: Duration::from_millis(1_500),
             long_backchannel: Duration::from_millis(1_500),
             backchannel_boundary: Duration::from_secs(1),
             model_silence: Duration::from_secs(10),

@@ -29,7 +29,11 @@ pub const ENGLISH: Language = Language {
     },
     backchannels: &["mm-hmm", "mhm", "uh-huh", "mm", "hmm", "okay", "ok", "right", "yeah", "yes", "sure", "i see"],
     commands: &["stop", "wait", "no"],
-    hesitations: &["uh", "um", "uhm", "er", "erm", "ah", "oh"],
+    // Also what STT makes of a hum.
+    hesitations: &[
+        "uh", "um", "uhm", "er", "erm", "ah", "oh", "hm", "mmm", "mhmm", "mm-hm", "um-hum", "huh", "aha", "mamma",
+        "mama",
+    ],
     farewells: &[
         "bye", "goodbye", "good", "thanks", "thank", "you", "too", "ok", "okay", "have", "a", "nice", "great", "day",
         "cheers",

@@ -36,15 +36,17 @@ pub(super) struct Words<'a> {
     pub(super) text: &'a str,
     /// Whether the STT has said all it has to say.
     pub(super) settled: bool,
-    /// Whether nothing of what the agent is saying was heard yet: then nothing is lost by listening.
-    pub(super) nothing_heard: bool,
+    /// Whether one word is enough: nothing of what the agent is saying was heard yet, so that nothing is lost by listening, or the
+    /// caller goes on with the turn that it responds to.
+    pub(super) one_word_interrupts: bool,
 }
 
 impl Words<'_> {
     /// Whether the words alone show that the caller wants to speak.
     pub(super) fn interrupt(&self, settings: &Interruption) -> bool {
         let content = self.content(settings);
-        let needed = if self.nothing_heard { 1 } else { usize::try_from(settings.min_words).unwrap_or(usize::MAX) };
+        let needed =
+            if self.one_word_interrupts { 1 } else { usize::try_from(settings.min_words).unwrap_or(usize::MAX) };
         let words = self.language.words(self.text);
         let command = words.iter().any(|word| self.language.commands.contains(&word.as_str()));
         needed > 0 && content > 0 && (content >= needed || command)
@@ -70,11 +72,13 @@ impl Overlap {
             return Verdict::Interrupt;
         }
         let enough = self.speech_needed(said, settings, timings);
+        // While the audio is held there is time for the words: a second of "I see" is no interruption, and neither is a cough.
         match self.stopped {
+            Some(_) if said.settled && said.text.is_empty() => Verdict::GoOn,
+            _ if !said.settled && now < self.verdict_at(said, settings, timings) => Verdict::Wait,
             Some(stopped) if (stopped - timings.vad_hangover).since(self.onset) >= enough => Verdict::Interrupt,
-            Some(_) if said.settled => Verdict::GoOn,
-            _ if now < self.verdict_at(said, settings, timings) => Verdict::Wait,
             Some(_) => Verdict::GoOn,
+            None if now < self.verdict_at(said, settings, timings) => Verdict::Wait,
             None => Verdict::Interrupt,
         }
     }
@@ -90,8 +94,12 @@ impl Overlap {
 
     fn speech_needed(&self, said: Words<'_>, settings: &Interruption, timings: &Timings) -> std::time::Duration {
         let needed = std::time::Duration::from_millis(settings.min_speech_ms.into());
-        let only_backchannels = !said.text.is_empty() && said.are_backchannel(settings);
-        if only_backchannels { needed.max(timings.long_backchannel) } else { needed }
+        match (said.text.is_empty(), self.stopped) {
+            // Backchannels take as long as words, which are worth waiting for.
+            (true, None) => needed * 2,
+            (false, _) if said.are_backchannel(settings) => needed.max(timings.long_backchannel),
+            _ => needed,
+        }
     }
 }
 
@@ -101,7 +109,7 @@ mod tests {
     use crate::agent::AgentConfig;
 
     fn said(text: &str, settled: bool) -> Words<'_> {
-        Words { language: Language::of("en"), text, settled, nothing_heard: false }
+        Words { language: Language::of("en"), text, settled, one_word_interrupts: false }
     }
 
     #[test]
@@ -123,8 +131,9 @@ mod tests {
         let short = Overlap { onset: at(0), stopped: Some(at(600)) };
         let long = Overlap { onset: at(0), stopped: Some(at(700)) };
         let table = [
-            (going_on, said("", false), 699, Verdict::Wait), // 500 + 200
-            (going_on, said("", false), 700, Verdict::Interrupt),
+            (going_on, said("", false), 1_199, Verdict::Wait), // 2 * 500 + 200
+            (going_on, said("", false), 1_200, Verdict::Interrupt),
+            (going_on, said("tonight", false), 700, Verdict::Interrupt), // 500 + 200
             (going_on, said("I want", false), 300, Verdict::Interrupt),
             (going_on, said("I", false), 300, Verdict::Wait),
             (going_on, said("wait", false), 300, Verdict::Interrupt),
@@ -134,7 +143,11 @@ mod tests {
             (short, said("", true), 600, Verdict::GoOn),
             (short, said("", false), 1_600, Verdict::GoOn), // 600 + 1000
             (short, said("sure", true), 600, Verdict::GoOn),
-            (long, said("", true), 700, Verdict::Interrupt),
+            (long, said("", false), 700, Verdict::Wait),
+            (long, said("", false), 1_700, Verdict::Interrupt), // 700 + 1000
+            (long, said("", true), 700, Verdict::GoOn),
+            (long, said("Friday", true), 700, Verdict::Interrupt),
+            (long, said("Mamma.", true), 700, Verdict::GoOn),
             (long, said("okay right", true), 700, Verdict::GoOn),
         ];
         for (overlap, words, now, expected) in table {

@@ -111,6 +111,11 @@ impl CallerTurn {
         self.speaking
     }
 
+    /// When it began.
+    pub(super) fn began(&self) -> Option<Timestamp> {
+        self.began
+    }
+
     pub(super) fn ended(&self) -> Option<Timestamp> {
         self.ended
     }

@@ -67,6 +67,8 @@ pub(super) struct Cascade {
     /// How many fillers stood in for a late TTS since it was last heard.
     dead_air_fillers: u32,
     unclear: u32,
+    /// When a turn with words was last taken.
+    turn_taken: Option<Timestamp>,
     /// Whether the turn before this one had a filler.
     filled: bool,
 }
@@ -270,7 +272,8 @@ impl Strategy for Cascade {
         let content: Vec<&str> =
             all.iter().map(String::as_str).filter(|word| !d.language.farewells.contains(word)).collect();
         let text = content.join(" ");
-        let words = Words { language: d.language, text: &text, settled: self.turn.is_final(), nothing_heard: false };
+        let words =
+            Words { language: d.language, text: &text, settled: self.turn.is_final(), one_word_interrupts: false };
         words.interrupt(&d.agent.interruption)
     }
 }

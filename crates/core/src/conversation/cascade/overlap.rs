@@ -39,7 +39,11 @@ impl Cascade {
 
     /// What the caller said over the agent.
     pub(super) fn words_over_agent<'a>(&self, d: &Dialogue, text: &'a str) -> Words<'a> {
-        Words { language: d.language, text, settled: self.turn.is_final(), nothing_heard: !d.playback.was_heard() }
+        let onset = self.overlap.map_or_else(|| self.turn.began(), |overlap| Some(overlap.onset));
+        let taken = self.turn_taken.map(|taken| taken + d.timings.turn_resumed);
+        let resumed = onset.zip(taken).is_some_and(|(onset, until)| onset <= until);
+        let one_word_interrupts = resumed || !d.playback.was_heard();
+        Words { language: d.language, text, settled: self.turn.is_final(), one_word_interrupts }
     }
 
     pub(super) fn overlap_at(&self, d: &Dialogue) -> Option<Timestamp> {

@@ -59,6 +59,7 @@ impl Cascade {
         }
         record(d, &said, true);
         self.unclear = 0;
+        self.turn_taken = Some(d.now);
         // A machine gets no response.
         if !d.phase.is_voicemail() {
             self.respond(d, &said);
@@ -138,7 +139,7 @@ impl Cascade {
         let text = self.turn.words();
         let about_to_finish = d.playback.remaining().is_some_and(|rest| rest <= d.timings.backchannel_boundary);
         let answers = about_to_finish && !self.llm_pending() && !text.is_empty();
-        let words = Words { language: d.language, text: &text, settled: true, nothing_heard: false };
+        let words = Words { language: d.language, text: &text, settled: true, one_word_interrupts: false };
         if answers || !words.are_backchannel(&d.agent.interruption) {
             return false;
         }

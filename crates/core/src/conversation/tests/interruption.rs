@@ -38,10 +38,10 @@ fn words_cut_the_agent_off_and_only_what_was_heard_is_remembered() {
 #[test]
 fn voice_alone_cuts_the_agent_off_when_it_lasts() {
     let mut talk = Talk::with_answer(&quiet_agent(), ANSWER);
-    talk.until(4_000).caller_starts().until(4_699);
+    talk.until(4_000).caller_starts().until(5_199);
     assert!(clears(&talk).is_empty());
-    talk.until(4_700);
-    assert_eq!(clears(&talk), [4_700], "500 ms, and the 200 ms by which a stop is reported late");
+    talk.until(5_200);
+    assert_eq!(clears(&talk), [5_200], "a second, and the 200 ms by which a stop is reported late");
 }
 
 #[test]
@@ -87,6 +87,30 @@ fn a_caller_who_goes_on_before_the_answer_is_heard_gets_one_answer_to_all_of_it(
     assert_eq!(talk.times(|effect| *effect == Effect::Cascade(CascadeEffect::CancelCompletion { turn: 1 })), [2_500]);
     talk.until(2_600).caller_stops("For two.").until(4_000);
     assert_eq!(talk.last_question(), [user("I want a table. For two.")]);
+}
+
+#[test]
+fn a_word_with_which_the_caller_goes_on_cuts_the_agent_off_where_it_later_would_not() {
+    let said = |at| {
+        let mut talk = Talk::with(&quiet_agent());
+        talk.until(1_000).caller_says("I want a table.", 500).until(2_000).model_says(ANSWER);
+        talk.until(at).caller_says("Tonight.", 300).until(at + 1_500);
+        talk
+    };
+    let talk = said(2_500);
+    assert_eq!(clears(&talk), [3_100], "when the word is known");
+    assert_eq!(talk.last_question()[2..], [user("Tonight.")], "one response to both");
+    assert!(clears(&said(4_500)).is_empty());
+}
+
+#[test]
+fn a_second_of_backchannel_or_noise_is_no_interruption() {
+    for words in ["I see, okay.", "Mamma.", ""] {
+        let mut talk = Talk::with_answer(&quiet_agent(), ANSWER);
+        talk.until(4_000).caller_starts().until(4_650).caller_stops(words).until(9_000);
+        assert!(clears(&talk).is_empty(), "{words}");
+        assert_eq!((resumes(&talk), talk.asks().len()), (vec![4_950], 1), "{words}");
+    }
 }
 
 #[test]
