@@ -213,7 +213,6 @@ mod without {
     }
 
     impl Node {
-        #[expect(clippy::unused_async, reason = "as with WebRTC")]
         pub(in crate::web) async fn bind(_: SocketAddr, _: &[(IpAddr, Option<u16>)]) -> std::io::Result<Self> {
             Err(std::io::Error::other("this binary was built without the feature webrtc"))
         }
@@ -224,7 +223,6 @@ mod without {
     }
 
     impl Call {
-        #[expect(clippy::unused_async, reason = "as with WebRTC")]
         pub(in crate::web) async fn event(&mut self) -> Option<Event> {
             match self.0 {}
         }
