@@ -178,7 +178,7 @@ fn choose(corpus: &mut Corpus, args: &Args) {
     corpus.clips.retain(|clip| {
         let count = &mut seen[clip.item.class as usize];
         *count += 1;
-        (*count - 1) % args.every.max(1) == 0
+        (*count - 1_usize).is_multiple_of(args.every.max(1))
     });
 }
 

@@ -104,5 +104,5 @@ fn point(outcomes: &[Outcome], is: impl Fn(&Outcome) -> bool) -> Option<(f64, f6
     let too_early = paused.iter().filter(|outcome| is(outcome)).count();
     let mean = times.iter().sum::<i64>() as f64 / times.len().max(1) as f64;
     let known = !times.is_empty() && !paused.is_empty();
-    known.then(|| (mean, 100.0 * too_early as f64 / paused.len() as f64))
+    known.then_some((mean, 100.0 * too_early as f64 / paused.len() as f64))
 }

@@ -157,9 +157,6 @@ async fn play(stt: &Arc<Awaited>, item: &Item, count: &mut Count) {
     let mut agent = AgentConfig::new("Help the caller.");
     let greeting = if overlap { LONG } else { "How can I help you?" };
     greeting.clone_into(&mut agent.greeting.text);
-    if std::env::var_os("BREAK").is_some() {
-        (agent.turn_taking.min_silence_ms, agent.turn_taking.max_silence_ms) = (200, 300);
-    }
     let cast = Cast { stt: Arc::clone(stt) as Arc<dyn Stt>, ..Cast::scripted(always(ANSWER)) };
     let call = Rehearsal::begin(&agent, cast).await;
     let mut played = Played { call, owed: Arc::clone(&stt.owed), room: audio("room"), frames: 0 };
