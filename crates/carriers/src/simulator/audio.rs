@@ -69,7 +69,10 @@ impl FarEndAudio {
         loop {
             ticks.tick().await;
             let frame = next_frame(&mut from_agent, &to_agent);
-            self.detect_dtmf(frame.as_ref());
+            // A late frame is concealed, as phones do: it is no pause between two keys.
+            if let Some(frame) = &frame {
+                self.detect_dtmf(frame);
+            }
             let agent_dbfs = frame.map(|frame| frame.rms_dbfs());
             self.elapsed_ms += FRAME_MS;
             self.agent_ms += if agent_dbfs.is_some_and(|dbfs| dbfs > level::VOICED_DBFS) { FRAME_MS } else { 0 };
@@ -85,8 +88,8 @@ impl FarEndAudio {
         }
     }
 
-    fn detect_dtmf(&mut self, frame: Option<&Frame>) {
-        if let Some(key) = self.keys.push(frame.unwrap_or(&Frame::silence(self.format))) {
+    fn detect_dtmf(&mut self, frame: &Frame) {
+        if let Some(key) = self.keys.push(frame) {
             // It is whole at every step.
             let mut received = self.dtmf_received.lock().unwrap_or_else(PoisonError::into_inner);
             if received.len() < MAX_DTMF {

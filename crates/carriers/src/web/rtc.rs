@@ -217,7 +217,7 @@ mod without {
             Err(std::io::Error::other("this binary was built without the feature webrtc"))
         }
 
-        pub(in crate::web) fn answer(&self, _: &str) -> Result<(Call, String), String> {
+        pub(in crate::web) fn answer(&self, _: &str) -> Result<(Call, String), Infallible> {
             match self.0 {}
         }
     }
