@@ -1,7 +1,7 @@
 //! Turn-taking on telephone audio: how often the agent speaks before callers have finished, how long they wait when they have, and
 //! whether it stops for those who interrupt and for nobody else.
 //!
-//! The service is the release binary in a process of its own with its default settings and the local recogniser. The corpus is made
+//! The service is the release binary in a process of its own with its default settings and the local STT. The corpus is made
 //! by this bench; every item is played as one turn of a call of its own over a carrier's media stream, and the times are those at the
 //! caller's phone. README.md beside this file says what is in the corpus and what is measured.
 //!
@@ -10,7 +10,7 @@
 //! cargo run --release -p switchhook --example bench-turns -- --data-dir DATA_DIR
 //! ```
 #![expect(clippy::print_stdout, reason = "a bench prints its figures")]
-#![expect(clippy::print_stderr, reason = "what was left out is told at once")]
+#![expect(clippy::print_stderr, reason = "what was left out is reported at once")]
 
 mod baseline;
 mod caller;
@@ -52,7 +52,7 @@ const THRESHOLD: f32 = 0.5;
 const THRESHOLDS: [f32; 9] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.85, 0.95];
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Recogniser {
+enum SttChoice {
     /// Moonshine, in the service.
     Local,
     /// One that knows what is said and answers after --stt-delay.
@@ -80,8 +80,8 @@ struct Args {
     #[arg(long)]
     calls: Option<usize>,
     #[arg(long, value_enum, default_value = "local")]
-    recogniser: Recogniser,
-    /// Milliseconds from the request to finalise to the words, with --recogniser scripted.
+    stt: SttChoice,
+    /// Milliseconds from the request to finalise to the words, with --stt scripted.
     #[arg(long, default_value_t = 60)]
     stt_delay: u64,
     /// Milliseconds to the model's first word.
@@ -193,7 +193,7 @@ async fn play(corpus: &Corpus, args: &Args) -> anyhow::Result<Vec<Outcome>> {
             llm: Duration::from_millis(args.llm_delay),
             tts: Duration::from_millis(args.tts_delay),
         },
-        recogniser: args.recogniser,
+        stt: args.stt,
         agent,
     };
     run::run(corpus.clips.clone(), corpus, &settings).await

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// What the agent says, told by its sound: see [`Sound::tone`].
+/// What the agent says, known by its tone: see [`Sound::tone`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sound {
     /// What it was asked to say when the call began.

@@ -15,7 +15,7 @@ use super::corpus::{Clip, Corpus};
 use super::outcome::{self, Outcome};
 use super::support::{Connection, Place};
 use super::world::{Delays, Desk, World};
-use super::{Recogniser, caller};
+use super::{SttChoice, caller};
 
 /// What the agent says while callers talk over it.
 pub(crate) const LONG: &str = "Thank you for calling, we are open from Monday to Friday between eight and six, and you will find us \
@@ -32,7 +32,7 @@ pub(crate) struct Settings<'a> {
     pub(crate) data_dir: &'a Path,
     pub(crate) calls: usize,
     pub(crate) delays: Delays,
-    pub(crate) recogniser: Recogniser,
+    pub(crate) stt: SttChoice,
     /// Merged into the agent.
     pub(crate) agent: Value,
 }
@@ -172,7 +172,7 @@ async fn set_up(api: &mut Connection, key: &str, world: &str, settings: &Setting
         let model = json!({ "name": format!("model {desk}"), "provider": "openai",
             "settings": { "base_url": format!("{world}/{desk}/v1") }, "credentials": { "api_key": "bench" } });
         let model = api.json("POST", "/v1/connections", key, &model).await?;
-        let stt = if settings.recogniser == Recogniser::Local { &local } else { &speech };
+        let stt = if settings.stt == SttChoice::Local { &local } else { &speech };
         let mut agent = json!({
             "name": format!("agent {desk}"), "instructions": "Help the caller.", "greeting": { "text": "Hello." },
             "stt": { "connection_id": stt["id"] }, "tts": { "connection_id": speech["id"] },

@@ -1,5 +1,5 @@
 //! The providers: a language model and a voice behind real sockets that always take the same time, and, if asked for, a
-//! recogniser that knows what callers say. Each worker has its own desk, so that calls at the same time do not mix.
+//! STT that knows what callers say. Each worker has its own desk, so that calls at the same time do not mix.
 
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -28,7 +28,7 @@ const SHORTEST_MS: f64 = 500.0;
 const PIECE: usize = 800;
 /// Half a period of the voice's tone, in samples.
 const HALF_PERIOD: usize = 8;
-/// How often the recogniser says what it has understood so far, and how far behind that is.
+/// How often the STT says what it has understood so far, and how far behind that is.
 const PARTIAL_EVERY: Duration = Duration::from_millis(100);
 const PARTIAL_BEHIND: Duration = Duration::from_millis(150);
 
@@ -120,16 +120,16 @@ async fn listen(State(world): State<Arc<World>>, Path(desk): Path<usize>, upgrad
     })
 }
 
-/// Deepgram's protocol: partial words while somebody speaks, final ones when it is told to finalise.
+/// Deepgram's protocol: partial words while somebody speaks, final ones when it is asked to finalise.
 async fn recognise(mut socket: WebSocket, desk: &Desk, takes: Duration) -> Result<(), axum::Error> {
-    let (mut settled, mut told) = (0, 0);
+    let (mut settled, mut sent) = (0, 0);
     let mut partials = tokio::time::interval(PARTIAL_EVERY);
     loop {
         tokio::select! {
             _ = partials.tick() => {
                 let words = desk.words(PARTIAL_BEHIND);
-                if words.len() > told.max(settled) {
-                    told = words.len();
+                if words.len() > sent.max(settled) {
+                    sent = words.len();
                     socket.send(results(&words[settled..].join(" "), false)).await?;
                 }
             }

@@ -177,7 +177,7 @@ mod tests {
         let sent = std::iter::from_fn(|| playout.next(late)).count();
         assert_eq!(sent, 6);
         let late = late + Duration::from_secs(1);
-        assert_eq!(playout.next(late), Some((None, 49)), "the time that was missed is told");
+        assert_eq!(playout.next(late), Some((None, 49)), "the missed time is reported");
         assert_eq!(playout.next(late), None);
     }
 

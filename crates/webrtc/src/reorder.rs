@@ -1,4 +1,4 @@
-//! Packets of the person's audio, brought into order. Nobody listens to them in real time but a recogniser, so what is in order is
+//! Packets of the person's audio, brought into order. Nobody listens to them in real time but STT, so what is in order is
 //! given at once and nothing is queued to smooth out jitter; only a gap is waited for.
 
 use std::collections::BTreeMap;

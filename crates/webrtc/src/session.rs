@@ -39,7 +39,7 @@ const RTP_FRAME: u32 = 960;
 pub struct SessionSettings {
     crypto: Arc<CryptoProvider>,
     certificate: DtlsCert,
-    /// Where browsers are told to find the node.
+    /// The addresses that answers offer to browsers.
     addresses: Vec<SocketAddr>,
 }
 

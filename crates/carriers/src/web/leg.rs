@@ -1,5 +1,5 @@
 //! One browser's side of a call: the task that reads and writes its socket, and waits for it when it is lost. What carries the audio is
-//! the business of [`super::rtc`]; it is told and asked here.
+//! the business of [`super::rtc`]; it is called from here.
 
 use std::time::Duration;
 

@@ -67,15 +67,15 @@ fn audio(id: &str) -> Vec<Frame> {
 /// gives only while a core is idle, are left out.
 struct Awaited {
     stt: LocalStt,
-    owed: Owed,
+    pending: PendingSegment,
 }
 
 /// The segment whose transcript is awaited.
-type Owed = Arc<Mutex<Option<u32>>>;
+type PendingSegment = Arc<Mutex<Option<u32>>>;
 
 struct AwaitedSession {
     session: Box<dyn SttSession>,
-    owed: Owed,
+    pending: PendingSegment,
 }
 
 #[async_trait]
@@ -87,18 +87,18 @@ impl Stt for Awaited {
     ) -> Result<Box<dyn SttSession>, ProviderError> {
         let (sender, mut heard) = mpsc::channel(64);
         let session = self.stt.open(options, sender).await?;
-        let owed = Arc::clone(&self.owed);
+        let pending = Arc::clone(&self.pending);
         tokio::spawn(async move {
             while let Some(event) = heard.recv().await {
                 if let SttEvent::Final { segment, .. } = &event {
-                    owed.lock().expect("whole").take_if(|owed| owed == segment);
+                    pending.lock().expect("whole").take_if(|pending| pending == segment);
                 }
                 if !matches!(event, SttEvent::Partial { .. }) && events.send(event).await.is_err() {
                     return;
                 }
             }
         });
-        Ok(Box::new(AwaitedSession { session, owed: Arc::clone(&self.owed) }))
+        Ok(Box::new(AwaitedSession { session, pending: Arc::clone(&self.pending) }))
     }
 }
 
@@ -109,12 +109,12 @@ impl SttSession for AwaitedSession {
 
     fn speech_started(&mut self) {
         // A run that was still going is not for this session any more.
-        self.owed.lock().expect("whole").take();
+        self.pending.lock().expect("whole").take();
         self.session.speech_started();
     }
 
     fn speech_stopped(&mut self, segment: u32) {
-        *self.owed.lock().expect("whole") = Some(segment);
+        *self.pending.lock().expect("whole") = Some(segment);
         self.session.speech_stopped(segment);
     }
 }
@@ -122,7 +122,7 @@ impl SttSession for AwaitedSession {
 /// A call with one item.
 struct Played {
     call: Rehearsal,
-    owed: Owed,
+    pending: PendingSegment,
     room: Vec<Frame>,
     frames: usize,
 }
@@ -130,7 +130,7 @@ struct Played {
 impl Played {
     async fn frame(&mut self, frame: Frame) {
         self.call.step(frame).await;
-        while self.owed.lock().expect("whole").is_some() {
+        while self.pending.lock().expect("whole").is_some() {
             tokio::task::yield_now().await;
         }
     }
@@ -159,7 +159,7 @@ async fn play(stt: &Arc<Awaited>, item: &Item, count: &mut Count) {
     greeting.clone_into(&mut agent.greeting.text);
     let cast = Cast { stt: Arc::clone(stt) as Arc<dyn Stt>, ..Cast::scripted(always(ANSWER)) };
     let call = Rehearsal::begin(&agent, cast).await;
-    let mut played = Played { call, owed: Arc::clone(&stt.owed), room: audio("room"), frames: 0 };
+    let mut played = Played { call, pending: Arc::clone(&stt.pending), room: audio("room"), frames: 0 };
     let is_time = |played: &Played| {
         if overlap { played.heard_since(0) >= INTO_SENTENCE } else { played.silence().is_some_and(|ms| ms >= THINKS) }
     };
@@ -202,7 +202,7 @@ async fn no_more_turns_are_taken_too_early_and_no_more_sounds_interrupt_than_bef
         .unwrap_or_else(|_| concat!(env!("CARGO_TARGET_TMPDIR"), "/../test-models").to_owned());
     let models = ModelStore::new(Path::new(&models));
     models.pull(&[MOONSHINE], &NoProgress).expect("this test needs the speech models");
-    let stt = Arc::new(Awaited { stt: LocalStt::new(LocalSpeech::new(models)), owed: Owed::default() });
+    let stt = Arc::new(Awaited { stt: LocalStt::new(LocalSpeech::new(models)), pending: PendingSegment::default() });
     // The first session loads the model, which no call is to wait for.
     let (sender, _events) = mpsc::channel(1);
     drop(stt.open(SttOptions::default(), sender).await.map_err(|error| error.to_string()).expect("the model loads"));

@@ -172,7 +172,7 @@ impl Browser {
                     }
                     _ => {}
                 }
-                if let Some(answer) = self.udp.as_mut().and_then(|udp| udp.told(&text)) {
+                if let Some(answer) = self.udp.as_mut().and_then(|udp| udp.answer_text(&text)) {
                     self.send(answer).await;
                 }
                 self.texts.push(text);

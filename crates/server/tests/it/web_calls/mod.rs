@@ -2,9 +2,9 @@
 
 mod browser;
 mod cluster;
-#[cfg(feature = "webrtc")]
-mod ear;
 mod lost;
+#[cfg(feature = "webrtc")]
+mod loudness_stt;
 mod tokens;
 #[cfg(feature = "webrtc")]
 mod udp;

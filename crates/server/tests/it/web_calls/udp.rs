@@ -8,20 +8,19 @@ use switchhook_runtime::clock::Clock;
 use tokio::net::UdpSocket;
 
 use super::udp_end::UdpEnd;
-use super::{Browser, ear, ended, place};
+use super::{Browser, ended, loudness_stt, place};
 use crate::harness::{Agent, TestService, text};
 
 /// A service that takes audio over UDP, and an agent that understands it.
 async fn service() -> (TestService, Agent) {
-    let ear = ear::start().await;
+    let address = loudness_stt::start().await;
     let service = TestService::start_as(Clock::system(), |config| {
         config.rtc_listen = Some(SocketAddr::from(([127, 0, 0, 1], 0)));
         config.outbound_allow = "127.0.0.0/8,http".parse().expect("valid");
     })
     .await;
-    let settings = json!({ "base_url": format!("http://{ear}/v1"), "stt_sample_rate": 16_000 });
-    let stt =
-        json!({ "name": "ear", "provider": "openai", "credentials": { "api_key": "sk-key" }, "settings": settings });
+    let settings = json!({ "base_url": format!("http://{address}/v1"), "stt_sample_rate": 16_000 });
+    let stt = json!({ "name": "loudness", "provider": "openai", "credentials": { "api_key": "sk-key" }, "settings": settings });
     let stt = service.client.create("/v1/connections", stt).await;
     let agent =
         service.client.scripted_agent(json!({ "stt": { "connection_id": stt["id"], "model": "whisper-1" } })).await;
@@ -32,12 +31,18 @@ fn is_transport(text: &Value, transport: &str) -> bool {
     text["type"] == "transport" && text["transport"] == transport
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_conversation_is_held_over_udp() {
+/// A call whose audio goes over UDP.
+async fn talking_over_udp() -> (TestService, String, Browser) {
     let (service, agent) = service().await;
     let (call, url) = place(&service.client, &agent).await;
     let mut browser = Browser::connect_over_udp(&url).await;
     browser.text("the change to UDP", |text| is_transport(text, "udp")).await;
+    (service, call, browser)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_conversation_is_held_over_udp() {
+    let (service, call, mut browser) = talking_over_udp().await;
     let before = browser.frames;
     browser.say("name").await;
     for line in ["day", "time", "people", "yes"] {
@@ -55,10 +60,7 @@ async fn a_conversation_is_held_over_udp() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_person_who_speaks_over_the_agent_silences_it_over_udp() {
-    let (service, agent) = service().await;
-    let (call, url) = place(&service.client, &agent).await;
-    let mut browser = Browser::connect_over_udp(&url).await;
-    browser.text("the change to UDP", |text| is_transport(text, "udp")).await;
+    let (service, call, mut browser) = talking_over_udp().await;
     browser.say("name").await;
     browser.hear_agent_begin().await;
     browser.say("interrupt").await;
@@ -75,10 +77,7 @@ async fn a_person_who_speaks_over_the_agent_silences_it_over_udp() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn when_udp_breaks_down_the_conversation_goes_on_over_the_socket() {
-    let (service, agent) = service().await;
-    let (call, url) = place(&service.client, &agent).await;
-    let mut browser = Browser::connect_over_udp(&url).await;
-    browser.text("the change to UDP", |text| is_transport(text, "udp")).await;
+    let (service, call, mut browser) = talking_over_udp().await;
     browser.say("name").await;
     browser.hear_agent().await;
     browser.break_udp();
@@ -99,10 +98,7 @@ async fn when_udp_breaks_down_the_conversation_goes_on_over_the_socket() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_the_agent_says_while_udp_breaks_down_is_heard_over_the_socket() {
-    let (service, agent) = service().await;
-    let (call, url) = place(&service.client, &agent).await;
-    let mut browser = Browser::connect_over_udp(&url).await;
-    browser.text("the change to UDP", |text| is_transport(text, "udp")).await;
+    let (service, call, mut browser) = talking_over_udp().await;
     browser.say("name").await;
     browser.hear_agent_begin_speaking().await;
     browser.break_udp();
@@ -146,8 +142,8 @@ async fn a_lost_socket_does_not_silence_what_goes_over_udp() {
     browser.say("name").await;
     browser.hear_agent_begin_speaking().await;
     let mut browser = browser.lose_socket_and_resume(&url, &token).await;
-    let told = browser.text("the transport", |text| text["type"] == "transport").await;
-    assert!(is_transport(&told, "udp"), "{told}");
+    let change = browser.text("the transport", |text| text["type"] == "transport").await;
+    assert!(is_transport(&change, "udp"), "{change}");
     browser.hear_agent().await;
     let before = browser.frames;
     for line in ["day", "time", "people", "yes"] {

@@ -33,7 +33,7 @@ impl UdpEnd {
     }
 
     /// Takes a text of the service, and says what there is to respond.
-    pub(super) fn told(&mut self, text: &Value) -> Option<Value> {
+    pub(super) fn answer_text(&mut self, text: &Value) -> Option<Value> {
         match text["type"].as_str()? {
             "rtc_answer" => {
                 self.peer.answered(&super::text(&text["sdp"]));
