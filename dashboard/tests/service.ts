@@ -37,6 +37,12 @@ export class Service {
     await expect.poll(async () => (await lines()).data.length, { timeout: ENDED_MS }).toBeGreaterThan(0);
   }
 
+  /** Waits until the call is answered. */
+  async answered(call: string): Promise<void> {
+    const read = () => this.get<{ status: string }>(`/v1/calls/${call}`);
+    await expect.poll(async () => (await read()).status, { timeout: 20_000 }).toBe("in_progress");
+  }
+
   /** Waits until the call is over. */
   async ended(call: string): Promise<void> {
     const read = () => this.get<{ ended_at: string | null }>(`/v1/calls/${call}`);

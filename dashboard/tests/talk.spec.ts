@@ -1,8 +1,9 @@
 /** Talking to an agent: the real service, its own speech models, and a caller at Chromium's microphone. */
 import axe from "axe-core";
 import { callerSays } from "./caller";
+import { listenTo, playsSpeech } from "./loudspeaker";
 import { expect, test } from "./look";
-import { endCall, ended, GREETING, linesOf, openedCall, talk, type Call } from "./talk";
+import { endCall, ended, GREETING, linesOf, liveCall, openedCall, talk, type Call } from "./talk";
 
 const LONG_GREETING =
   "Good evening. First of all, let me tell you when we are open. We are open from Tuesday to Sunday, " +
@@ -20,7 +21,7 @@ test("a whole conversation is understood, and the call is one like any other", a
   const call = await talk(page, seed.agent);
   await expect(linesOf(page, "Ava").first()).toContainText(GREETING);
   await expect(linesOf(page, "You").first()).toContainText("Sarah Miller", { timeout: 30_000 });
-  await expect(linesOf(page, "Ava").nth(1)).toContainText("Which day");
+  await expect(linesOf(page, "Ava").nth(1)).toContainText("Which day", { timeout: 20_000 });
   // The answer stands there with the time that the caller waited for it.
   await expect(linesOf(page, "Ava").nth(1)).toContainText(/\d m?s/);
   await expect(linesOf(page, "Ava").first()).not.toContainText(/\d m?s/);
@@ -67,10 +68,42 @@ test("an interruption silences the agent, is understood and answered", async ({ 
   await expect(linesOf(page, "Ava").first()).not.toContainText("kitchen closes at half past nine");
   await expect(linesOf(page, "Ava").nth(1)).toBeVisible({ timeout: 20_000 });
 
+  // All of it over the socket.
+  expect(call.agentFrames).toBeGreaterThan(0);
   const id = await endCall(page);
   expect((await ended(service, id)).end_reason).toBe("caller_hangup");
   const { data } = await service.get<{ data: { role: string; interrupted: boolean }[] }>(`/v1/calls/${id}/transcript`);
   expect(data[0]).toMatchObject({ role: "agent", interrupted: true });
+
+  // Whoever reads the call sees where the agent was cut off, and that this was decided.
+  await page.goto(`/calls/${id}`);
+  const greeting = page.getByRole("log", { name: "Transcript" }).getByRole("listitem").first();
+  await expect(greeting).toContainText("interrupted");
+  await expect(greeting).not.toContainText("kitchen closes at half past nine");
+  await page.locator("summary", { hasText: "Turn decisions" }).click();
+  await expect(page.getByRole("cell", { name: "Interruption", exact: true }).first()).toBeVisible();
+});
+
+test("a colleague listens to a talk from a page of their own, and the talk goes on", async ({ page, context, seed, service }) => {
+  callerSays();
+  const call = await talk(page, seed.agent);
+  const id = await liveCall(service);
+  const colleague = await context.newPage();
+  await listenTo(colleague);
+  await colleague.goto(`/calls/${id}`);
+  await colleague.getByRole("button", { name: "Listen", exact: true }).click({ timeout: 20_000 });
+  await expect(colleague.getByRole("button", { name: "Stop listening" })).toBeVisible();
+  await service.post(`/v1/calls/${id}/say`, { text: "A colleague will join us in a minute." });
+  await playsSpeech(colleague);
+  for (const one of [page, colleague]) {
+    await expect(one.getByRole("log", { name: "Transcript" })).toContainText("A colleague will join us", { timeout: 20_000 });
+  }
+
+  // The caller is heard as before when the colleague has gone.
+  await colleague.close();
+  const sent = call.microphone.length;
+  await expect.poll(() => call.microphone.length).toBeGreaterThan(sent + 25);
+  expect((await ended(service, await endCall(page))).end_reason).toBe("caller_hangup");
 });
 
 test("a muted microphone sends silence, and keys are the caller's words", async ({ page, seed, service }) => {
@@ -93,7 +126,6 @@ test("a muted microphone sends silence, and keys are the caller's words", async 
   await expect(page.getByRole("button", { name: "Keypad" })).toBeFocused();
 
   // Somebody else ends the call.
-  const { data } = await service.get<{ data: { id: string }[] }>("/v1/calls?direction=web&limit=1");
-  await service.post(`/v1/calls/${data[0]?.id}/hangup`, {});
+  await service.post(`/v1/calls/${await liveCall(service)}/hangup`, {});
   await expect(page.getByText("The call was ended through the API.")).toBeVisible();
 });

@@ -24,6 +24,17 @@ export function linesOf(page: Page, who: string) {
   return page.getByRole("log", { name: "Transcript" }).getByRole("listitem").filter({ hasText: new RegExp(`^${who}`) });
 }
 
+/** The id of the one call that somebody has in a browser now. */
+export async function liveCall(service: Service): Promise<string> {
+  let calls: { id: string }[] = [];
+  const read = async () => {
+    calls = (await service.get<{ data: { id: string }[] }>("/v1/calls?direction=web&status=in_progress")).data;
+    return calls.length;
+  };
+  await expect.poll(read).toBe(1);
+  return calls[0]?.id ?? "";
+}
+
 export async function endCall(page: Page): Promise<string> {
   await page.getByRole("button", { name: "End call" }).click();
   await expect(page.getByText("You ended the call.")).toBeVisible();

@@ -1,6 +1,6 @@
 //! Files and folders that only the owner can read: the database, recordings and keys.
 
-use std::fs::{DirBuilder, File, OpenOptions, Permissions, set_permissions};
+use std::fs::{DirBuilder, File, OpenOptions, Permissions, TryLockError, set_permissions};
 use std::io::{ErrorKind, Result};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
@@ -69,4 +69,47 @@ pub fn data_directory(path: &Path) -> anyhow::Result<()> {
         path.display()
     );
     Ok(())
+}
+
+/// Held by services on their data directory, so that a restore replaces nothing that is in use.
+#[derive(Debug)]
+pub struct ServiceLock(#[expect(dead_code, reason = "held until it is dropped")] Option<File>);
+
+impl ServiceLock {
+    /// Takes part in the use of a data directory. Where the file system has no locks, nothing is held.
+    ///
+    /// # Errors
+    /// While a restore is under way.
+    pub fn share(data_dir: &Path) -> anyhow::Result<Self> {
+        let file = lock_file(data_dir)?;
+        match file.try_lock_shared() {
+            Ok(()) => Ok(Self(Some(file))),
+            Err(TryLockError::WouldBlock) => anyhow::bail!("a backup is being restored into {}", data_dir.display()),
+            Err(TryLockError::Error(error)) => {
+                tracing::warn!(%error, "the data directory cannot be locked: stop the service before you restore a backup");
+                Ok(Self(None))
+            }
+        }
+    }
+
+    /// Has the data directory alone.
+    ///
+    /// # Errors
+    /// While a service uses it.
+    pub fn alone(data_dir: &Path) -> anyhow::Result<Self> {
+        let file = lock_file(data_dir)?;
+        match file.try_lock() {
+            Ok(()) => Ok(Self(Some(file))),
+            Err(TryLockError::WouldBlock) => {
+                anyhow::bail!("a service uses {}: stop it first", data_dir.display())
+            }
+            Err(TryLockError::Error(error)) => Err(error).context("could not lock the data directory"),
+        }
+    }
+}
+
+fn lock_file(data_dir: &Path) -> anyhow::Result<File> {
+    let path = data_dir.join("service.lock");
+    let opened = OpenOptions::new().append(true).create(true).mode(FILE).open(&path);
+    opened.with_context(|| format!("could not open {}", path.display()))
 }

@@ -22,7 +22,8 @@ export function Shell({ session }: { session: Session }) {
   const { pathname } = useLocation();
   useLiveCalls();
   const close = () => setOverlay(null);
-  useEffect(() => setOverlay(null), [pathname]);
+  // The menu's links lead away from it. The palette closes by itself, and may have been opened again before the page was there.
+  useEffect(() => setOverlay((overlay) => (overlay === "menu" ? null : overlay)), [pathname]);
   useShortcuts({
     onPalette: () => setOverlay("palette"),
     onHelp: () => setOverlay("keys"),

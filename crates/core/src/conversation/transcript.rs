@@ -52,6 +52,12 @@ pub(super) struct CallerWords {
 
 enum UnwrittenLine {
     Caller(CallerWords),
+    /// A turn that was taken, and is in the history; the caller may yet go on with it.
+    Held(CallerWords),
+    /// A turn that the caller goes on with.
+    Reopened,
+    /// What was heard of the response to half a turn: the model does not see it.
+    Obsolete(Played),
     /// A turn whose words follow, as this item; without one while the session that heard it is gone.
     Pending {
         item: Option<String>,
@@ -76,11 +82,46 @@ impl Transcript {
     }
 
     pub(super) fn add_agent(&mut self, played: Played) {
-        self.lines.push_back(UnwrittenLine::Agent(played));
+        let reopened = self.lines.iter().any(|line| matches!(line, UnwrittenLine::Reopened));
+        self.lines.push_back(if reopened { UnwrittenLine::Obsolete(played) } else { UnwrittenLine::Agent(played) });
     }
 
     pub(super) fn add_caller(&mut self, words: CallerWords) {
-        self.lines.push_back(UnwrittenLine::Caller(words));
+        self.add_turn(UnwrittenLine::Caller(words));
+    }
+
+    /// Adds a turn to the history, and holds back its line until [`Transcript::release`].
+    pub(super) fn hold_caller(&mut self, words: CallerWords) {
+        self.history.caller_said(&words.text);
+        self.add_turn(UnwrittenLine::Held(words));
+    }
+
+    /// A turn that was reopened keeps its place.
+    fn add_turn(&mut self, turn: UnwrittenLine) {
+        match self.lines.iter_mut().find(|line| matches!(line, UnwrittenLine::Reopened)) {
+            Some(line) => *line = turn,
+            None => self.lines.push_back(turn),
+        }
+    }
+
+    /// The turn that was held is over.
+    pub(super) fn release(&mut self) {
+        for line in &mut self.lines {
+            if let UnwrittenLine::Held(CallerWords { text, start, end, .. }) = line {
+                let words = CallerWords { text: std::mem::take(text), start: *start, end: *end, remembered: false };
+                *line = UnwrittenLine::Caller(words);
+            }
+        }
+    }
+
+    /// The caller goes on with the turn that was held: it leaves the history, and what was heard of a response to it is obsolete.
+    pub(super) fn reopen(&mut self) {
+        for line in &mut self.lines {
+            if let UnwrittenLine::Held(words) = line {
+                self.history.caller_goes_on(&words.text);
+                *line = UnwrittenLine::Reopened;
+            }
+        }
     }
 
     /// Keeps the place of a turn whose words follow.
@@ -134,7 +175,11 @@ impl Transcript {
         let mut entries = Vec::new();
         loop {
             let late = self.due_at().is_some_and(|at| at <= now);
-            let known = |line: &mut UnwrittenLine| late || !matches!(line, UnwrittenLine::Pending { .. });
+            let known = |line: &mut UnwrittenLine| match line {
+                UnwrittenLine::Pending { .. } => late,
+                UnwrittenLine::Held(_) | UnwrittenLine::Reopened => false,
+                UnwrittenLine::Caller(_) | UnwrittenLine::Agent(_) | UnwrittenLine::Obsolete(_) => true,
+            };
             let Some(line) = self.lines.pop_front_if(known) else { return entries };
             entries.extend(self.write_line(line));
         }
@@ -148,6 +193,12 @@ impl Transcript {
 
     fn write_line(&mut self, line: UnwrittenLine) -> Option<Entry> {
         match line {
+            UnwrittenLine::Held(CallerWords { text, start, end, .. }) => {
+                Some(Entry { speaker: Speaker::Caller, text, start, end, interrupted: false })
+            }
+            UnwrittenLine::Obsolete(Played { text, began, ended, interrupted, .. }) if !text.is_empty() => {
+                Some(Entry { speaker: Speaker::Agent, text, start: began, end: ended, interrupted })
+            }
             UnwrittenLine::Caller(CallerWords { text, start, end, remembered }) if !text.trim().is_empty() => {
                 if remembered {
                     self.history.caller_said(&text);

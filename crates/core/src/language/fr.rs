@@ -163,6 +163,19 @@ pub(super) const FRENCH: Language = Language {
     ],
     stranding: None,
     // Telephone numbers are said in pairs.
+    wants_object: &[],
+    subordinators: &["si", "quand", "comme", "puisque", "lorsque"],
+    requests: &[
+        "je voudrais",
+        "je veux",
+        "j'aimerais",
+        "j'ai besoin",
+        "pouvez-vous",
+        "pourriez-vous",
+        "est-ce que je peux",
+    ],
+    asks_number: &["numéro", "téléphone", "carte", "code"],
+    asks_card: &["carte"],
     digits: &[
         "zéro",
         "zero",

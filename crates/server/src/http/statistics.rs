@@ -18,6 +18,7 @@ use super::HttpState;
 use super::auth::Tenant;
 use super::error::{ApiError, CommonErrors, InvalidRequest};
 use super::extract::Params;
+use super::unknown_query;
 use crate::store::statistics::{self, Sums};
 
 /// The routes below `/v1`.
@@ -57,6 +58,9 @@ struct Statistics {
     buckets: Vec<Bucket>,
     /// Their sum.
     totals: Figures,
+    /// Warnings about the request, one sentence each; absent if there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<String>,
 }
 
 /// Calls that ended in an interval.
@@ -181,5 +185,6 @@ async fn show(state: HttpState, tenant: Tenant, Params(query): Params<Query>) ->
         before: span.before,
         buckets: buckets.collect(),
         totals: Figures::new(total, Some(&all)),
+        warnings: unknown_query::warnings(),
     }))
 }

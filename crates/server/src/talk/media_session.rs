@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use switchhook_carriers::{CallInfo, FromCarrier, Media, ToCarrier};
 use switchhook_media::dtmf::Dialer;
+use switchhook_media::echo::EchoGuard;
 use switchhook_media::format::{AudioFormat, FRAME_DURATION};
 use switchhook_media::frame::{AgentAudio, CallerAudio, Frame};
 use tokio::sync::mpsc;
@@ -37,6 +38,9 @@ pub(super) struct MediaSession {
     /// Until when tones of keys are heard.
     tones_until: Instant,
     punctuality: Punctuality,
+    echo: EchoGuard,
+    /// When the line began.
+    began: Instant,
     recorder: Option<Recorder>,
     tap: Tap,
     /// Frames of the caller that are recorded and listened to when their turn comes.
@@ -81,6 +85,8 @@ impl MediaSession {
             dialer: Dialer::new(format),
             tones_until: now,
             punctuality: Punctuality::default(),
+            echo: EchoGuard::default(),
+            began: now,
             recorder,
             tap,
             caller_behind: VecDeque::new(),
@@ -137,8 +143,16 @@ impl MediaSession {
         if self.is_overheard() {
             self.sent_ahead.push_back(audio.clone());
         }
+        let level = audio.0.rms_dbfs();
         self.send(ToCarrier::Audio(audio));
-        self.lead.as_mut().map_or(now, |lead| lead.send(now))
+        let plays_at = self.lead.as_mut().map_or(now, |lead| lead.send(now));
+        self.echo.sent(plays_at - self.began, level);
+        plays_at
+    }
+
+    /// Whether a frame of the caller is no more than the agent's voice that the line returns. To be asked for every frame.
+    pub(super) fn is_echo(&mut self, frame: &CallerAudio) -> bool {
+        self.echo.is_echo(self.began.elapsed(), frame.0.rms_dbfs())
     }
 
     /// 20 ms of both sides to the recording and to whoever listens, as they are heard.

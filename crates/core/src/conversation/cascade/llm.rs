@@ -64,6 +64,14 @@ pub(super) struct TurnResponse {
     pub(super) filler_at: Option<Timestamp>,
 }
 
+/// Whether two transcripts differ in case and punctuation at most.
+pub(super) fn same_words(one: &str, other: &str) -> bool {
+    fn letters(text: &str) -> impl Iterator<Item = char> + '_ {
+        text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase)
+    }
+    letters(one).eq(letters(other))
+}
+
 impl Cascade {
     /// Asks the model. `early` are the caller's words when their turn may yet go on.
     pub(super) fn request_completion(
@@ -96,7 +104,8 @@ impl Cascade {
 
     /// Responds to what the caller said, with the response to an early request if there is one.
     pub(super) fn respond(&mut self, d: &mut Dialogue, said: &FinishedTurn) {
-        let early = self.request.take_if(|request| request.early.as_ref() == Some(&said.text));
+        let early =
+            self.request.take_if(|request| request.early.as_ref().is_some_and(|early| same_words(early, &said.text)));
         self.cancel_llm(d);
         let mut deadline = ResponseDeadline::after_turn(said.ended, d.now);
         (deadline.since, deadline.first_token) = (said.ended, early.as_ref().and_then(|request| request.first_text));
@@ -169,6 +178,9 @@ impl Cascade {
     fn say_sentences(&mut self, d: &mut Dialogue, sentences: Vec<String>, whole: bool) {
         let Some(request) = self.request.as_mut() else { return };
         if request.early.is_some() {
+            if let Some(first) = sentences.first().filter(|_| request.held.is_empty()) {
+                d.emit(CascadeEffect::PrepareSpeech { turn: request.turn, text: first.clone() });
+            }
             request.held.extend(sentences);
             return;
         }
@@ -208,6 +220,8 @@ impl Cascade {
     }
 
     fn run_tools(&mut self, d: &mut Dialogue, mut request: CompletionRequest) {
+        // What tools do cannot be taken back with the turn.
+        self.release_turn(d);
         let (turn, calls) = (request.turn, std::mem::take(&mut request.calls));
         let filler = request.filler.take().filter(|_| !request.said);
         request.stage = LlmStage::Tools(d.now);
@@ -283,6 +297,7 @@ impl Cascade {
                 d.emit(CascadeEffect::CancelCompletion { turn: request.turn });
             }
             LlmStage::Tools(_) => self.leave_tools_running(d),
+            LlmStage::Done if request.early.is_some() => d.emit(CascadeEffect::CancelCompletion { turn: request.turn }),
             LlmStage::Done => {}
         }
     }

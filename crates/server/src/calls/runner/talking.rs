@@ -9,16 +9,20 @@ use switchhook_core::call::{CallInput, TalkEnd, TalkFailure};
 use switchhook_core::conversation::{End, Failure, FailureCode, Role};
 use switchhook_core::event::NO_CONVERSATION;
 use switchhook_core::privacy::{Redactor, pressed_in};
+use switchhook_core::replay::{Header, InputLog, TurnStrategy};
 use switchhook_providers::Spent;
 use switchhook_runtime::panics::caught;
 use tokio::sync::mpsc;
 use tokio::task::JoinError;
 use tokio_util::task::AbortOnDropHandle;
+use tracing::Instrument as _;
 
 use super::analysis::{self, Analysis, analyse};
 use super::recovery;
 use super::{Runner, TaskOutcome};
 use crate::calls::setup::CallPlan;
+use crate::store::calls::decisions::DecisionEntry;
+use crate::store::calls::inputs::PackedLog;
 use crate::store::calls::tool_calls::ToolCallEntry;
 use crate::store::calls::{TranscriptEntry, WrapUp};
 use crate::talk::strip_nul::{strip_nul, strip_nul_value};
@@ -91,8 +95,8 @@ impl Talk {
         tokio::select! {
             biased;
             note = next_note(&mut self.notes) => match note {
-                Note::Transcript(line) => TalkEvent::Line(self.entry(line)),
-                Note::ToolCall(note) => TalkEvent::ToolCall(self.tool_call(note)),
+                Note::Transcript(line) => TalkEvent::Line(self.entry(*line)),
+                Note::ToolCall(note) => TalkEvent::ToolCall(self.tool_call(*note)),
                 Note::CarrierRequest(request) => TalkEvent::Request(request),
             },
             report = report(&mut self.stage) => {
@@ -135,8 +139,8 @@ impl Talk {
     pub(super) fn at_hand(&mut self) -> Option<TalkEvent> {
         loop {
             match self.notes.as_mut()?.try_recv().ok()? {
-                Note::Transcript(line) => return Some(TalkEvent::Line(self.entry(line))),
-                Note::ToolCall(note) => return Some(TalkEvent::ToolCall(self.tool_call(note))),
+                Note::Transcript(line) => return Some(TalkEvent::Line(self.entry(*line))),
+                Note::ToolCall(note) => return Some(TalkEvent::ToolCall(self.tool_call(*note))),
                 // Wishes of a conversation that is over come too late.
                 Note::CarrierRequest(_) => {}
             }
@@ -226,7 +230,7 @@ impl Runner {
         let (commands, orders) = mpsc::unbounded_channel();
         let (notes, written) = mpsc::unbounded_channel();
         let usage = prepared.usage();
-        let task = AbortOnDropHandle::new(tokio::spawn(prepared.talk(media, orders, notes)));
+        let task = AbortOnDropHandle::new(tokio::spawn(prepared.talk(media, orders, notes).in_current_span()));
         let redactor = self.plan.as_ref().map_or_else(|_| Redactor::default(), |plan| redactor_of(plan));
         let machine = self.talk.machine.take();
         let stage = TalkState::Running { commands, task };
@@ -240,6 +244,7 @@ impl Runner {
         let stopping = self.talk.stop();
         let plan = self.plan.clone();
         let recording = self.context.setup.recording_name(&self.row);
+        let logged = self.context.config.replay_days > 0;
         let path = self.context.config.data_dir.join(&recording);
         self.start(async move {
             let known = stopping.await;
@@ -248,7 +253,10 @@ impl Runner {
                 StoppedTalk::Nothing => {
                     (WrapUp { summary: Some(NO_CONVERSATION.to_owned()), ..WrapUp::default() }, false)
                 }
-                StoppedTalk::Report(report) => (wrap_up(&report, &plan, recording).await, false),
+                StoppedTalk::Report(mut report) => {
+                    let inputs = if logged { packed_inputs(&mut report, &plan) } else { PackedLog::default() };
+                    (WrapUp { inputs, ..wrap_up(&report, &plan, recording).await }, false)
+                }
                 StoppedTalk::Traces(usage) => {
                     tracing::error!("a conversation did not report how it went: what was written down has to do");
                     let recording = recovery::repaired(path).await.then_some(recording);
@@ -305,8 +313,7 @@ async fn wrap_up(report: &Report, plan: &CallPlan, recording: String) -> WrapUp 
     let caller = report.history.iter().filter(|message| message.role == Role::User);
     let redactor = redactor_of(plan).knowing(caller.flat_map(|message| pressed_in(&message.text)));
     let analysed = caught(analyse(report, plan)).await;
-    let Analysis { summary, outcome, usage } =
-        analysed.unwrap_or_else(|_| Analysis::only(analysis::extract(&report.history)));
+    let Analysis { summary, outcome, result, usage } = analysed.unwrap_or_else(|_| Analysis::broken(&report.history));
     let (summary, outcome) = (redactor.text(&summary), outcome.map(|outcome| redactor.json(outcome)));
     let answered_by = match report.end {
         Ended::By(End::VoicemailHungUp | End::VoicemailMessageLeft) => Some("voicemail"),
@@ -318,12 +325,28 @@ async fn wrap_up(report: &Report, plan: &CallPlan, recording: String) -> WrapUp 
         turns: i64::from(report.turns),
         summary: Some(summary),
         outcome: outcome.filter(|outcome| !outcome.is_null()),
+        analysis: Some(result),
         latency: Some(json!(report.latency)),
         usage: Some(json!(report.usage + usage)),
         recording: report.recorded.then_some(recording),
         answered_by,
         responses: report.responses.clone(),
+        decisions: report.decisions.iter().map(DecisionEntry::from).collect(),
+        inputs: PackedLog::default(),
     }
+}
+
+/// Takes what happened to the conversation out of the report, without private data.
+fn packed_inputs(report: &mut Report, plan: &CallPlan) -> PackedLog {
+    let agent = &plan.talk.agent;
+    let strategy = if agent.realtime.is_some() { TurnStrategy::Realtime } else { TurnStrategy::Cascade };
+    let header = Header::new(env!("CARGO_PKG_VERSION"), strategy, agent);
+    let log = std::mem::take(&mut report.inputs).finish(&header, report.ended);
+    if agent.privacy.redact.is_empty() {
+        return PackedLog::pack(&log);
+    }
+    let redactor = redactor_of(plan);
+    InputLog::parse(&log).map_or_else(|_| PackedLog::default(), |log| PackedLog::pack(&log.masked(&redactor)))
 }
 
 fn talk_end(end: &Ended, redactor: &Redactor) -> TalkEnd {

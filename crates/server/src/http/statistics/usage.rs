@@ -2,6 +2,7 @@
 
 use axum::Json;
 use serde::{Deserialize, Serialize};
+use switchhook_carriers::web;
 use switchhook_core::Timestamp;
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
@@ -12,6 +13,7 @@ use crate::http::HttpState;
 use crate::http::auth::Tenant;
 use crate::http::error::{ApiError, CommonErrors, InvalidRequest};
 use crate::http::extract::Params;
+use crate::http::unknown_query;
 use crate::store::statistics::{self, Part, Sums};
 
 /// Which calls are counted.
@@ -44,6 +46,9 @@ pub(super) struct UsageStatistics {
     agents: Vec<UsedByAgent>,
     /// By connection of the carrier, at most 100, the most minutes first.
     connections: Vec<UsedByConnection>,
+    /// Warnings about the request, one sentence each; absent if there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<String>,
 }
 
 /// Calls, minutes and cost.
@@ -92,11 +97,11 @@ struct UsedByAgent {
 /// A connection.
 #[derive(Debug, Serialize, ToSchema)]
 struct UsedByConnection {
-    /// The connection.
-    connection_id: Uuid,
-    /// Its name; `null` if it was deleted.
+    /// The connection; `null` for calls in the browser.
+    connection_id: Option<Uuid>,
+    /// Its name; `null` if it was deleted, and for calls in the browser.
     name: Option<String>,
-    /// Its carrier; `null` if it was deleted.
+    /// Its carrier, `web` for calls in the browser; `null` if it was deleted.
     provider: Option<String>,
     /// What was used.
     #[serde(flatten)]
@@ -135,9 +140,9 @@ pub(super) async fn show(
         used: part.sums.into(),
     };
     let connection = |part: Part| UsedByConnection {
-        connection_id: part.id,
+        connection_id: (!part.id.is_nil()).then_some(part.id),
         name: part.name,
-        provider: part.provider,
+        provider: if part.id.is_nil() { Some(web::NAME.to_owned()) } else { part.provider },
         used: part.sums.into(),
     };
     Ok(Json(UsageStatistics {
@@ -147,5 +152,6 @@ pub(super) async fn show(
         days: Interval::Day.starts(&span).map(day).collect(),
         agents: agents.into_iter().map(agent).collect(),
         connections: connections.into_iter().map(connection).collect(),
+        warnings: unknown_query::warnings(),
     }))
 }

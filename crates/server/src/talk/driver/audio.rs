@@ -2,7 +2,7 @@
 
 use switchhook_carriers::FromCarrier;
 use switchhook_core::conversation::Input;
-use switchhook_media::frame::CallerAudio;
+use switchhook_media::frame::{CallerAudio, Frame};
 use switchhook_media::vad::VadEvent;
 use tokio::time::Instant;
 
@@ -44,6 +44,9 @@ impl Driver {
     }
 
     fn caller(&mut self, frame: CallerAudio) -> Inputs {
+        // Once the caller speaks, all of it counts: the agent is about to fall silent.
+        let echo = self.media_session.is_echo(&frame) && !self.vad.is_speaking();
+        let frame = if echo { CallerAudio(Frame::silence(frame.0.format())) } else { frame };
         let (listening, now) = (self.conversation.listens(), self.now());
         self.models.caller_audio(&frame, listening, now);
         let mut inputs = Inputs::new();
@@ -58,8 +61,12 @@ impl Driver {
                 self.models.speech_stopped(segment);
                 inputs.push(Input::SpeechStopped { segment });
             }
+            None if self.vad.is_starting() != self.speech_pending => {
+                inputs.push(Input::SpeechPending { pending: self.vad.is_starting() });
+            }
             None => {}
         }
+        self.speech_pending = self.vad.is_starting();
         if self.machine.frame(&frame.0) {
             inputs.push(Input::MachineDetected { beep: true });
         }
