@@ -4,6 +4,9 @@
 //! for the whole call and by a delay that changes whenever a buffer on the way runs empty. Both are learned from the levels in either
 //! direction. A frame is an echo if it is not louder than an echo of any delay, unless the caller was louder than that a moment ago:
 //! then only the learned delay excuses it. Nothing is subtracted: whoever speaks over the agent is louder than its echo.
+//!
+//! Frames of the caller are counted rather than timed: networks and busy nodes delay some and then deliver several at once, and the time
+//! between a sound and its echo would seem to change with every frame.
 
 use std::time::Duration;
 
@@ -12,9 +15,15 @@ use crate::level::SILENCE_DBFS;
 /// How long a frame is, in milliseconds.
 const FRAME_MS: u128 = 20;
 /// The longest delay of an echo, in frames. A carrier that plays late returns late.
-const MAX_DELAY: usize = 60;
-/// How many frames of the agent are remembered: it may be sent ahead of time.
+const MAX_DELAY: usize = 40;
+/// How many frames of the agent are remembered: it may be sent ahead of time, and frames of the caller may come late.
 const REMEMBERED: usize = 128;
+/// Frames of the caller that come later than this, in frames, were not delayed: the line was silent.
+const MAX_LAG: u128 = 50;
+/// By how many frames the count of the caller's frames may be ahead of the time.
+const MAX_LEAD: u128 = 10;
+/// After so many frames, all of which came late, frames before them are taken to be lost.
+const LAG_WINDOW: u32 = 50;
 /// The agent is heard above this level.
 const AUDIBLE_DBFS: f32 = -45.0;
 /// Levels below this are all the same silence.
@@ -93,12 +102,38 @@ enum Line {
     Returns { delay: usize, loss: f32 },
 }
 
+/// Numbers the caller's frames in the order in which they were spoken. Time and numbers are in frames.
+#[derive(Default)]
+struct FrameCounter {
+    next: u128,
+    /// How late the most punctual frame of the current window came, and how many frames the window has.
+    least_lag: u128,
+    frames: u32,
+}
+
+impl FrameCounter {
+    /// The number of a frame that comes now: at most [`MAX_LAG`] before `now` and [`MAX_LEAD`] after.
+    fn number(&mut self, now: u128) -> u128 {
+        let number = if now > self.next + MAX_LAG { now } else { self.next.min(now + MAX_LEAD) };
+        let lag = now.saturating_sub(number);
+        self.least_lag = if self.frames == 0 { lag } else { self.least_lag.min(lag) };
+        self.frames += 1;
+        self.next = number + 1;
+        if self.frames == LAG_WINDOW {
+            self.next += self.least_lag;
+            self.frames = 0;
+        }
+        number
+    }
+}
+
 /// Tells a caller from the agent's echo, on one line.
 pub struct EchoGuard {
     /// Levels of the agent, each with the number of its frame.
     agent: Vec<(u128, f32)>,
     pairs: [Pairs; MAX_DELAY],
     line: Line,
+    caller: FrameCounter,
     /// The number of the last frame that was louder than any echo.
     louder: Option<u128>,
 }
@@ -109,6 +144,7 @@ impl Default for EchoGuard {
             agent: vec![(0, SILENCE_DBFS); REMEMBERED],
             pairs: [Pairs::default(); MAX_DELAY],
             line: Line::Unknown,
+            caller: FrameCounter::default(),
             louder: None,
         }
     }
@@ -123,32 +159,34 @@ impl EchoGuard {
         }
     }
 
-    /// A frame of the caller has come at this time, so loud in dBFS. Returns whether it is no more than the agent's echo.
+    /// A frame of the caller comes at this time, so loud in dBFS. Returns whether it is no more than the agent's echo.
     pub fn is_echo(&mut self, at: Duration, level: f32) -> bool {
-        let number = at.as_millis() / FRAME_MS;
+        let now = at.as_millis() / FRAME_MS;
+        let number = self.caller.number(now);
         let level = level.max(FLOOR_DBFS);
         self.learn(number, level);
+        // After frames were lost, the count is behind the time for a while.
+        let loudest = self.loudest(number.saturating_sub(MAX_DELAY as u128), number.max(now));
         match self.line {
             Line::Clean => false,
-            Line::Unknown => self.loudest(number, 0, MAX_DELAY).is_some_and(|agent| level <= agent - PRESUMED_LOSS_DB),
-            Line::Returns { delay, loss } => self.is_returned(number, level, delay, loss),
+            Line::Unknown => loudest.is_some_and(|agent| level <= agent - PRESUMED_LOSS_DB),
+            Line::Returns { delay, loss } => {
+                let within = |agent: f32| level <= (agent - loss + MARGIN_DB).max(FLOOR_DBFS);
+                if !loudest.is_some_and(within) {
+                    self.louder = Some(number);
+                    return false;
+                }
+                let speaks = self.louder.is_some_and(|louder| number.saturating_sub(louder) < SPEAKS_FOR);
+                let expected = number.saturating_sub(delay as u128);
+                !speaks || self.loudest(expected.saturating_sub(1), expected + 1).is_some_and(within)
+            }
         }
-    }
-
-    fn is_returned(&mut self, number: u128, level: f32, delay: usize, loss: f32) -> bool {
-        let within = |agent: f32| level <= (agent - loss + MARGIN_DB).max(FLOOR_DBFS);
-        if !self.loudest(number, 0, MAX_DELAY).is_some_and(within) {
-            self.louder = Some(number);
-            return false;
-        }
-        let speaks = self.louder.is_some_and(|louder| number.saturating_sub(louder) < SPEAKS_FOR);
-        !speaks || self.loudest(number, delay.saturating_sub(1), delay + 1).is_some_and(within)
     }
 
     fn learn(&mut self, number: u128, level: f32) {
         let mut heard = false;
         for delay in 0..MAX_DELAY {
-            if let Some(agent) = self.agent_at(number, delay) {
+            if let Some(agent) = number.checked_sub(delay as u128).and_then(|played| self.agent_at(played)) {
                 heard = true;
                 self.pairs[delay].add(agent, level);
             }
@@ -174,16 +212,15 @@ impl EchoGuard {
         }
     }
 
-    /// How loud the agent was so many frames before; nothing if it was not heard.
-    fn agent_at(&self, number: u128, delay: usize) -> Option<f32> {
-        let wanted = number.checked_sub(u128::try_from(delay).ok()?)?;
-        let (played, level) = self.agent[place(wanted)];
-        (played == wanted && level > AUDIBLE_DBFS).then_some(level)
+    /// How loud the agent was in this frame; nothing if it was not heard.
+    fn agent_at(&self, number: u128) -> Option<f32> {
+        let (played, level) = self.agent[place(number)];
+        (played == number && level > AUDIBLE_DBFS).then_some(level)
     }
 
-    /// How loud the agent was at most, between two delays.
-    fn loudest(&self, number: u128, from: usize, to: usize) -> Option<f32> {
-        (from..=to).filter_map(|delay| self.agent_at(number, delay)).reduce(f32::max)
+    /// How loud the agent was at most, from one frame to another.
+    fn loudest(&self, from: u128, to: u128) -> Option<f32> {
+        (from..=to).filter_map(|number| self.agent_at(number)).reduce(f32::max)
     }
 }
 
@@ -223,7 +260,7 @@ mod tests {
 
     #[test]
     fn what_comes_back_weaker_and_later_is_an_echo_from_the_first_frame_on() {
-        for (delay, loss) in [(0, 20.0), (10, 20.0), (10, 35.0), (25, 25.0), (55, 20.0)] {
+        for (delay, loss) in [(0, 20.0), (10, 20.0), (10, 35.0), (25, 25.0), (35, 20.0)] {
             let echo = |frame: u32| frame.checked_sub(delay).map_or(SILENCE_DBFS, |past| voice(past, 1) - loss);
             let taken = echoes(echo);
             let missed = |frames: std::ops::Range<u32>| {
@@ -265,6 +302,60 @@ mod tests {
     #[test]
     fn a_caller_who_speaks_all_the_time_is_no_echo() {
         let taken = echoes(|frame| voice(frame, 99) - 8.0);
-        assert!(share(&taken[50..]) < 0.05, "{}", share(&taken[50..]));
+        assert!(share(&taken[..65]) < 0.4, "only quiet syllables before the line is known: {}", share(&taken[..65]));
+        assert!(share(&taken[65..]) < 0.05, "{}", share(&taken[65..]));
+    }
+
+    /// What a guard hears whose node gets to the frames of both sides late and then to several at once: by up to `stall` frames.
+    /// `came_back` gives the level of a frame of the caller, which is lost where there is none. Returns the frames not taken for an echo.
+    fn missed_on_a_busy_node(stall: u32, came_back: impl Fn(u32) -> Option<f32>) -> Vec<u32> {
+        let (mut guard, mut random, mut from, mut missed) = (EchoGuard::default(), 1_u32, 0, Vec::new());
+        while from < 1_000 {
+            random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            let now = from + if (random >> 8).is_multiple_of(4) { (random >> 12) % stall } else { 0 };
+            for frame in from..=now {
+                guard.sent(at(frame), voice(frame, 1));
+            }
+            for (frame, level) in (from..=now).filter_map(|frame| Some((frame, came_back(frame)?))) {
+                if !guard.is_echo(at(now), level) && level > -60.0 {
+                    missed.push(frame);
+                }
+            }
+            from = now + 1;
+        }
+        missed
+    }
+
+    #[test]
+    fn an_echo_stays_one_on_a_busy_node() {
+        for stall in [3, 5, 10, 15, 40] {
+            for delay in [0, 5, 10, 25] {
+                let echo = |frame: u32| frame.checked_sub(delay).map_or(SILENCE_DBFS, |past| voice(past, 1) - 20.0);
+                let missed = missed_on_a_busy_node(stall, |frame| Some(echo(frame)));
+                assert!(missed.is_empty(), "{delay} frames, stalls of {stall}: {missed:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_echo_stays_one_where_frames_are_lost() {
+        for lost in [1, 5, 20, 45, 100] {
+            let echo = |frame: u32| frame.checked_sub(10).map_or(SILENCE_DBFS, |past| voice(past, 1) - 20.0);
+            let is_lost = |frame: u32| (300..300 + lost).contains(&frame) || (700..700 + lost).contains(&frame);
+            let missed = missed_on_a_busy_node(5, |frame| (!is_lost(frame)).then(|| echo(frame)));
+            assert!(missed.is_empty(), "{lost} frames lost: {missed:?}");
+        }
+    }
+
+    #[test]
+    fn late_frames_are_counted_and_lost_ones_skipped() {
+        let mut counter = FrameCounter::default();
+        let burst: Vec<u128> = [0, 4, 4, 4, 4, 5].map(|now| counter.number(now)).into();
+        assert_eq!(burst, [0, 1, 2, 3, 4, 5]);
+        let after_a_loss: Vec<u128> = (16..116).map(|now| counter.number(now)).collect();
+        assert_eq!((after_a_loss[0], after_a_loss[99]), (6, 115));
+        assert_eq!(counter.number(1_000), 1_000, "the line was silent");
+        let faster: Vec<u128> = (0..20).map(|_| counter.number(1_001)).collect();
+        assert_eq!(faster[19], 1_001 + MAX_LEAD);
     }
 }

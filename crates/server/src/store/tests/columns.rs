@@ -79,7 +79,7 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
                 true if path.ends_with("tests") => {}
                 true => folders.push(path),
                 false if path.extension().is_some_and(|name| name == "rs") && !path.ends_with("columns.rs") => {
-                    files.push(path)
+                    files.push(path);
                 }
                 false => {}
             }
