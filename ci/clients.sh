@@ -74,6 +74,12 @@ typescript_client() {
     echo "TypeScript: types"
     npm run --silent build
     npm run --silent check
+    echo "TypeScript: the package is complete"
+    local packed
+    packed=$(npm pack --dry-run --json | node -p 'JSON.parse(require("node:fs").readFileSync(0))[0].files.map(({ path }) => path).join("\n")')
+    for file in dist/index.js dist/index.d.ts LICENSE-APACHE LICENSE-MIT; do
+        grep --quiet --line-regexp --fixed-strings "$file" <<<"$packed" || die "the npm package lacks $file"
+    done
     echo "TypeScript: tests"
     npm test --silent
 }

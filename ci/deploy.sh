@@ -4,7 +4,7 @@
 #   ci/deploy.sh
 #
 # It needs curl and python3. What it has no program for, it names as NOT CHECKED; on Debian these are caddy, shellcheck, systemd and a
-# Compose that knows the Compose specification (docker compose or podman-compose 1.2). helm is not in Debian.
+# Compose that knows the Compose specification (docker compose 2.24 or podman-compose 1.6). helm is not in Debian.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -84,14 +84,18 @@ echo "Compose"
 compose=()
 if docker compose version >/dev/null 2>&1; then
     compose=(docker compose)
-elif podman-compose version 2>/dev/null | grep -qE 'podman-compose version:? (1\.[2-9]|[2-9])'; then
+elif podman-compose version 2>/dev/null | grep -qE 'podman-compose version:? (1\.([6-9]|[1-9][0-9])|[2-9])'; then
     compose=(podman-compose)
 else
-    echo "NOT CHECKED: deploy/compose*.yaml, because neither docker compose nor podman-compose 1.2 is installed"
+    echo "NOT CHECKED: deploy/compose*.yaml, because neither docker compose nor podman-compose 1.6 is installed"
 fi
 for file in deploy/compose.yaml deploy/compose.postgres.yaml; do
     [ ${#compose[@]} = 0 ] || "${compose[@]}" -f "$file" config >/dev/null || die "$file is not valid"
 done
+if [ ${#compose[@]} != 0 ]; then
+    SWITCHHOOK_PUBLIC_URL='' SWITCHHOOK_PORT=9000 "${compose[@]}" -f deploy/compose.yaml config >"$work/said"
+    grep -q 'SWITCHHOOK_PUBLIC_URL: "\?http://127.0.0.1:9000"\?$' "$work/said" || die "compose.yaml has another public address than its port's"
+fi
 if have caddy "deploy/Caddyfile"; then
     caddy validate --config deploy/Caddyfile --adapter caddyfile >"$work/said" 2>&1 || die "$(cat "$work/said")"
 fi
@@ -106,6 +110,9 @@ if have systemd-analyze "deploy/systemd/switchhook.service"; then
 fi
 
 echo "Helm"
+version=$(sed -n '/^\[workspace.package\]/,/^\[workspace.dep/s/^version = "\(.*\)"$/\1/p' Cargo.toml)
+grep -qx "appVersion: \"$version\"" deploy/helm/switchhook/Chart.yaml || die "the chart's appVersion is not $version"
+grep -q "docker push .*/switchhook:$version$" docs/deployment.md || die "docs/deployment.md pushes another image than switchhook:$version"
 if have helm "deploy/helm/switchhook"; then
     values=(--set existingSecret=secret --set publicUrl=https://calls.example.com)
     helm lint --strict deploy/helm/switchhook "${values[@]}" >"$work/said" || die "$(cat "$work/said")"

@@ -31,8 +31,9 @@ newer_node() {
     local tools=$1/node_modules platform
     if ! at_least "$(node --version)" 20.19.0; then
         case "$(uname -m)" in x86_64) platform=linux-x64 ;; aarch64) platform=linux-arm64 ;; *) die "no node for $(uname -m)" ;; esac
-        [ -x "$tools/node-$platform/bin/node" ] || from_registry install --prefix "$1" "node-$platform@$NODE"
-        PATH=$tools/node-$platform/bin:$PATH
+        # Both at once: Debian's npm runs with Debian's node only.
+        [ -x "$tools/node-$platform/bin/node" ] || from_registry install --prefix "$1" "node-$platform@$NODE" "npm@$NPM"
+        PATH=$tools/.bin:$tools/node-$platform/bin:$PATH
     fi
     if ! at_least "$(npm --version 2>/dev/null)" 11.0.0; then
         [ -x "$tools/.bin/npm" ] || from_registry install --prefix "$1" "npm@$NPM"

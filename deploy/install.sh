@@ -1,7 +1,7 @@
 #!/bin/sh
-# Installs the switchhook program of a release:
+# Installs the switchhook program of a release. Each release has a copy that knows where it comes from:
 #
-#   curl -fsSL https://github.com/OWNER/switchhook/releases/latest/download/install.sh | sh
+#   sh install.sh
 #
 # It finds the machine's kind, downloads that binary, compares it with the release's list of SHA-256 checksums, and copies one file. It
 # changes nothing else: no service, no shell profile.

@@ -88,7 +88,7 @@ pub(crate) fn fit(corpus: &Corpus, data_dir: &Path, file: &Path) -> anyhow::Resu
             area(&of, old)
         );
     }
-    std::fs::write(file, source(bias, &weights, tune.len())).with_context(|| file.display().to_string())
+    std::fs::write(file, source(bias, &weights)).with_context(|| file.display().to_string())
 }
 
 fn examples(corpus: &Corpus, data_dir: &Path) -> anyhow::Result<Vec<Example>> {
@@ -186,9 +186,10 @@ fn area(examples: &[&Example], score: impl Fn(&Found) -> f64) -> f64 {
     wins / (ends.len() * pauses.len()) as f64
 }
 
-fn source(bias: f64, weights: &[f64], examples: usize) -> String {
+/// The text of `weights.rs`, as the formatter wants it.
+fn source(bias: f64, weights: &[f64]) -> String {
     let mut text = format!(
-        "//! Weights of the evidence for the end of a turn. Made by `bench-turns --fit` from {examples} silences; do not edit.\n\n\
+        "//! Weights of the evidence for the end of a turn. Made by `bench-turns --fit`; do not edit.\n\n\
          /// The log odds of an end without any evidence.\n\
          pub(super) const BIAS: f32 = {bias:.2};\n\n\
          /// What each kind of evidence adds to the log odds, in the order of `Evidence::ALL`.\n\
@@ -196,7 +197,8 @@ fn source(bias: f64, weights: &[f64], examples: usize) -> String {
         weights.len()
     );
     for (kind, weight) in Evidence::ALL.into_iter().zip(weights) {
-        let _ = writeln!(text, "    {weight:.2}, // {}", kind.name());
+        let value = format!("{weight:.2},");
+        let _ = writeln!(text, "    {value:6} // {}", kind.name());
     }
     text.push_str("];\n");
     text

@@ -11,7 +11,7 @@ WORDS = [
     (r"\basync (def|for|with)\b", r"\1"),
     (r"\bawait ", ""),
     (r"\basyncio\.sleep\b", "time.sleep"),
-    (r"\bimport asyncio\n", ""),
+    (r"\bimport asyncio\n", "import time\n"),
     (r"\bfor asyncio\b", "that blocks"),
     (r"\b__a(enter|exit)__\b", r"__\1__"),
     (r"\ba(read|close|iter_bytes)\(", r"\1("),

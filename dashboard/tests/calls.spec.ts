@@ -68,7 +68,9 @@ test("a conversation is read, heard and measured", async ({ page, conversation }
   const decision = page.getByRole("group", { name: "Turn decisions" }).getByRole("row").filter({ hasText: "Turn ended" }).last();
   await expect(decision).toContainText(/\d+ \/ \d+ ms/);
   await expect(decision).toContainText(/\d %/);
+  const before = page.url();
   await decision.click();
+  await expect(page).not.toHaveURL(before);
   const decided = Number(new URL(page.url()).searchParams.get("t"));
   await expect(decision.getByRole("button")).toHaveText(new RegExp(`^0?${Math.floor(decided / 60)}:`));
   await isNear(slider, decided);
@@ -114,6 +116,14 @@ test("the waveform is pressed, dragged and moved by keys", async ({ page, conver
   for (let step = 0; step < 5; step += 1) await page.keyboard.press("ArrowRight");
   await near(end);
   for (let step = 0; step < 2; step += 1) await page.keyboard.press("ArrowLeft");
+  await near(end - 2);
+
+  // A finger that turns out to scroll the page leaves the recording where it was.
+  const touch = await page.context().newCDPSession(page);
+  const finger = { x: box.x + box.width / 4, y: box.y + 20 };
+  await touch.send("Input.dispatchTouchEvent", { type: "touchStart", touchPoints: [finger] });
+  await near(end / 4);
+  await touch.send("Input.dispatchTouchEvent", { type: "touchCancel", touchPoints: [] });
   await near(end - 2);
 });
 

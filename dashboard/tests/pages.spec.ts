@@ -6,6 +6,9 @@ import { expect, SCHEMES, settled, SIZES, test } from "./look";
 /** Everything of WCAG 2.2 A and AA, and what axe recommends besides. */
 const STANDARDS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
 
+// Three dozen looks of axe at pages, each of seconds on a busy machine.
+test.describe.configure({ timeout: 300_000 });
+
 /** axe runs in the page, but is no script of it: the driver puts it there, past the policy. */
 async function findings(page: Page): Promise<string[]> {
   await page.evaluate(axe.source);

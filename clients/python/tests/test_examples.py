@@ -85,7 +85,7 @@ def test_follow(tenant: Tenant, client: Switchhook) -> None:
 
 def test_webhook_receiver(tenant: Tenant, client: Switchhook) -> None:
     # The secret comes with the endpoint, whose address needs the port: a first endpoint is moved to the receiver.
-    endpoint = client.webhooks.create(url="https://receiver.example.com/", events=["call.completed"], enabled=False)
+    endpoint = client.webhooks.create(url="http://127.0.0.1:9/", events=["call.completed"], enabled=False)
     rotated = client.webhooks.rotate_secret(endpoint.id)
     assert rotated.secret != endpoint.secret
     with started(tenant, "webhook_receiver.py", "0", WEBHOOK_SECRET=f"{rotated.secret},{endpoint.secret}") as receiver:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable, Iterator
 from typing import Any
 
+import httpx
 import pytest
 from double import Answer, Double, problem
 
@@ -18,6 +20,8 @@ from switchhook import (
     RateLimitError,
     ServerError,
     Switchhook,
+    SwitchhookError,
+    WaitTimeoutError,
 )
 from switchhook._sse import Decoder, ServerEvent
 
@@ -39,6 +43,11 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 def client(double: Double, **options: Any) -> Switchhook:
     return Switchhook("vk_dev_any", double.url, **options)
+
+
+def scripted(answer: Callable[[httpx.Request], httpx.Response]) -> Switchhook:
+    """Against no server at all, for what depends on the clock or on the network."""
+    return Switchhook("vk_dev_any", http_client=httpx.Client(transport=httpx.MockTransport(answer)))
 
 
 def test_retry_after_is_honoured(waits: list[float]) -> None:
@@ -100,8 +109,26 @@ def test_retries_end(waits: list[float]) -> None:
 def test_a_deletion_whose_answer_was_lost_succeeds(waits: list[float]) -> None:
     with Double(Answer(reset=True), problem(404, "not_found")) as double:
         client(double).agents.delete("a1")
+    with Double(problem(500, "internal_error"), problem(404, "not_found")) as double:
+        client(double).agents.delete("a1")
     with Double(problem(404, "not_found")) as double, pytest.raises(NotFoundError):
         client(double).agents.delete("a1")
+    # The rate limit refused the first attempt before it did anything.
+    with Double(problem(429, "rate_limited", Retry_After="1"), problem(404, "not_found")) as double, pytest.raises(NotFoundError):
+        client(double).agents.delete("a1")
+
+
+def test_a_deletion_that_was_never_sent_has_deleted_nothing(waits: list[float]) -> None:
+    refusals = [httpx.ConnectError("refused")]
+
+    def answer(_: httpx.Request) -> httpx.Response:
+        if refusals:
+            raise refusals.pop()
+        return httpx.Response(404, json={})
+
+    with scripted(answer) as made, pytest.raises(NotFoundError):
+        made.agents.delete("a1")
+    assert len(waits) == 1
 
 
 def test_a_slow_service_is_a_timeout() -> None:
@@ -118,6 +145,17 @@ def test_a_service_that_is_not_there(waits: list[float]) -> None:
     with pytest.raises(APIConnectionError):
         Switchhook("vk_dev_any", url).agents.create(name="Ava", instructions="Sell.")
     assert len(waits) == 4, "a connection that was never made is tried again, whatever the request"
+
+
+def test_a_mistake_of_the_caller_is_not_trouble_of_the_network(waits: list[float]) -> None:
+    with pytest.raises(SwitchhookError, match="cannot be sent") as refused:
+        Switchhook("vk_dev_any", "localhost:8080").tenant.get()
+    assert not isinstance(refused.value, APIConnectionError)
+    with Double() as double, pytest.raises(SwitchhookError, match="cannot be sent"):
+        client(double).calls.create(agent_id="a", to="+12025550100", idempotency_key="order 7\n")
+    with pytest.raises(SwitchhookError, match="cannot be sent"):
+        next(Switchhook("vk_dev_any", "localhost:8080").events.stream())
+    assert (double.received, waits) == ([], [])
 
 
 def test_an_error_that_is_not_json(waits: list[float]) -> None:
@@ -203,6 +241,114 @@ def test_a_stream_gives_up_when_the_service_stays_away(waits: list[float]) -> No
     assert 4 <= len(waits) <= 6
 
 
+DRAINING = Answer(200, headers=STREAM)
+
+
+def backoffs(waits: list[float]) -> list[float]:
+    """Without their random part: rounded up to the delay that was drawn from."""
+    return [next(full for full in (0.5, 1, 2, 4, 8) if 0.75 * full <= wait <= full) for wait in waits]
+
+
+def test_a_node_that_is_stopping_is_asked_less_and_less_often(waits: list[float]) -> None:
+    first = Answer(200, headers=STREAM, cut=event(1, "call.queued"))
+    last = Answer(200, headers=STREAM, cut=event(2, "call.completed"))
+    with Double(*[DRAINING] * 7, Answer(reset=True), first, DRAINING, last) as double:
+        events = list(client(double, max_retries=0).calls.stream_events("c1"))
+    assert [one.sequence for one in events] == [1, 2], "it does not give up, for the service is there"
+    # After what brought something it comes back at once, and the next delay is short again.
+    assert backoffs(waits) == [0.5, 1, 2, 4, 8, 8, 8, 8, 0.5]
+    assert len(double.received) == 11
+
+
+def test_a_stream_outlives_a_service_that_is_away(waits: list[float]) -> None:
+    answers = [
+        Answer(200, headers=STREAM, cut=event(1, "call.queued")),
+        problem(502, "bad_gateway"),
+        problem(503, "unavailable", Retry_After="7"),
+        problem(504, "timeout"),
+        Answer(200, headers=STREAM, cut=event(2, "call.completed")),
+    ]
+    with Double(*answers) as double:
+        assert [one.sequence for one in client(double, max_retries=0).calls.stream_events("c1")] == [1, 2]
+    assert waits[1] == 7 and backoffs([waits[0], waits[2]]) == [0.5, 2]
+    with Double(answers[0], *[problem(503, "unavailable")] * 9) as double, pytest.raises(ServerError):
+        list(client(double, max_retries=0).calls.stream_events("c1"))
+    assert len(double.received) == 6, "not for ever"
+    with Double(problem(503, "unavailable")) as double, pytest.raises(ServerError):
+        list(client(double, max_retries=0).calls.stream_events("c1"))
+    assert len(double.received) == 1, "it was never there"
+
+
+@pytest.mark.parametrize("kind", ["application/json", "text/html; charset=utf-8", "text/event-stream-like"])
+def test_a_success_that_is_not_a_stream(waits: list[float], kind: str) -> None:
+    with Double(Answer(200, "page", {"Content-Type": kind})) as double, pytest.raises(APIError) as refused:
+        list(client(double).calls.stream_events("c1"))
+    assert (refused.value.code, refused.value.body, len(double.received)) == ("http_200", "page", 1)
+
+
+class Clock:
+    """Moves only when the client waits, or as the test says."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = 1000.0
+        monkeypatch.setattr("switchhook._deadline.monotonic", lambda: self.now)
+        monkeypatch.setattr("switchhook._transport.time.sleep", self.wait)
+
+    def wait(self, seconds: float) -> None:
+        self.now += seconds
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_waiting_for_a_call_ends_in_time_whatever_the_service_does(monkeypatch: pytest.MonkeyPatch, there: bool) -> None:
+    clock = Clock(monkeypatch)
+    answers = [DRAINING if there else problem(503, "unavailable", Retry_After="30")] * 9
+    with Double(*answers) as double, pytest.raises(WaitTimeoutError, match="Call c1 had not ended after 5 seconds"):
+        client(double).calls.wait("c1", timeout=5)
+    assert clock.now == 1005
+    assert len(double.received) == (4 if there else 1)
+
+
+def test_waiting_for_a_call_ends_in_time_on_a_stream_that_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock(monkeypatch)
+    opened: list[float] = []
+
+    def stream(request: httpx.Request) -> httpx.Response:
+        patience = request.extensions["timeout"]["read"]
+        opened.append(clock.now - 1000)
+
+        def comments() -> Iterator[bytes]:
+            while patience >= 15:
+                clock.wait(15)
+                yield b":\n\n"
+            clock.wait(patience)
+            raise httpx.ReadTimeout("")
+
+        return httpx.Response(200, headers=STREAM, content=comments())
+
+    with scripted(stream) as made, pytest.raises(WaitTimeoutError):
+        made.calls.wait("c1", timeout=100)
+    assert clock.now == 1100
+    # How long a read may take is fixed for a connection: near the end others replace it.
+    assert opened == [0, 60, 75, 90]
+
+
+@pytest.mark.parametrize("answers", [[], [Answer(204)]])
+async def test_waiting_for_a_call_ends_in_time_on_a_silent_service(answers: list[Answer]) -> None:
+    with Double(*answers, Answer(until=threading.Event())) as double, pytest.raises(WaitTimeoutError):
+        client(double, max_retries=0).calls.wait("c1", timeout=0.2)
+    with Double(*answers, Answer(until=threading.Event())) as double:
+        async with AsyncSwitchhook("vk_dev_any", double.url) as made:
+            with pytest.raises(WaitTimeoutError):
+                await made.calls.wait("c1", timeout=0.2)
+    assert len(double.received) == len(answers) + 1
+
+
+def test_waiting_for_a_call_returns_it(waits: list[float]) -> None:
+    ended = {**CALL, "status": "completed", "ended_at": "2026-01-05T12:10:00Z"}
+    with Double(Answer(200, headers=STREAM, cut=event(1, "call.completed")), Answer(200, ended)) as double:
+        assert client(double).calls.wait("c1", timeout=60).status == "completed"
+
+
 async def test_asyncio_does_the_same(waits: list[float]) -> None:
     answers = [problem(500, "internal_error"), Answer(reset=True), problem(429, "rate_limited", Retry_After="3"), Answer(201, CALL)]
     with Double(*answers) as double:
@@ -218,6 +364,10 @@ async def test_asyncio_does_the_same(waits: list[float]) -> None:
                 Answer(200, headers=STREAM, cut=event(2, "call.failed")),
             ]
             assert [one.sequence async for one in made.calls.stream_events("c1")] == [1, 2]
+            waits.clear()
+            double.answers += [DRAINING, DRAINING, Answer(200, headers=STREAM, cut=event(2, "call.failed"))]
+            assert [one.sequence async for one in made.calls.stream_events("c1")] == [2]
+            assert backoffs(waits) == [0.5, 1]
             page = {"data": [CALL], "has_more": True, "next_cursor": "n"}
             double.answers += [Answer(200, page), Answer(200, {**page, "has_more": False, "next_cursor": None})]
             assert len([one async for one in made.calls.list(status="queued")]) == 2

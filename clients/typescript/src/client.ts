@@ -26,16 +26,17 @@ export class Calls extends resources.Calls {
     const limit = timeout === undefined ? undefined : AbortSignal.timeout(timeout);
     const signals = [signal, limit].filter((one) => one !== undefined);
     const request = { method: "GET", path: `/v1/calls/${segment(id)}/events` } as const;
-    const stream = this.transport.events(request, new Position(undefined, ["call.completed", "call.failed"]), AbortSignal.any(signals));
+    const both = AbortSignal.any(signals);
+    const stream = this.transport.events(request, new Position(undefined, ["call.completed", "call.failed"]), both);
     try {
       for await (const event of stream) void event;
+      const call = await this.get(id, { signal: both });
+      if (call.ended_at !== null) return call;
     } catch (error) {
       signal?.throwIfAborted();
       if (!limit?.aborted) throw error;
     }
-    const call = await this.get(id, signal && { signal });
-    if (call.ended_at === null) throw new WaitTimeoutError(`Call ${id} had not ended after ${timeout} milliseconds.`);
-    return call;
+    throw new WaitTimeoutError(`Call ${id} had not ended` + (timeout === undefined ? "." : ` after ${timeout} milliseconds.`));
   }
 }
 

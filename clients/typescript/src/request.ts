@@ -6,7 +6,9 @@ const MAX_DELAY_MS = 60_000;
 /** Requests that reached the service but were not carried out. */
 const NOT_DONE = [408, 429];
 /** May or may not have been carried out. */
-const MAYBE_DONE = [500, 502, 503, 504];
+export const MAYBE_DONE = [500, 502, 503, 504];
+/** The service is away: answers of a proxy, or of a node that is starting. */
+export const AWAY = [502, 503, 504];
 /** Connections that were never made, as Node.js names them. */
 const NEVER_SENT = ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH", "UND_ERR_CONNECT_TIMEOUT"];
 
@@ -47,7 +49,7 @@ export function queryOf(query: object = {}): string {
   return text && `?${text}`;
 }
 
-/** Half a second, doubled each time, a quarter of it random so that clients do not return together. */
+/** Half a second, doubled each time up to 8 s, a quarter of it random so that clients do not return together. */
 export function backoff(attempt: number): number {
   return Math.min(8_000, 500 * 2 ** attempt) * (0.75 + Math.random() / 4);
 }
@@ -67,12 +69,13 @@ export function delayAfterError(request: ApiRequest, error: APIError, attempt: n
   return asked > MAX_DELAY_MS ? null : Math.max(asked, 100);
 }
 
-/** The same after a connection failed. A connection that was never made has carried out nothing. */
+/** The same after a connection failed. */
 export function delayAfterFailure(request: ApiRequest, failure: unknown, attempt: number): number | null {
   return isRepeatable(request) || neverSent(failure) ? backoff(attempt) : null;
 }
 
-function neverSent(failure: unknown): boolean {
+/** A connection that was never made has carried out nothing. */
+export function neverSent(failure: unknown): boolean {
   const cause = failure instanceof Error ? failure.cause : undefined;
   if (!(cause instanceof Error)) return false;
   // Of a name with several addresses, each was tried.

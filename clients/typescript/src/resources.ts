@@ -160,8 +160,8 @@ export class Calls extends Resource {
    * A stream also ends when the key stops working or the service stops; resume it with `Last-Event-ID`. A tenant can have 32
    * streams per node; further ones get 429.
    */
-  events(id: string, query: Query<"list_call_events"> = {}, options: RequestOptions = {}): Promise<types.CallEvents> {
-    return this.fetchJson<types.CallEvents>({ method: "GET", path: `/v1/calls/${segment(id)}/events`, query }, options);
+  events(id: string, options: RequestOptions = {}): Promise<types.CallEvents> {
+    return this.fetchJson<types.CallEvents>({ method: "GET", path: `/v1/calls/${segment(id)}/events` }, options);
   }
 
   /**
@@ -183,8 +183,8 @@ export class Calls extends Resource {
    * status. A stream also ends when the key or session stops working or the service stops; resume it with `Last-Event-ID`. Streams of
    * transcripts and of events share the limit of 32 per tenant and node.
    */
-  transcript(id: string, query: Query<"show_transcript"> = {}, options: RequestOptions = {}): Promise<types.Transcript> {
-    return this.fetchJson<types.Transcript>({ method: "GET", path: `/v1/calls/${segment(id)}/transcript`, query }, options);
+  transcript(id: string, options: RequestOptions = {}): Promise<types.Transcript> {
+    return this.fetchJson<types.Transcript>({ method: "GET", path: `/v1/calls/${segment(id)}/transcript` }, options);
   }
 
   /**

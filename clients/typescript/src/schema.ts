@@ -1981,8 +1981,6 @@ export interface components {
              * @description `cursor` for the next page.
              */
             next_cursor: string | null;
-            /** @description Warnings about the request, one sentence each; absent if there are none. */
-            warnings?: string[];
         };
         /** @description One page of a list, newest first. */
         List_AgentVersion: {
@@ -1995,8 +1993,6 @@ export interface components {
              * @description `cursor` for the next page.
              */
             next_cursor: string | null;
-            /** @description Warnings about the request, one sentence each; absent if there are none. */
-            warnings?: string[];
         };
         /** @description One page of a list, newest first. */
         List_ApiKeyResource: {
@@ -2009,8 +2005,6 @@ export interface components {
              * @description `cursor` for the next page.
              */
             next_cursor: string | null;
-            /** @description Warnings about the request, one sentence each; absent if there are none. */
-            warnings?: string[];
         };
         /** @description One page of a list, newest first. */
         List_CallDelivery: {
@@ -2023,8 +2017,6 @@ export interface components {
              * @description `cursor` for the next page.
              */
             next_cursor: string | null;
-            /** @description Warnings about the request, one sentence each; absent if there are none. */
-            warnings?: string[];
         };
         /** @description One page of a list, newest first. */
         List_CallResource: {
@@ -2037,8 +2029,6 @@ export interface components {
              * @description `cursor` for the next page.
              */
             next_cursor: string | null;
-            /** @description Warnings about the request, one sentence each; absent if there are none. */
-            warnings?: string[];
         };
         /** @description One page of a list, newest first. */
         List_ConnectionResource: {
@@ -2051,8 +2041,6 @@ export interface components {
              * @description `cursor` for the next page.
              */
             next_cursor: string | null;
-            /** @description Warnings about the request, one sentence each; absent if there are none. */
-            warnings?: string[];
         };
         /** @description One page of a list, newest first. */
         List_DeliveryResource: {
@@ -2065,8 +2053,6 @@ export interface components {
              * @description `cursor` for the next page.
              */
             next_cursor: string | null;
-            /** @description Warnings about the request, one sentence each; absent if there are none. */
-            warnings?: string[];
         };
         /** @description One page of a list, newest first. */
         List_NumberResource: {
@@ -2079,8 +2065,6 @@ export interface components {
              * @description `cursor` for the next page.
              */
             next_cursor: string | null;
-            /** @description Warnings about the request, one sentence each; absent if there are none. */
-            warnings?: string[];
         };
         /** @description One page of a list, newest first. */
         List_PersonResource: {
@@ -2093,8 +2077,6 @@ export interface components {
              * @description `cursor` for the next page.
              */
             next_cursor: string | null;
-            /** @description Warnings about the request, one sentence each; absent if there are none. */
-            warnings?: string[];
         };
         /** @description One page of a list, newest first. */
         List_TenantEvent: {
@@ -2107,8 +2089,6 @@ export interface components {
              * @description `cursor` for the next page.
              */
             next_cursor: string | null;
-            /** @description Warnings about the request, one sentence each; absent if there are none. */
-            warnings?: string[];
         };
         /** @description One page of a list, newest first. */
         List_WebhookResource: {
@@ -2121,8 +2101,6 @@ export interface components {
              * @description `cursor` for the next page.
              */
             next_cursor: string | null;
-            /** @description Warnings about the request, one sentence each; absent if there are none. */
-            warnings?: string[];
         };
         /** @description Where a live call is heard. */
         ListenAddress: {
@@ -2531,8 +2509,6 @@ export interface components {
             interval: components["schemas"]["Interval"];
             /** @description Their sum. */
             totals: components["schemas"]["Figures"];
-            /** @description Warnings about the request, one sentence each; absent if there are none. */
-            warnings?: string[];
         };
         /**
          * @description Where a call stands. It only ever moves down this list, and the last two are for ever.
@@ -2973,8 +2949,6 @@ export interface components {
             days: components["schemas"]["UsedByDay"][];
             /** @description All of it. */
             totals: components["schemas"]["Used"];
-            /** @description Warnings about the request, one sentence each; absent if there are none. */
-            warnings?: string[];
         };
         /** @description Calls, minutes and cost. */
         Used: components["schemas"]["Cost"] & {
@@ -3523,10 +3497,7 @@ export interface operations {
     };
     list_call_events: {
         parameters: {
-            query?: {
-                /** @description In place of a key: a token of `POST /v1/event-tokens` */
-                token?: string;
-            };
+            query?: never;
             header?: {
                 /**
                  * @description For streams: the `id` of the last event seen
@@ -3613,10 +3584,7 @@ export interface operations {
     };
     show_transcript: {
         parameters: {
-            query?: {
-                /** @description In place of a key: a token of `POST /v1/event-tokens` */
-                token?: string;
-            };
+            query?: never;
             header?: {
                 /**
                  * @description For streams: the `id` of the last event seen
@@ -3853,8 +3821,6 @@ export interface operations {
                 limit?: number;
                 /** @description `next_cursor` of the previous page. */
                 cursor?: string;
-                /** @description In place of a key: a token of `POST /v1/event-tokens` */
-                token?: string;
             };
             header?: {
                 /** @description For streams: the `id` of the last event seen */

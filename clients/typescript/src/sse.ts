@@ -46,7 +46,7 @@ export class Decoder {
   }
 }
 
-/** Connections in a row that brought nothing before a stream gives up. */
+/** Connections in a row that were lost and brought nothing before a stream gives up. */
 const MAX_FAILURES = 5;
 /** Around a reconnect an event can come twice. */
 const REMEMBERED = 1000;
@@ -54,8 +54,11 @@ const REMEMBERED = 1000;
 /** Where a stream is: after which event it goes on, and whether it has ended. */
 export class Position {
   ended = false;
-  failures = 0;
-  #connected = false;
+  /** Whether the service was ever there. */
+  connected = false;
+  /** Connections in a row that brought nothing, with this one until something comes. Each waits longer than the one before. */
+  fruitless = 0;
+  #failures = 0;
   #seen = new Set<string>();
 
   constructor(
@@ -69,16 +72,25 @@ export class Position {
     return { Accept: "text/event-stream", ...(this.lastEventId === undefined ? {} : { "Last-Event-ID": this.lastEventId }) };
   }
 
-  /** Something came, if only a comment. */
-  alive(): void {
-    this.#connected = true;
-    this.failures = 0;
+  /** A connection is about to be made. */
+  begin(): void {
+    this.fruitless += 1;
+    this.#failures += 1;
   }
 
-  /** A connection ended. Whether to give up: the service was never there, or is gone for long. */
-  lost(): boolean {
-    this.failures += 1;
-    return !this.#connected || this.failures > MAX_FAILURES;
+  /** Something came, if only a comment. */
+  alive(): void {
+    this.fruitless = this.#failures = 0;
+  }
+
+  /** The service ended the stream in good order, as a node does that is stopping: it is there, so this is no reason to give up. */
+  closed(): void {
+    this.#failures = 0;
+  }
+
+  /** After a lost connection: whether the service was never there, or is gone for long. */
+  givesUp(): boolean {
+    return !this.connected || this.#failures >= MAX_FAILURES;
   }
 
   isNew(event: ServerEvent): boolean {

@@ -1,7 +1,7 @@
 /** Sends requests, and sends them again. */
 import { APIConnectionError, APIError, APITimeoutError, errorOf } from "./errors.js";
 import { Pages, type Page } from "./pages.js";
-import { backoff, delayAfterError, delayAfterFailure, queryOf, type ApiRequest } from "./request.js";
+import { AWAY, backoff, delayAfterError, delayAfterFailure, MAYBE_DONE, neverSent, queryOf, type ApiRequest } from "./request.js";
 import type { RequestOptions, StreamOptions } from "./shapes.js";
 import { sleep } from "./sleep.js";
 import { Decoder, Position, type ServerEvent } from "./sse.js";
@@ -64,65 +64,72 @@ export class Transport {
 
   /** What `read` makes of the response of a request that succeeded. */
   async send<T>(request: ApiRequest, options: RequestOptions, read: (response: Response) => Promise<T>): Promise<T | undefined> {
+    // Before the first attempt: `fetch` fails with the same TypeError for a mistake of the caller and for a lost connection.
+    const [url, init] = this.#prepare(request);
+    const { fetch, maxRetries } = this.#settings;
+    let maybeDone = false;
     for (let attempt = 0; ; attempt++) {
       const deadline = new Deadline(options.timeout ?? this.#settings.timeout, options.signal);
       let delay: number | null;
       let error: Error;
       try {
-        const response = await this.#fetch(request, deadline.signal);
+        const response = await fetch(url, { ...init, signal: deadline.signal });
         if (response.ok) return await read(response);
         const refused = await errorOf(response);
         // An earlier attempt has deleted it; only its answer was lost.
-        if (refused.status === 404 && request.method === "DELETE" && attempt > 0) return undefined;
+        if (refused.status === 404 && request.method === "DELETE" && maybeDone) return undefined;
+        maybeDone ||= MAYBE_DONE.includes(refused.status);
         error = refused;
         delay = delayAfterError(request, refused, attempt);
       } catch (failure) {
         options.signal?.throwIfAborted();
         if (failure instanceof APIError) throw failure;
+        maybeDone ||= !neverSent(failure);
         error = connectionError(failure, deadline.passed);
         delay = delayAfterFailure(request, failure, attempt);
       } finally {
         deadline.end();
       }
-      if (delay === null || attempt >= this.#settings.maxRetries) throw error;
+      if (delay === null || attempt >= maxRetries) throw error;
       await sleep(delay, options.signal);
     }
   }
 
-  #fetch(request: ApiRequest, signal: AbortSignal): Promise<Response> {
-    const { baseUrl, apiKey, fetch } = this.#settings;
+  #prepare(request: ApiRequest): [string, RequestInit] {
+    const { baseUrl, apiKey } = this.#settings;
+    const url = new URL(baseUrl + request.path + queryOf(request.query));
+    if (!["http:", "https:"].includes(url.protocol) || url.username || url.password) {
+      throw new TypeError("The service's address must start with http:// or https:// and have no password.");
+    }
     const headers: Record<string, string> = { Authorization: `Bearer ${apiKey}`, Accept: "application/json", ...request.headers };
     if (request.body !== undefined) headers["Content-Type"] = "application/json";
     if (request.idempotencyKey !== undefined) headers["Idempotency-Key"] = request.idempotencyKey;
     // Browsers name themselves.
     if (!("document" in globalThis)) headers["User-Agent"] = `switchhook-typescript/${VERSION}`;
-    return fetch(baseUrl + request.path + queryOf(request.query), {
-      method: request.method,
-      headers,
-      body: request.body === undefined ? null : JSON.stringify(request.body),
-      signal,
-      redirect: "manual",
-    });
+    new Headers(headers); // Throws for a value that no header can have.
+    const body = request.body === undefined ? null : JSON.stringify(request.body);
+    return [url.href, { method: request.method, headers, body, redirect: "manual" }];
   }
 
   /** The events of a stream, across reconnects. */
   async *events(request: ApiRequest, position: Position, signal: AbortSignal | undefined): AsyncGenerator<ServerEvent, void, undefined> {
     while (!position.ended) {
+      position.begin();
+      const asked = { ...request, headers: { ...request.headers, ...position.headers() } };
+      let delay = backoff(position.fruitless - 1);
       try {
-        const options = { ...(signal && { signal }) };
-        const asked = { ...request, headers: { ...request.headers, ...position.headers() } };
-        const connection = await this.#open(asked, options);
+        const connection = await this.#open(asked, { ...(signal && { signal }) });
         if (connection === undefined) return;
-        position.alive();
+        position.connected = true;
         yield* read(connection, position);
-        position.failures += 1;
+        position.closed();
       } catch (failure) {
         signal?.throwIfAborted();
-        if (failure instanceof APIError || position.lost()) {
-          throw failure instanceof APIError || failure instanceof APIConnectionError ? failure : connectionError(failure, false);
-        }
+        const again = delayAfter(failure, asked, position.fruitless - 1);
+        if (again === null || position.givesUp()) throw failure;
+        delay = again;
       }
-      if (!position.ended && position.failures > 1) await sleep(backoff(position.failures - 2), signal);
+      if (position.fruitless > 0 && !position.ended) await sleep(delay, signal);
     }
   }
 
@@ -131,7 +138,7 @@ export class Transport {
     const deadline = new Deadline(LONG_MS, options.signal);
     let body: ReadableStream<Uint8Array> | undefined;
     try {
-      body = await this.send(request, { ...options, signal: deadline.signal }, async (response) => response.body ?? undefined);
+      body = await this.send(request, { ...options, signal: deadline.signal }, eventsOf);
       return body && { body, deadline };
     } finally {
       // A timer that goes on would keep the program running.
@@ -152,7 +159,10 @@ async function* read({ body, deadline }: Connection, position: Position): AsyncG
     if (deadline.signal.aborted) return;
     for (;;) {
       deadline.extend(QUIET_MS);
-      const { done, value } = await reader.read();
+      const { done, value } = await reader.read().catch((failure: unknown) => {
+        throw connectionError(failure, false);
+      });
+      if (done && deadline.passed) throw new APITimeoutError("The stream fell silent.");
       if (done) return;
       position.alive();
       for (const event of decoder.feed(value)) {
@@ -165,6 +175,20 @@ async function* read({ body, deadline }: Connection, position: Position): AsyncG
     deadline.end();
     cancel();
   }
+}
+
+/** The body of a stream; undefined if the call has ended. A proxy's page is an error. */
+async function eventsOf(response: Response): Promise<ReadableStream<Uint8Array> | undefined> {
+  if (response.status === 204) return undefined;
+  const [kind] = (response.headers.get("content-type") ?? "").split(";");
+  if (kind?.trim().toLowerCase() !== "text/event-stream") throw await errorOf(response);
+  return response.body ?? new Blob().stream();
+}
+
+/** Milliseconds to wait before a stream is opened again; null if it must not be. */
+function delayAfter(failure: unknown, request: ApiRequest, attempt: number): number | null {
+  if (failure instanceof APIConnectionError) return backoff(attempt);
+  return failure instanceof APIError && AWAY.includes(failure.status) ? delayAfterError(request, failure, attempt) : null;
 }
 
 /** The body of a success. A proxy's page is an error. */

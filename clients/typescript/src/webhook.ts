@@ -4,7 +4,7 @@ import type { WebhookEvent } from "./events.js";
 
 const HEADER = "x-voice-signature";
 
-type HeaderMap = Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
+type HeaderMap = Pick<Headers, "get"> | Readonly<Record<string, string | readonly string[] | undefined>>;
 
 export type VerifyOptions = {
   /** How far the time of the signature may be from now, in seconds. */
@@ -42,7 +42,7 @@ export async function verifyWebhook(
 
 /** The time and the signatures of the header. */
 function parts(headers: HeaderMap): { time: string; signatures: string[] } {
-  const found = headers instanceof Headers ? [headers.get(HEADER)] : valuesOf(headers);
+  const found = isHeaders(headers) ? [headers.get(HEADER)] : valuesOf(headers);
   const [header, ...more] = found;
   if (typeof header !== "string" || more.length > 0) {
     throw new WebhookVerificationError("There is no X-Voice-Signature, or more than one.");
@@ -56,7 +56,12 @@ function parts(headers: HeaderMap): { time: string; signatures: string[] } {
   return { time, signatures: values("v1") };
 }
 
-function valuesOf(headers: Exclude<HeaderMap, Headers>): unknown[] {
+/** Frameworks bring their own `Headers`, which are no instances of the global one. */
+function isHeaders(headers: HeaderMap): headers is Pick<Headers, "get"> {
+  return typeof headers.get === "function";
+}
+
+function valuesOf(headers: HeaderMap): unknown[] {
   return Object.entries(headers)
     .filter(([name]) => name.toLowerCase() === HEADER)
     .flatMap(([, value]) => value);

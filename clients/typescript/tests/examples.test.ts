@@ -85,7 +85,7 @@ test("a stream that is refused leaves nothing running", async () => {
 
 test("webhook-receiver", async () => {
   // The secret comes with the endpoint, whose address needs the port: the endpoint is moved to the receiver.
-  const endpoint = await client.webhooks.create({ url: "https://receiver.example.com/", events: ["call.completed"], enabled: false });
+  const endpoint = await client.webhooks.create({ url: "http://127.0.0.1:9/", events: ["call.completed"], enabled: false });
   const rotated = await client.webhooks.rotateSecret(endpoint.id);
   expect(rotated.secret).not.toBe(endpoint.secret);
   const receiver = new Example("webhook-receiver.mjs", ["0"], { WEBHOOK_SECRET: `${rotated.secret},${endpoint.secret}` });

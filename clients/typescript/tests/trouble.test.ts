@@ -15,6 +15,7 @@ beforeEach(() => void waits.splice(0));
 
 afterEach(async () => {
   vi.unstubAllEnvs();
+  vi.useRealTimers();
   await Promise.all(doubles.map((one) => one.stop()));
   doubles = [];
 });
@@ -95,8 +96,21 @@ test("retries end", async () => {
 test("a deletion whose answer was lost succeeds", async () => {
   const [lost] = await against([{ reset: true }, problem(404, "not_found")]);
   await lost.agents.delete("a1");
+  const [failed] = await against([problem(500, "internal_error"), problem(404, "not_found")]);
+  await failed.agents.delete("a1");
   const [gone] = await against([problem(404, "not_found")]);
   expect(await refusal(gone.agents.delete("a1"))).toBeInstanceOf(switchhook.NotFoundError);
+  // The rate limit refused the first attempt before it did anything.
+  const [limited] = await against([problem(429, "rate_limited", { "Retry-After": "1" }), problem(404, "not_found")]);
+  expect(await refusal(limited.agents.delete("a1"))).toBeInstanceOf(switchhook.NotFoundError);
+});
+
+test("a deletion that was never sent has deleted nothing", async () => {
+  const refused = new TypeError("fetch failed", { cause: Object.assign(new Error("refused"), { code: "ECONNREFUSED" }) });
+  const fetch = vi.fn<typeof globalThis.fetch>().mockRejectedValueOnce(refused).mockResolvedValueOnce(new Response("{}", { status: 404 }));
+  const client = new Switchhook({ apiKey: "vk_dev_any", fetch });
+  expect(await refusal(client.agents.delete("a1"))).toBeInstanceOf(switchhook.NotFoundError);
+  expect(waits).toHaveLength(1);
 });
 
 test("a slow service is a timeout", async () => {
@@ -109,7 +123,7 @@ test("the caller's signal ends a request at once", async () => {
   const [client, double] = await against([{ silent: true }]);
   const controller = new AbortController();
   const asked = refusal(client.tenant.get({ signal: controller.signal }));
-  await vi.waitFor(() => expect(double.received).toHaveLength(1));
+  await vi.waitFor(() => expect(double.received).toHaveLength(1), 20_000);
   const reason = new Error("enough");
   controller.abort(reason);
   expect(await asked).toBe(reason);
@@ -122,6 +136,21 @@ test("a service that is not there", async () => {
   doubles = [];
   expect(await refusal(client.agents.create({ name: "Ava", instructions: "Sell." }))).toBeInstanceOf(switchhook.APIConnectionError);
   expect(waits, "a connection that was never made is tried again, whatever the request").toHaveLength(4);
+});
+
+test("a mistake of the caller is not trouble of the network", async () => {
+  const [client, double] = await against([]);
+  const keyed = client.calls.create({ agent_id: "a", to: "+12025550100" }, { idempotencyKey: "order\n7" });
+  expect(await refusal(keyed)).toBeInstanceOf(TypeError);
+  const endless: Record<string, unknown> = {};
+  endless["metadata"] = endless;
+  expect(await refusal(client.calls.create({ agent_id: "a", to: "+12025550100", metadata: endless }))).toBeInstanceOf(TypeError);
+  for (const baseUrl of ["localhost:8080", "127.0.0.1:8080", "http://user:password@127.0.0.1:8080"]) {
+    const lost = new Switchhook({ apiKey: "vk_dev_any", baseUrl });
+    expect(await refusal(lost.tenant.get())).toBeInstanceOf(TypeError);
+    expect(await refusal(lost.events.stream().next())).toBeInstanceOf(TypeError);
+  }
+  expect([double.received, waits]).toEqual([[], []]);
 });
 
 test("an error that is not JSON", async () => {
@@ -172,6 +201,69 @@ test("a stream gives up when the service stays away", async () => {
   expect(await refusal(stream.next())).toBeInstanceOf(switchhook.APIConnectionError);
   expect(waits.length).toBeGreaterThanOrEqual(4);
   expect(waits.length).toBeLessThanOrEqual(6);
+});
+
+const DRAINING: Answer = { headers: STREAM };
+
+/** Without their random part: rounded up to the delay that was drawn from. */
+const backoffs = (delays: number[]) => delays.map((wait) => [500, 1000, 2000, 4000, 8000].find((full) => 0.75 * full <= wait && wait <= full));
+
+test("a node that is stopping is asked less and less often", async () => {
+  const first = { headers: STREAM, cut: event(1, "call.queued") };
+  const last = { headers: STREAM, hold: event(2, "call.completed") };
+  const [client, double] = await against([...Array(7).fill(DRAINING), { reset: true }, first, DRAINING, last], { maxRetries: 0 });
+  const events = await all(client.calls.streamEvents("c1"));
+  expect(events.map(({ sequence }) => sequence), "it does not give up, for the service is there").toEqual([1, 2]);
+  // After what brought something it comes back at once, and the next delay is short again.
+  expect(backoffs(waits)).toEqual([500, 1000, 2000, 4000, 8000, 8000, 8000, 8000, 500]);
+  expect(double.received).toHaveLength(11);
+});
+
+test("a stream outlives a service that is away", async () => {
+  const first = { headers: STREAM, cut: event(1, "call.queued") };
+  const away = [problem(502, "bad_gateway"), problem(503, "unavailable", { "Retry-After": "7" }), problem(504, "timeout")];
+  const [client] = await against([first, ...away, { headers: STREAM, hold: event(2, "call.completed") }], { maxRetries: 0 });
+  expect((await all(client.calls.streamEvents("c1"))).map(({ sequence }) => sequence)).toEqual([1, 2]);
+  expect(waits[1]).toBe(7000);
+  expect(backoffs([waits[0]!, waits[2]!])).toEqual([500, 2000]);
+  const [patient, gone] = await against([first, ...Array(9).fill(problem(503, "unavailable"))], { maxRetries: 0 });
+  expect(await refusal(all(patient.calls.streamEvents("c1")))).toBeInstanceOf(switchhook.ServerError);
+  expect(gone.received, "not for ever").toHaveLength(6);
+  const [hasty, never] = await against([problem(503, "unavailable")], { maxRetries: 0 });
+  expect(await refusal(all(hasty.calls.streamEvents("c1")))).toBeInstanceOf(switchhook.ServerError);
+  expect(never.received, "it was never there").toHaveLength(1);
+});
+
+test.each(["application/json", "text/html; charset=utf-8", "text/event-stream-like"])("a success that is not a stream: %s", async (kind) => {
+  const [client, double] = await against([{ body: "page", headers: { "Content-Type": kind } }]);
+  expect(await refusal(all(client.calls.streamEvents("c1")))).toMatchObject({ name: "APIError", code: "http_200", body: "page" });
+  expect(double.received).toHaveLength(1);
+});
+
+test("waiting for a call ends in time on a silent service", async () => {
+  for (const answers of [[], [{ status: 204 }], [{ headers: STREAM, hold: ": a comment\n\n" }]]) {
+    const [client, double] = await against([...answers, { silent: true }]);
+    const error = await refusal(client.calls.wait("c1", { timeout: 200 }));
+    expect(error).toBeInstanceOf(switchhook.WaitTimeoutError);
+    expect(error.message).toBe("Call c1 had not ended after 200 milliseconds.");
+    expect(double.received.length).toBeLessThanOrEqual(2);
+  }
+});
+
+test("waiting for a call returns it", async () => {
+  const ended = { ...CALL, status: "completed", ended_at: "2026-01-05T12:10:00Z" };
+  const [client] = await against([{ headers: STREAM, hold: event(1, "call.completed") }, { body: ended }]);
+  expect(await client.calls.wait("c1", { timeout: 20_000 })).toEqual(ended);
+});
+
+test("a stream that falls silent is a lost connection", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  const fetch = vi.fn<typeof globalThis.fetch>(async () => new Response(new ReadableStream(), { headers: STREAM }));
+  const asked = refusal(new Switchhook({ apiKey: "vk_dev_any", fetch }).calls.streamEvents("c1").next());
+  for (let quiet = 0; quiet < 10; quiet++) await vi.advanceTimersByTimeAsync(45_000);
+  expect(fetch).toHaveBeenCalledTimes(5);
+  expect(await asked).toBeInstanceOf(switchhook.APITimeoutError);
+  expect(backoffs(waits)).toEqual([500, 1000, 2000, 4000]);
 });
 
 test("events come in any pieces", () => {

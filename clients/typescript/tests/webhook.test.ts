@@ -22,6 +22,8 @@ test("the example of the documentation", async () => {
     expect(await verifyWebhook(body, new Headers(header()), SECRET, now)).toEqual(event);
   }
   expect(await verifyWebhook(BODY, { "x-voice-signature": [header()["X-Voice-Signature"]] }, SECRET, now)).toEqual(event);
+  const foreign = { get: (name: string) => (name.toLowerCase() === "x-voice-signature" ? header()["X-Voice-Signature"] : null) };
+  expect(await verifyWebhook(BODY, foreign, SECRET, now), "the Headers of a framework").toEqual(event);
 });
 
 test("two secrets during a rotation", async () => {

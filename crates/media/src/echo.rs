@@ -41,8 +41,9 @@ const CERTAIN: f32 = 150.0;
 const MIN_LOSS_DB: f32 = 6.0;
 /// An echo may be so much louder than predicted, since frames of the two directions do not begin at the same time.
 const MARGIN_DB: f32 = 6.0;
-/// Before anything is known: the least loss on a line, with the margin.
+/// Before anything is known: the least loss on a line, with the margin, and the longest delay, in frames.
 const PRESUMED_LOSS_DB: f32 = 15.0;
+const PRESUMED_DELAY: u128 = 25;
 /// How many frames a caller who was louder than any echo is taken to go on speaking.
 const SPEAKS_FOR: u128 = 25;
 
@@ -127,6 +128,17 @@ impl FrameCounter {
     }
 }
 
+/// Who is heard in a frame that the line brings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Heard {
+    /// The caller, or nobody.
+    Caller,
+    /// The agent, or a caller who is quieter: too little of the agent was heard to know the line.
+    Either,
+    /// The agent.
+    Agent,
+}
+
 /// Tells a caller from the agent's echo, on one line.
 pub struct EchoGuard {
     /// Levels of the agent, each with the number of its frame.
@@ -159,26 +171,29 @@ impl EchoGuard {
         }
     }
 
-    /// A frame of the caller comes at this time, so loud in dBFS. Returns whether it is no more than the agent's echo.
-    pub fn is_echo(&mut self, at: Duration, level: f32) -> bool {
+    /// A frame of the caller comes at this time, so loud in dBFS. Returns who is heard in it.
+    pub fn heard(&mut self, at: Duration, level: f32) -> Heard {
         let now = at.as_millis() / FRAME_MS;
         let number = self.caller.number(now);
         let level = level.max(FLOOR_DBFS);
         self.learn(number, level);
+        let within = |least_loss: f32| move |agent: f32| level <= (agent - least_loss).max(FLOOR_DBFS);
         // After frames were lost, the count is behind the time for a while.
-        let loudest = self.loudest(number.saturating_sub(MAX_DELAY as u128), number.max(now));
+        let loudest = |longest: u128| self.loudest(number.saturating_sub(longest), number.max(now));
         match self.line {
-            Line::Clean => false,
-            Line::Unknown => loudest.is_some_and(|agent| level <= agent - PRESUMED_LOSS_DB),
+            Line::Clean => Heard::Caller,
+            Line::Unknown if loudest(PRESUMED_DELAY).is_some_and(within(PRESUMED_LOSS_DB)) => Heard::Either,
+            Line::Unknown => Heard::Caller,
             Line::Returns { delay, loss } => {
-                let within = |agent: f32| level <= (agent - loss + MARGIN_DB).max(FLOOR_DBFS);
-                if !loudest.is_some_and(within) {
+                let within = within(loss - MARGIN_DB);
+                if !loudest(MAX_DELAY as u128).is_some_and(within) {
                     self.louder = Some(number);
-                    return false;
+                    return Heard::Caller;
                 }
                 let speaks = self.louder.is_some_and(|louder| number.saturating_sub(louder) < SPEAKS_FOR);
                 let expected = number.saturating_sub(delay as u128);
-                !speaks || self.loudest(expected.saturating_sub(1), expected + 1).is_some_and(within)
+                let is_agent = !speaks || self.loudest(expected.saturating_sub(1), expected + 1).is_some_and(within);
+                if is_agent { Heard::Agent } else { Heard::Caller }
             }
         }
     }
@@ -248,7 +263,7 @@ mod tests {
         (0..500)
             .map(|frame| {
                 guard.sent(at(frame), voice(frame, 1));
-                guard.is_echo(at(frame), came_back(frame))
+                guard.heard(at(frame), came_back(frame)) != Heard::Caller
             })
             .collect()
     }
@@ -294,9 +309,33 @@ mod tests {
     }
 
     #[test]
+    fn only_a_line_that_is_known_hides_anybody() {
+        let mut guard = EchoGuard::default();
+        let early: Vec<Heard> = (0..65)
+            .map(|frame| {
+                guard.sent(at(frame), voice(frame, 1));
+                guard.heard(at(frame), -40.0)
+            })
+            .collect();
+        assert!(early.contains(&Heard::Either) && !early.contains(&Heard::Agent), "{early:?}");
+    }
+
+    #[test]
+    fn a_quiet_caller_is_heard_soon_after_a_short_greeting() {
+        let mut guard = EchoGuard::default();
+        for frame in 0..20 {
+            guard.sent(at(frame), voice(frame, 1));
+        }
+        for frame in 0..45 {
+            guard.heard(at(frame), SILENCE_DBFS);
+        }
+        assert!((45..90).all(|frame| guard.heard(at(frame), -40.0) == Heard::Caller));
+    }
+
+    #[test]
     fn a_quiet_caller_is_heard_while_the_agent_is_silent() {
         let mut guard = EchoGuard::default();
-        assert!((0..100).all(|frame| !guard.is_echo(at(frame), -50.0)));
+        assert!((0..100).all(|frame| guard.heard(at(frame), -50.0) == Heard::Caller));
     }
 
     #[test]
@@ -317,7 +356,7 @@ mod tests {
                 guard.sent(at(frame), voice(frame, 1));
             }
             for (frame, level) in (from..=now).filter_map(|frame| Some((frame, came_back(frame)?))) {
-                if !guard.is_echo(at(now), level) && level > -60.0 {
+                if guard.heard(at(now), level) == Heard::Caller && level > -60.0 {
                     missed.push(frame);
                 }
             }

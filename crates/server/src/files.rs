@@ -1,8 +1,8 @@
 //! Files and folders that only the owner can read: the database, recordings and keys.
 
-use std::fs::{DirBuilder, File, OpenOptions, Permissions, TryLockError, set_permissions};
+use std::fs::{DirBuilder, File, OpenOptions, Permissions, TryLockError, read_dir, set_permissions};
 use std::io::{ErrorKind, Result};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _, lchown};
 use std::path::Path;
 
 use anyhow::Context as _;
@@ -52,6 +52,28 @@ pub fn make_private_if_there(path: &Path) -> Result<()> {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
         done => done,
     }
+}
+
+/// Gives a file, or a folder with everything in it, to the owner of `folder`: an administrator may have made it for a service that has
+/// a user of its own. Does nothing if it is missing.
+///
+/// # Errors
+/// If the owner is another one and cannot be changed.
+pub fn give_to_owner_of(folder: &Path, path: &Path) -> Result<()> {
+    let owner = folder.metadata()?;
+    let current = match path.symlink_metadata() {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        metadata => metadata?,
+    };
+    if current.is_dir() {
+        for entry in read_dir(path)? {
+            give_to_owner_of(folder, &entry?.path())?;
+        }
+    }
+    if (current.uid(), current.gid()) == (owner.uid(), owner.gid()) {
+        return Ok(());
+    }
+    lchown(path, Some(owner.uid()), Some(owner.gid()))
 }
 
 /// Creates the data directory if it is missing.
@@ -111,5 +133,7 @@ impl ServiceLock {
 fn lock_file(data_dir: &Path) -> anyhow::Result<File> {
     let path = data_dir.join("service.lock");
     let opened = OpenOptions::new().append(true).create(true).mode(FILE).open(&path);
-    opened.with_context(|| format!("could not open {}", path.display()))
+    let file = opened.with_context(|| format!("could not open {}", path.display()))?;
+    give_to_owner_of(data_dir, &path).with_context(|| format!("could not change the owner of {}", path.display()))?;
+    Ok(file)
 }

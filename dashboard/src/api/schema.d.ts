@@ -1984,8 +1984,6 @@ export interface components {
              * @description `cursor` for the next page.
              */
             next_cursor: string | null;
-            /** @description Warnings about the request, one sentence each; absent if there are none. */
-            warnings?: string[];
         };
         /** @description One page of a list, newest first. */
         List_AgentVersion: {
@@ -1998,8 +1996,6 @@ export interface components {
              * @description `cursor` for the next page.
              */
             next_cursor: string | null;
-            /** @description Warnings about the request, one sentence each; absent if there are none. */
-            warnings?: string[];
         };
         /** @description One page of a list, newest first. */
         List_ApiKeyResource: {
@@ -2012,8 +2008,6 @@ export interface components {
              * @description `cursor` for the next page.
              */
             next_cursor: string | null;
-            /** @description Warnings about the request, one sentence each; absent if there are none. */
-            warnings?: string[];
         };
         /** @description One page of a list, newest first. */
         List_CallDelivery: {
@@ -2026,8 +2020,6 @@ export interface components {
              * @description `cursor` for the next page.
              */
             next_cursor: string | null;
-            /** @description Warnings about the request, one sentence each; absent if there are none. */
-            warnings?: string[];
         };
         /** @description One page of a list, newest first. */
         List_CallResource: {
@@ -2040,8 +2032,6 @@ export interface components {
              * @description `cursor` for the next page.
              */
             next_cursor: string | null;
-            /** @description Warnings about the request, one sentence each; absent if there are none. */
-            warnings?: string[];
         };
         /** @description One page of a list, newest first. */
         List_ConnectionResource: {
@@ -2054,8 +2044,6 @@ export interface components {
              * @description `cursor` for the next page.
              */
             next_cursor: string | null;
-            /** @description Warnings about the request, one sentence each; absent if there are none. */
-            warnings?: string[];
         };
         /** @description One page of a list, newest first. */
         List_DeliveryResource: {
@@ -2068,8 +2056,6 @@ export interface components {
              * @description `cursor` for the next page.
              */
             next_cursor: string | null;
-            /** @description Warnings about the request, one sentence each; absent if there are none. */
-            warnings?: string[];
         };
         /** @description One page of a list, newest first. */
         List_NumberResource: {
@@ -2082,8 +2068,6 @@ export interface components {
              * @description `cursor` for the next page.
              */
             next_cursor: string | null;
-            /** @description Warnings about the request, one sentence each; absent if there are none. */
-            warnings?: string[];
         };
         /** @description One page of a list, newest first. */
         List_PersonResource: {
@@ -2096,8 +2080,6 @@ export interface components {
              * @description `cursor` for the next page.
              */
             next_cursor: string | null;
-            /** @description Warnings about the request, one sentence each; absent if there are none. */
-            warnings?: string[];
         };
         /** @description One page of a list, newest first. */
         List_TenantEvent: {
@@ -2110,8 +2092,6 @@ export interface components {
              * @description `cursor` for the next page.
              */
             next_cursor: string | null;
-            /** @description Warnings about the request, one sentence each; absent if there are none. */
-            warnings?: string[];
         };
         /** @description One page of a list, newest first. */
         List_WebhookResource: {
@@ -2124,8 +2104,6 @@ export interface components {
              * @description `cursor` for the next page.
              */
             next_cursor: string | null;
-            /** @description Warnings about the request, one sentence each; absent if there are none. */
-            warnings?: string[];
         };
         /** @description Where a live call is heard. */
         ListenAddress: {
@@ -2534,8 +2512,6 @@ export interface components {
             interval: components["schemas"]["Interval"];
             /** @description Their sum. */
             totals: components["schemas"]["Figures"];
-            /** @description Warnings about the request, one sentence each; absent if there are none. */
-            warnings?: string[];
         };
         /**
          * @description Where a call stands. It only ever moves down this list, and the last two are for ever.
@@ -2976,8 +2952,6 @@ export interface components {
             days: components["schemas"]["UsedByDay"][];
             /** @description All of it. */
             totals: components["schemas"]["Used"];
-            /** @description Warnings about the request, one sentence each; absent if there are none. */
-            warnings?: string[];
         };
         /** @description Calls, minutes and cost. */
         Used: components["schemas"]["Cost"] & {
@@ -9881,10 +9855,7 @@ export interface operations {
     };
     list_call_events: {
         parameters: {
-            query?: {
-                /** @description In place of a key: a token of `POST /v1/event-tokens` */
-                token?: string;
-            };
+            query?: never;
             header?: {
                 /**
                  * @description For streams: the `id` of the last event seen
@@ -10044,116 +10015,6 @@ export interface operations {
                      *       "status": 404,
                      *       "title": "Not Found",
                      *       "type": "https://switchhook.dev/errors/not_found"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The body did not arrive in time. */
-            408: {
-                headers: {
-                    /**
-                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
-                     * @example "requests";r=119
-                     */
-                    RateLimit?: string;
-                    /**
-                     * @description The request limit and its window, in seconds
-                     * @example "requests";q=120;w=60
-                     */
-                    "RateLimit-Policy"?: string;
-                    /**
-                     * @description The id of this request, as in the service's logs
-                     * @example 0198c6a0-0000-7000-8000-000000000000
-                     */
-                    "X-Request-Id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "code": "body_timeout",
-                     *       "detail": "The body did not arrive in time. Send the request again.",
-                     *       "errors": [],
-                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
-                     *       "status": 408,
-                     *       "title": "Request Timeout",
-                     *       "type": "https://switchhook.dev/errors/body_timeout"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The body is larger than 1 MiB. */
-            413: {
-                headers: {
-                    /**
-                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
-                     * @example "requests";r=119
-                     */
-                    RateLimit?: string;
-                    /**
-                     * @description The request limit and its window, in seconds
-                     * @example "requests";q=120;w=60
-                     */
-                    "RateLimit-Policy"?: string;
-                    /**
-                     * @description The id of this request, as in the service's logs
-                     * @example 0198c6a0-0000-7000-8000-000000000000
-                     */
-                    "X-Request-Id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "code": "body_too_large",
-                     *       "detail": "The body is larger than 1 MiB.",
-                     *       "errors": [],
-                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
-                     *       "status": 413,
-                     *       "title": "Payload Too Large",
-                     *       "type": "https://switchhook.dev/errors/body_too_large"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The request is invalid; `errors` lists the fields. */
-            422: {
-                headers: {
-                    /**
-                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
-                     * @example "requests";r=119
-                     */
-                    RateLimit?: string;
-                    /**
-                     * @description The request limit and its window, in seconds
-                     * @example "requests";q=120;w=60
-                     */
-                    "RateLimit-Policy"?: string;
-                    /**
-                     * @description The id of this request, as in the service's logs
-                     * @example 0198c6a0-0000-7000-8000-000000000000
-                     */
-                    "X-Request-Id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "code": "invalid_request",
-                     *       "detail": "name: must not be empty.",
-                     *       "errors": [
-                     *         {
-                     *           "message": "must not be empty",
-                     *           "path": "name"
-                     *         }
-                     *       ],
-                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
-                     *       "status": 422,
-                     *       "title": "Unprocessable Entity",
-                     *       "type": "https://switchhook.dev/errors/invalid_request"
                      *     }
                      */
                     "application/json": components["schemas"]["ErrorBody"];
@@ -11517,10 +11378,7 @@ export interface operations {
     };
     show_transcript: {
         parameters: {
-            query?: {
-                /** @description In place of a key: a token of `POST /v1/event-tokens` */
-                token?: string;
-            };
+            query?: never;
             header?: {
                 /**
                  * @description For streams: the `id` of the last event seen
@@ -11701,116 +11559,6 @@ export interface operations {
                      *       "status": 404,
                      *       "title": "Not Found",
                      *       "type": "https://switchhook.dev/errors/not_found"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The body did not arrive in time. */
-            408: {
-                headers: {
-                    /**
-                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
-                     * @example "requests";r=119
-                     */
-                    RateLimit?: string;
-                    /**
-                     * @description The request limit and its window, in seconds
-                     * @example "requests";q=120;w=60
-                     */
-                    "RateLimit-Policy"?: string;
-                    /**
-                     * @description The id of this request, as in the service's logs
-                     * @example 0198c6a0-0000-7000-8000-000000000000
-                     */
-                    "X-Request-Id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "code": "body_timeout",
-                     *       "detail": "The body did not arrive in time. Send the request again.",
-                     *       "errors": [],
-                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
-                     *       "status": 408,
-                     *       "title": "Request Timeout",
-                     *       "type": "https://switchhook.dev/errors/body_timeout"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The body is larger than 1 MiB. */
-            413: {
-                headers: {
-                    /**
-                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
-                     * @example "requests";r=119
-                     */
-                    RateLimit?: string;
-                    /**
-                     * @description The request limit and its window, in seconds
-                     * @example "requests";q=120;w=60
-                     */
-                    "RateLimit-Policy"?: string;
-                    /**
-                     * @description The id of this request, as in the service's logs
-                     * @example 0198c6a0-0000-7000-8000-000000000000
-                     */
-                    "X-Request-Id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "code": "body_too_large",
-                     *       "detail": "The body is larger than 1 MiB.",
-                     *       "errors": [],
-                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
-                     *       "status": 413,
-                     *       "title": "Payload Too Large",
-                     *       "type": "https://switchhook.dev/errors/body_too_large"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The request is invalid; `errors` lists the fields. */
-            422: {
-                headers: {
-                    /**
-                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
-                     * @example "requests";r=119
-                     */
-                    RateLimit?: string;
-                    /**
-                     * @description The request limit and its window, in seconds
-                     * @example "requests";q=120;w=60
-                     */
-                    "RateLimit-Policy"?: string;
-                    /**
-                     * @description The id of this request, as in the service's logs
-                     * @example 0198c6a0-0000-7000-8000-000000000000
-                     */
-                    "X-Request-Id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "code": "invalid_request",
-                     *       "detail": "name: must not be empty.",
-                     *       "errors": [
-                     *         {
-                     *           "message": "must not be empty",
-                     *           "path": "name"
-                     *         }
-                     *       ],
-                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
-                     *       "status": 422,
-                     *       "title": "Unprocessable Entity",
-                     *       "type": "https://switchhook.dev/errors/invalid_request"
                      *     }
                      */
                     "application/json": components["schemas"]["ErrorBody"];
@@ -15607,8 +15355,6 @@ export interface operations {
                 limit?: number;
                 /** @description `next_cursor` of the previous page. */
                 cursor?: string;
-                /** @description In place of a key: a token of `POST /v1/event-tokens` */
-                token?: string;
             };
             header?: {
                 /** @description For streams: the `id` of the last event seen */

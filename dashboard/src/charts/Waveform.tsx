@@ -34,6 +34,7 @@ export function Waveform({ peaks, position, tools, onSeek }: WaveformProps) {
   const played = useRef<HTMLCanvasElement>(null);
   const head = useRef<HTMLDivElement>(null);
   const theme = useTheme();
+  const pressedAt = useRef(0);
   const length = peaks.seconds;
 
   useEffect(() => {
@@ -69,6 +70,7 @@ export function Waveform({ peaks, position, tools, onSeek }: WaveformProps) {
     if (event.button !== 0) return;
     // A drag goes on outside of the waveform.
     event.currentTarget.setPointerCapture(event.pointerId);
+    pressedAt.current = position.time();
     position.seek(timeAt(event));
   };
   const drag = (event: PointerEvent<HTMLDivElement>) => {
@@ -76,6 +78,10 @@ export function Waveform({ peaks, position, tools, onSeek }: WaveformProps) {
   };
   const release = (event: PointerEvent<HTMLDivElement>) => {
     if (event.currentTarget.hasPointerCapture(event.pointerId)) onSeek(timeAt(event));
+  };
+  // A finger that scrolls the page pressed the waveform first: that was no choice.
+  const cancel = (event: PointerEvent<HTMLDivElement>) => {
+    if (event.currentTarget.hasPointerCapture(event.pointerId)) position.seek(pressedAt.current);
   };
   // The page has ← and → for everywhere; a slider has these, too.
   const key = (event: KeyboardEvent) => {
@@ -99,6 +105,7 @@ export function Waveform({ peaks, position, tools, onSeek }: WaveformProps) {
         onPointerDown={press}
         onPointerMove={drag}
         onPointerUp={release}
+        onPointerCancel={cancel}
         onKeyDown={key}
       >
         <canvas ref={unplayed} className={styles.unplayed} />

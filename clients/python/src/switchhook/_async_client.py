@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from contextlib import aclosing
 from types import TracebackType
 
@@ -11,7 +10,8 @@ import httpx
 from . import _async_resources as resources
 from . import models
 from ._async_transport import AsyncTransport
-from ._errors import WaitTimeoutError
+from ._deadline import Deadline
+from ._errors import WaitTimeoutError, object_of
 from ._options import DEFAULT_RETRIES, DEFAULT_TIMEOUT, options
 from ._request import Request, path
 from ._sse import TERMINAL, Position
@@ -20,15 +20,16 @@ from ._sse import TERMINAL, Position
 class AsyncCalls(resources.AsyncCalls):
     async def wait(self, id: str, /, *, timeout: float | None = None) -> models.Call:
         """Waits until the call has ended, and returns it. Raises WaitTimeoutError after `timeout` seconds; the call goes on."""
-        deadline = None if timeout is None else time.monotonic() + timeout
+        message = f"Call {id} had not ended" + (f" after {timeout} seconds." if timeout is not None else ".")
+        deadline = Deadline(timeout, message)
         stream = self._transport.events(Request("GET", path("/v1/calls/{}/events", id)), Position(None, TERMINAL), deadline)
         async with aclosing(stream):
             async for _ in stream:
-                if deadline is not None and time.monotonic() >= deadline:
-                    break
-        call = await self.get(id)
+                pass
+        response = await self._transport.send(Request("GET", path("/v1/calls/{}", id)), deadline)
+        call = models.Call.model_validate(object_of(response))
         if call.ended_at is None:
-            raise WaitTimeoutError(f"Call {id} had not ended after {timeout} seconds.")
+            raise WaitTimeoutError(message)
         return call
 
 

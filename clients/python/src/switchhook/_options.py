@@ -24,7 +24,7 @@ class Options:
     timeout: float
     max_retries: int
 
-    def arguments(self, request: Request, read_timeout: float | None = None) -> dict[str, Any]:
+    def arguments(self, request: Request, read_timeout: float) -> dict[str, Any]:
         """For `build_request` of an httpx client."""
         return {
             "method": request.method,
@@ -37,7 +37,7 @@ class Options:
                 **request.headers,
             },
             "json": None if request.body is None else fields(request.body),
-            "timeout": httpx.Timeout(self.timeout if read_timeout is None else read_timeout, connect=min(10.0, self.timeout)),
+            "timeout": httpx.Timeout(read_timeout, connect=min(10.0, self.timeout, read_timeout)),
         }
 
     def __repr__(self) -> str:

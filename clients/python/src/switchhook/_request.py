@@ -20,6 +20,10 @@ MAX_DELAY = 60.0
 NOT_DONE = {408, 429}
 #: May or may not have been carried out.
 MAYBE_DONE = {500, 502, 503, 504}
+#: The service is away: answers of a proxy, or of a node that is starting.
+AWAY = {502, 503, 504}
+#: The caller's, such as an address without http or a line end in a key, which httpx counts as failures of the network.
+MISTAKES = (httpx.UnsupportedProtocol, httpx.LocalProtocolError)
 
 
 @dataclass
@@ -97,8 +101,8 @@ def fields(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def backoff(attempt: int) -> float:
-    """Half a second, doubled each time, a quarter of it random so that clients do not return together."""
-    return float(min(8.0, 0.5 * 2**attempt) * random.uniform(0.75, 1.0))
+    """Half a second, doubled each time up to 8 s, a quarter of it random so that clients do not return together."""
+    return float(0.5 * 2 ** min(attempt, 4) * random.uniform(0.75, 1.0))
 
 
 def delay_after_error(request: Request, error: APIError, attempt: int) -> float | None:
@@ -115,6 +119,10 @@ def delay_after_error(request: Request, error: APIError, attempt: int) -> float 
 
 
 def delay_after_failure(request: Request, error: httpx.TransportError, attempt: int) -> float | None:
-    """The same after a connection failed. A connection that was never made has carried out nothing."""
-    never_sent = isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout))
-    return backoff(attempt) if never_sent or request.repeatable else None
+    """The same after a connection failed."""
+    return backoff(attempt) if never_sent(error) or request.repeatable else None
+
+
+def never_sent(error: httpx.TransportError) -> bool:
+    """A connection that was never made has carried out nothing."""
+    return isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout))

@@ -185,15 +185,13 @@ class Calls(Resource):
         """
         return self._model(Request("POST", path("/v1/calls/{}/listen", id), repeatable=True), models.ListenAddress)
 
-    def events(self, id: str, /, *, token: str | None = None) -> models.CallEvents:
+    def events(self, id: str, /) -> models.CallEvents:
         """Returns the call's events. With `Accept: text/event-stream`, streams them until the call has ended.
 
         A stream also ends when the key stops working or the service stops; resume it with `Last-Event-ID`. A tenant can have 32 streams
         per node; further ones get 429.
-
-        token: In place of a key: a token of `POST /v1/event-tokens`
         """
-        return self._model(Request("GET", path("/v1/calls/{}/events", id), query={"token": token}), models.CallEvents)
+        return self._model(Request("GET", path("/v1/calls/{}/events", id)), models.CallEvents)
 
     def stream_events(self, id: str, /, *, last_event_id: str | None = None) -> Generator[models.CallEvent, None, None]:
         """Returns the call's events. With `Accept: text/event-stream`, streams them until the call has ended.
@@ -202,23 +200,19 @@ class Calls(Resource):
 
         A stream also ends when the key stops working or the service stops; resume it with `Last-Event-ID`. A tenant can have 32 streams
         per node; further ones get 429.
-
-        token: In place of a key: a token of `POST /v1/event-tokens`
         """
         return self._stream(
             Request("GET", path("/v1/calls/{}/events", id)), streams.call_event, ("call.completed", "call.failed"), last_event_id
         )
 
-    def transcript(self, id: str, /, *, token: str | None = None) -> models.Transcript:
+    def transcript(self, id: str, /) -> models.Transcript:
         """Returns the transcript, up to now for a live call. The agent's lines contain only what the caller heard.
 
         With `Accept: text/event-stream`, streams it: `line` and `tool_call` events as they are written, then `end` with the call's
         status. A stream also ends when the key or session stops working or the service stops; resume it with `Last-Event-ID`. Streams of
         transcripts and of events share the limit of 32 per tenant and node.
-
-        token: In place of a key: a token of `POST /v1/event-tokens`
         """
-        return self._model(Request("GET", path("/v1/calls/{}/transcript", id), query={"token": token}), models.Transcript)
+        return self._model(Request("GET", path("/v1/calls/{}/transcript", id)), models.Transcript)
 
     def stream_transcript(self, id: str, /, *, last_event_id: str | None = None) -> Generator[streams.TranscriptEvent, None, None]:
         """Returns the transcript, up to now for a live call. The agent's lines contain only what the caller heard.
@@ -228,8 +222,6 @@ class Calls(Resource):
         With `Accept: text/event-stream`, streams it: `line` and `tool_call` events as they are written, then `end` with the call's
         status. A stream also ends when the key or session stops working or the service stops; resume it with `Last-Event-ID`. Streams of
         transcripts and of events share the limit of 32 per tenant and node.
-
-        token: In place of a key: a token of `POST /v1/event-tokens`
         """
         return self._stream(Request("GET", path("/v1/calls/{}/transcript", id)), streams.transcript_event, ("end",), last_event_id)
 
@@ -322,16 +314,14 @@ class Events(Resource):
         """
         return self._model(Request("POST", "/v1/event-tokens", repeatable=True), models.EventToken)
 
-    def list(self, *, limit: int | None = None, cursor: str | None = None, token: str | None = None) -> Pages[models.TenantEvent]:
+    def list(self, *, limit: int | None = None, cursor: str | None = None) -> Pages[models.TenantEvent]:
         """Lists the events of all calls, newest first. With `Accept: text/event-stream`, streams them as they happen.
 
         A stream starts now, or after `Last-Event-ID`, which can be a day old. An event can arrive twice around a reconnect and in the
         first seconds: ignore an `id` that you know. A stream ends when the key or session stops working, when the service stops, or when
         the client reads too slowly. Streams of events and of transcripts share the limit of 32 per tenant and node.
-
-        token: In place of a key: a token of `POST /v1/event-tokens`
         """
-        return self._pages(Request("GET", "/v1/events", query={"limit": limit, "cursor": cursor, "token": token}), models.TenantEvent)
+        return self._pages(Request("GET", "/v1/events", query={"limit": limit, "cursor": cursor}), models.TenantEvent)
 
     def stream(self, *, last_event_id: str | None = None) -> Generator[models.TenantEvent, None, None]:
         """Lists the events of all calls, newest first. With `Accept: text/event-stream`, streams them as they happen.
@@ -341,8 +331,6 @@ class Events(Resource):
         A stream starts now, or after `Last-Event-ID`, which can be a day old. An event can arrive twice around a reconnect and in the
         first seconds: ignore an `id` that you know. A stream ends when the key or session stops working, when the service stops, or when
         the client reads too slowly. Streams of events and of transcripts share the limit of 32 per tenant and node.
-
-        token: In place of a key: a token of `POST /v1/event-tokens`
         """
         return self._stream(Request("GET", "/v1/events"), streams.tenant_event, (), last_event_id)
 

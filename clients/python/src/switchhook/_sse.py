@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-#: Connections in a row that brought nothing before a stream gives up.
+#: Connections in a row that were lost and brought nothing before a stream gives up.
 MAX_FAILURES = 5
 #: The service sends an empty comment every 15 seconds.
 READ_TIMEOUT = 45.0
@@ -66,8 +66,11 @@ class Position:
     def __init__(self, last_event_id: str | None, last: tuple[str, ...]) -> None:
         self.last_event_id: str | None = last_event_id
         self.ended: bool = False
+        #: Whether the service was ever there.
         self.connected: bool = False
-        self.failures: int = 0
+        #: Connections in a row that brought nothing, with this one until something comes. Each waits longer than the one before.
+        self.fruitless: int = 0
+        self._failures = 0
         self._last = last
         self._seen: dict[str, None] = {} if last_event_id is None else {last_event_id: None}
 
@@ -75,15 +78,22 @@ class Position:
         resume = {} if self.last_event_id is None else {"Last-Event-ID": self.last_event_id}
         return {"Accept": "text/event-stream", **resume}
 
+    def begin(self) -> None:
+        """A connection is about to be made."""
+        self.fruitless += 1
+        self._failures += 1
+
     def alive(self) -> None:
         """Something came, if only a comment."""
-        self.connected = True
-        self.failures = 0
+        self.fruitless = self._failures = 0
 
-    def lost(self) -> bool:
-        """A connection ended. Whether to give up: the service was never there, or is gone for long."""
-        self.failures += 1
-        return not self.connected or self.failures > MAX_FAILURES
+    def closed(self) -> None:
+        """The service ended the stream in good order, as a node does that is stopping: it is there, so this is no reason to give up."""
+        self._failures = 0
+
+    def gives_up(self) -> bool:
+        """After a lost connection: whether the service was never there, or is gone for long."""
+        return not self.connected or self._failures >= MAX_FAILURES
 
     def is_new(self, event: ServerEvent) -> bool:
         self.ended = event.event in self._last

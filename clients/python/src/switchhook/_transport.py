@@ -10,11 +10,12 @@ from typing import TypeVar
 
 import httpx
 
-from ._errors import APIConnectionError, connection_error, error_of, object_of
+from ._deadline import NEVER, Deadline
+from ._errors import APIConnectionError, APIError, SwitchhookError, connection_error, error_of, object_of
 from ._model import Model
 from ._options import Options
 from ._pages import Pages
-from ._request import Request, backoff, delay_after_error, delay_after_failure
+from ._request import AWAY, MAYBE_DONE, MISTAKES, Request, backoff, delay_after_error, delay_after_failure, never_sent
 from ._sse import READ_TIMEOUT, Decoder, Position, ServerEvent
 
 M = TypeVar("M", bound=Model)
@@ -26,63 +27,84 @@ class Transport:
         self.options: Options = options
         self.http: httpx.Client = http
 
-    def send(self, request: Request) -> httpx.Response:
+    def send(self, request: Request, deadline: Deadline = NEVER) -> httpx.Response:
         """The response, read, of a request that succeeded."""
-        return self._attempts(request, stream=False, read_timeout=None)
+        return self._attempts(request, deadline, stream=False, read_timeout=self.options.timeout)
 
-    def open(self, request: Request, read_timeout: float) -> httpx.Response:
+    def open(self, request: Request, read_timeout: float, deadline: Deadline) -> httpx.Response:
         """The same, not yet read: close it."""
-        return self._attempts(request, stream=True, read_timeout=read_timeout)
+        return self._attempts(request, deadline, stream=True, read_timeout=read_timeout)
 
-    def _attempts(self, request: Request, stream: bool, read_timeout: float | None) -> httpx.Response:
-        attempt = 0
+    def _attempts(self, request: Request, deadline: Deadline, *, stream: bool, read_timeout: float) -> httpx.Response:
+        attempt, maybe_done = 0, False
         while True:
+            deadline.check()
             last = attempt >= self.options.max_retries
             try:
-                response = self.http.send(self.http.build_request(**self.options.arguments(request, read_timeout)), stream=stream)
+                arguments = self.options.arguments(request, deadline.limit(read_timeout))
+                response = self.http.send(self.http.build_request(**arguments), stream=stream)
                 if response.is_success:
                     return response
                 response.read()
+            except MISTAKES as mistake:
+                raise SwitchhookError(f"The request cannot be sent: {mistake}") from mistake
             except httpx.TransportError as failure:
+                deadline.check()
+                maybe_done = maybe_done or not never_sent(failure)
                 delay = None if last else delay_after_failure(request, failure, attempt)
                 if delay is None:
                     raise connection_error(failure) from failure
             else:
                 error = error_of(response)
-                if error.status == 404 and request.method == "DELETE" and attempt > 0:
+                if error.status == 404 and request.method == "DELETE" and maybe_done:
                     return response  # An earlier attempt has deleted it; only its answer was lost.
+                maybe_done = maybe_done or error.status in MAYBE_DONE
                 delay = None if last else delay_after_error(request, error, attempt)
                 if delay is None:
                     raise error
             attempt += 1
-            time.sleep(delay)
+            time.sleep(deadline.limit(delay))
 
-    def events(self, request: Request, position: Position, deadline: float | None = None) -> Generator[ServerEvent | None, None, None]:
-        """The events of a stream, across reconnects; `None` whenever there is time to look at the clock."""
+    def events(self, request: Request, position: Position, deadline: Deadline = NEVER) -> Generator[ServerEvent, None, None]:
+        """The events of a stream, across reconnects."""
         while not position.ended:
+            position.begin()
             request.headers |= position.headers()
-            remaining = READ_TIMEOUT if deadline is None else min(READ_TIMEOUT, max(0.05, deadline - time.monotonic()))
+            delay = backoff(position.fruitless - 1)
+            patience = deadline.limit(READ_TIMEOUT)
             try:
-                response = self.open(request, remaining)
+                response = self.open(request, patience, deadline)
                 try:
                     if response.status_code == 204:
                         return
-                    position.alive()
-                    for event in _read(response, position):
+                    _expect_events(response)
+                    position.connected = True
+                    for event in _read(response, position, deadline, patience):
                         yield event
                 finally:
                     response.close()
-                position.failures += 1
+                position.closed()
             except (httpx.TransportError, APIConnectionError) as failure:
-                if position.lost():
+                deadline.check()
+                if position.gives_up():
                     raise (connection_error(failure) if isinstance(failure, httpx.TransportError) else failure) from failure
-            if not position.ended:
-                yield None
-                if position.failures > 1:
-                    time.sleep(backoff(position.failures - 2))
+            except APIError as error:
+                asked = delay_after_error(request, error, position.fruitless - 1) if error.status in AWAY else None
+                if asked is None or position.gives_up():
+                    raise
+                delay = asked
+            if position.fruitless and not position.ended:
+                time.sleep(deadline.limit(delay))
 
 
-def _read(response: httpx.Response, position: Position) -> Generator[ServerEvent | None, None, None]:
+def _expect_events(response: httpx.Response) -> None:
+    """A proxy's page is an error."""
+    if response.headers.get("content-type", "").partition(";")[0].strip().lower() != "text/event-stream":
+        response.read()
+        raise error_of(response)
+
+
+def _read(response: httpx.Response, position: Position, deadline: Deadline, patience: float) -> Generator[ServerEvent, None, None]:
     decoder = Decoder()
     for chunk in response.iter_bytes():
         position.alive()
@@ -91,7 +113,9 @@ def _read(response: httpx.Response, position: Position) -> Generator[ServerEvent
                 yield event
             if position.ended:
                 return
-        yield None
+        deadline.check()
+        if not deadline.allows(patience):
+            return  # The next read would wait for too long, and how long is fixed for a connection: make another.
 
 
 class Resource:
@@ -113,5 +137,4 @@ class Resource:
         found = self._transport.events(request, Position(last_event_id, last))
         with closing(found):
             for event in found:
-                if event is not None:
-                    yield parse(event)
+                yield parse(event)

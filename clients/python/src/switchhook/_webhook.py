@@ -27,7 +27,7 @@ def verify_webhook(
     Give the raw body, before it is parsed. `secret` is that of the endpoint, `whsec_…`, or several of them. Raises
     WebhookVerificationError if the delivery is not genuine or if its time differs from now by more than `tolerance` seconds.
     """
-    body = payload.encode() if isinstance(payload, str) else bytes(payload)
+    body = _bytes(payload) if isinstance(payload, str) else bytes(payload)
     secrets = [secret] if isinstance(secret, str) else list(secret)
     if not secrets or not all(secrets):
         raise ValueError("The secret is empty. It is shown when the webhook is created and when its secret is rotated.")
@@ -36,12 +36,17 @@ def verify_webhook(
     for one in secrets:
         expected = hmac.new(one.encode(), signed_at.encode() + b"." + body, hashlib.sha256).hexdigest().encode()
         for signature in signatures:
-            genuine = hmac.compare_digest(expected, signature.encode()) or genuine
+            genuine = hmac.compare_digest(expected, _bytes(signature)) or genuine
     if not genuine:
         raise WebhookVerificationError("No signature matches. Check the secret, and that the body is the raw one.")
     if abs((time.time() if now is None else now) - int(signed_at)) > tolerance:
         raise WebhookVerificationError(f"The delivery was signed more than {tolerance} seconds from now. Check this machine's clock.")
     return _event(body)
+
+
+def _bytes(text: str) -> bytes:
+    """Frameworks put surrogates where bytes were not UTF-8. They must not raise: what has them is not genuine."""
+    return text.encode(errors="surrogatepass")
 
 
 def _parts(headers: Mapping[str, str]) -> tuple[str, list[str]]:

@@ -1447,10 +1447,6 @@ class Statistics(Model):
     """
     Their sum.
     """
-    warnings: list[str] = []
-    """
-    Warnings about the request, one sentence each; absent if there are none.
-    """
 
 
 class SttChoice(Model):
@@ -1935,10 +1931,6 @@ class Usage(Model):
     totals: Used
     """
     All of it.
-    """
-    warnings: list[str] = []
-    """
-    Warnings about the request, one sentence each; absent if there are none.
     """
 
 

@@ -238,7 +238,17 @@ pub(super) const GERMAN: Language = Language {
     stranding: None,
     wants_object: &[],
     subordinators: &["wenn", "weil", "da", "falls", "obwohl", "während", "bevor", "nachdem", "als"],
-    requests: &["ich möchte", "ich würde", "ich brauche", "ich will", "können sie", "könnten sie", "kann ich", "bitte"],
+    requests: &[
+        "ich möchte",
+        "ich würde",
+        "ich brauche",
+        "ich will",
+        "können sie",
+        "könnten sie",
+        "kann ich",
+        "darf ich",
+        "bitte",
+    ],
     asks_number: &[
         "nummer",
         "telefonnummer",

@@ -169,6 +169,7 @@ pub const ENGLISH: Language = Language {
         "we need",
         "can you",
         "could you",
+        "would you",
         "can i",
         "could i",
         "may i",

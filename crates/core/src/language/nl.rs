@@ -196,7 +196,7 @@ pub(super) const DUTCH: Language = Language {
     stranding: None,
     wants_object: &[],
     subordinators: &["als", "wanneer", "omdat", "hoewel", "terwijl"],
-    requests: &["ik wil", "ik zou", "ik heb", "kunt u", "kan ik", "graag"],
+    requests: &["ik wil", "ik zou", "ik heb", "kunt u", "kan ik", "mag ik", "graag"],
     asks_number: &["nummer", "telefoonnummer", "kaartnummer", "klantnummer", "code"],
     asks_card: &["kaartnummer", "creditcard"],
     digits: &[

@@ -11,7 +11,7 @@ const GOES_ON: Duration = Duration::from_millis(1_500);
 /// Counts and times of one or several conversations.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Figures {
-    /// Turns of the caller.
+    /// The caller's turns that the agent answered: some of the answer was heard.
     pub turns: u32,
     /// Those after which the caller spoke again within 1.5 s: most were not over.
     pub early: u32,
@@ -45,20 +45,12 @@ impl Figures {
         self.response_ms.extend(&other.response_ms);
     }
 
-    /// The response time that this share of responses, from 0 to 1, does not exceed; nothing if there are none.
+    /// The response time that `percent` of the responses do not exceed, by the nearest-rank method; nothing if there are none.
     #[must_use]
-    pub fn response_quantile(&self, share: f64) -> Option<i64> {
+    pub fn response_percentile(&self, percent: usize) -> Option<i64> {
         let mut sorted = self.response_ms.clone();
         sorted.sort_unstable();
-        let last = sorted.len().checked_sub(1)?;
-        #[expect(
-            clippy::cast_precision_loss,
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "an index"
-        )]
-        let at = (last as f64 * share.clamp(0.0, 1.0)).round() as usize;
-        sorted.get(at).copied()
+        sorted.get((sorted.len() * percent).div_ceil(100).saturating_sub(1)).copied()
     }
 }
 
@@ -93,10 +85,11 @@ impl Observer {
         }
     }
 
-    pub(super) fn finish(self) -> (Vec<Decision>, Figures) {
+    /// `turns` is the conversation's own count.
+    pub(super) fn finish(self, turns: u32) -> (Vec<Decision>, Figures) {
         let count = |kind| u32::try_from(self.of(kind).count()).unwrap_or(u32::MAX);
         let mut figures = Figures {
-            turns: count(DecisionKind::TurnEnded),
+            turns,
             interruptions: count(DecisionKind::Interruption),
             false_interruptions: count(DecisionKind::FalseInterruption),
             backchannels: count(DecisionKind::Backchannel),

@@ -159,11 +159,15 @@ impl InputLogWriter {
 
     /// Returns the log. The conversation was over at `ended`.
     #[must_use]
-    pub fn finish(mut self, header: &Header, ended: Timestamp) -> String {
-        if self.full {
-            self.end_frames();
-        } else {
-            self.push_line(&[ended.as_micros() - self.last]);
+    pub fn finish(self, header: &Header, ended: Timestamp) -> String {
+        self.finish_at(header, Some(ended))
+    }
+
+    /// The same; a log that was cut before has no end.
+    pub(super) fn finish_at(mut self, header: &Header, ended: Option<Timestamp>) -> String {
+        match ended.filter(|_| !self.full) {
+            Some(ended) => self.push_line(&[ended.as_micros() - self.last]),
+            None => self.end_frames(),
         }
         let header = serde_json::to_string(header).expect("a header has string keys only");
         format!("{header}\n{}", self.lines)

@@ -19,10 +19,12 @@ impl InputLog {
         for (at, input) in &self.inputs {
             writer.record(*at, &masked(input, redactor));
         }
-        let ended = self.end();
         self.header.redacted = true;
-        self.header.agent.greeting.text = redactor.zeroed(&self.header.agent.greeting.text);
-        writer.finish(&self.header, ended)
+        let agent = &mut self.header.agent;
+        for text in [Some(&mut agent.greeting.text), agent.answering_machine.message.as_mut()].into_iter().flatten() {
+            *text = redactor.zeroed(text);
+        }
+        writer.finish_at(&self.header, self.ended)
     }
 
     /// A model's text comes in pieces. Where all of it together has something to hide, it comes with the first piece.

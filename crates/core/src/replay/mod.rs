@@ -5,6 +5,7 @@
 //! they were and answers the conversation in place of the providers and the line, as fast as they were. [`Figures`] say what became of
 //! it.
 
+mod comparison;
 mod figures;
 mod log;
 mod masking;
@@ -15,6 +16,7 @@ mod simulation;
 #[cfg(test)]
 mod tests;
 
+pub use self::comparison::{Comparison, NotComparable};
 pub use self::figures::Figures;
 pub use self::log::{Header, InputLog, InputLogWriter, LogError, TurnStrategy};
 pub use self::rerun::{Rerun, rerun};

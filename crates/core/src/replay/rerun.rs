@@ -35,6 +35,6 @@ pub fn rerun(log: &InputLog) -> Rerun {
             note(ended, &mut observer, effect);
         }
     }
-    let (decisions, figures) = observer.finish();
+    let (decisions, figures) = observer.finish(conversation.turns());
     Rerun { effects, decisions, figures }
 }

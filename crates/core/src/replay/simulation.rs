@@ -65,7 +65,7 @@ pub fn simulate(log: &InputLog, agent: &AgentConfig) -> (Vec<Decision>, Figures)
         simulation.schedule(*at, input.clone());
     }
     simulation.run(log.end());
-    simulation.observer.finish()
+    simulation.observer.finish(simulation.conversation.turns())
 }
 
 /// Whether something happens whatever the agent does.

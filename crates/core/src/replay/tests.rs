@@ -47,6 +47,12 @@ fn call_with_pause(pause: i64) -> InputLog {
         (3_200, heard(0, "I would like to book a table.")),
     ]);
     let on = 3_000 + pause;
+    // The response is heard.
+    inputs.extend([
+        (on + 1_440, spoken(2)),
+        (on + 1_460, played(2, 20)),
+        (on + 2_440, Input::PlaybackFinished { utterance: 2 }),
+    ]);
     inputs.extend([
         (on + 64, Input::SpeechStarted),
         (on + 1_120, Input::SpeechStopped { segment: 1 }),
@@ -128,6 +134,41 @@ fn a_redacted_log_has_no_numbers_and_decides_the_same() {
 }
 
 #[test]
+fn a_log_that_was_cut_says_so_when_it_is_redacted_too() {
+    let cut = InputLog { ended: None, ..log(&[(0, Input::MediaStarted), (40, heard(0, "Room 204."))], 100) };
+    let masked = InputLog::parse(&cut.masked(&Redactor::new(&[Redact::Digits]))).expect("a log");
+    assert_eq!((masked.ended, masked.inputs.len()), (None, 2));
+}
+
+#[test]
+fn decisions_are_compared_as_far_as_both_sides_know_them() {
+    let log = |ended, redacted| {
+        let mut log = call_with_pause(300);
+        (log.ended, log.header.redacted) = (ended, redacted);
+        log
+    };
+    let (whole, cut) = (log(Some(at(9_000)), false), log(None, false));
+    let table: [(&InputLog, &[u8], &[u8], Comparison); 9] = [
+        (&whole, &[1, 2], &[1, 2], Comparison::Same),
+        (&whole, &[1, 2], &[1, 3], Comparison::Different),
+        (&whole, &[1, 2], &[1, 2, 3], Comparison::Different),
+        (&whole, &[1, 2, 3], &[1, 2], Comparison::Different),
+        (&whole, &[1, 2, 3, 4, 5, 6], &[1, 2, 3, 4, 5], Comparison::Same),
+        (&whole, &[1, 2, 3], &[1, 2, 3, 4, 5], Comparison::Different),
+        (&cut, &[1, 2], &[1, 2, 3], Comparison::Same),
+        (&cut, &[1, 2], &[1, 3, 3], Comparison::Different),
+        (&cut, &[1, 2, 3, 4, 5, 6], &[1, 2, 3, 4, 5], Comparison::Same),
+    ];
+    for (log, again, made, expected) in table {
+        let found = log.compare(again, made, 5);
+        assert_eq!(found, expected, "{again:?} {made:?}, cut {}", log.is_cut());
+    }
+    let redacted = log(Some(at(9_000)), true);
+    assert_eq!(redacted.compare(&[1, 2], &[1, 2], 5), Comparison::Same);
+    assert_eq!(redacted.compare(&[1, 2], &[1, 3], 5), Comparison::NotComparable(NotComparable::Redacted));
+}
+
+#[test]
 fn other_settings_change_when_the_agent_speaks_and_not_the_caller() {
     let log = call_with_pause(500);
     let with = |eagerness| {
@@ -138,7 +179,7 @@ fn other_settings_change_when_the_agent_speaks_and_not_the_caller() {
     let (low, high) = (with(Eagerness::Low), with(Eagerness::High));
     assert_eq!((high.early, low.early), (1, 0), "only who waits longer lets the caller pause: {high:?} {low:?}");
     assert_eq!(low.turns, 1);
-    assert!(low.response_quantile(0.5) > high.response_quantile(0.5), "{low:?} {high:?}");
+    assert!(low.response_percentile(50) > high.response_percentile(50), "{low:?} {high:?}");
 }
 
 #[test]

@@ -1,15 +1,17 @@
 //! What is in a backup: its files with their sizes and hashes. It is written last, so a backup without one is incomplete.
 
+use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read as _, Write as _};
-use std::path::{Component, Path};
+use std::path::Path;
 
 use anyhow::{Context as _, ensure};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use switchhook_core::Timestamp;
 
+use super::DATABASE;
 use crate::files;
 
 const NAME: &str = "manifest.json";
@@ -46,7 +48,7 @@ pub struct Manifest {
 }
 
 /// A file of a backup.
-#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
     /// Its path in the backup.
     pub path: String,
@@ -81,11 +83,22 @@ impl Manifest {
             "this backup has the form {}, and this version reads {FORMAT}",
             manifest.format
         );
-        for entry in &manifest.files {
-            let plain = Path::new(&entry.path).components().all(|part| matches!(part, Component::Normal(_)));
-            ensure!(plain && !entry.path.is_empty(), "{NAME} is damaged: it names the file {:?}", entry.path);
+        let mut named = HashSet::new();
+        for Entry { path, .. } in &manifest.files {
+            // Judged as text: a `Path` makes one separator of several.
+            let plain = path.split('/').all(|part| !matches!(part, "" | "." | ".."));
+            ensure!(plain && named.insert(path), "{NAME} is damaged: it names the file {path:?}");
         }
+        ensure!(
+            manifest.holds(DATABASE) == (manifest.database == BackedUpDatabase::Sqlite),
+            "{NAME} is damaged: what it says of the database does not fit its files"
+        );
         Ok(manifest)
+    }
+
+    /// Whether the backup has this file.
+    pub(super) fn holds(&self, path: &str) -> bool {
+        self.files.iter().any(|entry| entry.path == path)
     }
 }
 
@@ -155,9 +168,16 @@ mod tests {
     #[test]
     fn a_manifest_leads_nowhere_outside_the_backup() {
         let folder = tempfile::tempdir().expect("a folder");
-        for (path, good) in
-            [("recordings/a/b.wav", true), ("../x", false), ("/etc/passwd", false), ("a/../../x", false), ("", false)]
-        {
+        for (path, good) in [
+            ("recordings/a/b.wav", true),
+            ("../x", false),
+            ("/etc/passwd", false),
+            ("recordings//etc/passwd", false),
+            ("recordings/./x", false),
+            ("a/../../x", false),
+            ("", false),
+            ("switchhook.db", false),
+        ] {
             manifest(path).write(folder.path()).expect("written");
             assert_eq!(Manifest::read(folder.path()).is_ok(), good, "{path}");
         }

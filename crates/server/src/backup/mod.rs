@@ -39,6 +39,8 @@ pub struct Backup {
     pub recordings: usize,
     /// Whether the key file is in it.
     pub key_file: bool,
+    /// Whether the key is in the settings, and so in no backup.
+    pub key_in_settings: bool,
     /// Its size in bytes.
     pub bytes: u64,
 }
@@ -52,12 +54,14 @@ pub async fn make(config: &Config, folder: &Path, with_key: bool) -> anyhow::Res
     if let Some(path) = database_file(config) {
         ensure!(path.try_exists()?, "there is no database {}: pass the --data-dir of the service", path.display());
     }
+    let data_dir = config.data_dir.clone();
+    ensure!(data_dir.is_dir(), "there is no folder {}: pass the --data-dir of the service", data_dir.display());
     files::private_folder(folder).with_context(|| format!("could not create {}", folder.display()))?;
     let mut entries = Vec::new();
     // The database first: every recording that it names is on the disk by then.
     let (database, schema) = back_up_database(config, folder, &mut entries).await?;
-    let (data_dir, target) = (config.data_dir.clone(), folder.to_owned());
-    let with_key = with_key && config.master_key.is_none();
+    let (target, key_in_settings) = (folder.to_owned(), config.master_key.is_some());
+    let with_key = with_key && !key_in_settings;
     let work = move || back_up_files(&data_dir, &target, with_key);
     entries.extend(tokio::task::spawn_blocking(work).await??);
     let key_file = entries.iter().any(|entry| entry.path == KEY);
@@ -66,7 +70,7 @@ pub async fn make(config: &Config, folder: &Path, with_key: bool) -> anyhow::Res
     let version = env!("CARGO_PKG_VERSION").to_owned();
     let created_at = Clock::system().now();
     Manifest { format: FORMAT, version, created_at, database, schema, files: entries }.write(folder)?;
-    Ok(Backup { path: folder.to_owned(), database, schema, recordings, key_file, bytes })
+    Ok(Backup { path: folder.to_owned(), database, schema, recordings, key_file, key_in_settings, bytes })
 }
 
 fn must_be_empty(folder: &Path) -> anyhow::Result<()> {
@@ -97,10 +101,10 @@ async fn back_up_database(
         return Ok((BackedUpDatabase::None, schema));
     }
     let copy = folder.join(DATABASE);
+    files::private_file(&copy)?; // SQLite fills an empty file, and would make one that others can read.
     let copied = store.copy_to(&copy).await.context("could not copy the database");
     store.close().await;
     copied?;
-    files::make_private(&copy)?;
     let entry = tokio::task::spawn_blocking(move || Entry::of(DATABASE, &copy)).await??;
     entries.push(entry);
     Ok((BackedUpDatabase::Sqlite, schema))

@@ -9,7 +9,7 @@ use serde::Serialize;
 use switchhook_runtime::clock::{self, Clock};
 use switchhook_vault::Vault;
 
-use super::manifest::copy;
+use super::manifest::{Entry, copy};
 use super::{BackedUpDatabase, DATABASE, KEY, Manifest, database_file};
 use crate::config::Config;
 use crate::files;
@@ -38,13 +38,12 @@ pub struct Restored {
     pub canceled_calls: u64,
     /// Where that is which was there before.
     pub moved_aside: Vec<PathBuf>,
+    /// Whether there is no key to open the stored credentials with, neither in the settings nor as a file.
+    pub key_missing: bool,
 }
 
-/// A file or folder on its way to its place.
-struct Move {
-    staged: PathBuf,
-    place: PathBuf,
-}
+/// Names of the files that SQLite keeps beside a database.
+const COMPANIONS: [&str; 2] = ["-wal", "-shm"];
 
 /// Restores a backup into the configured data directory and database.
 ///
@@ -67,20 +66,28 @@ pub async fn restore(config: &Config, folder: &Path, options: RestoreOptions) ->
     }
     files::data_directory(&config.data_dir)?;
     let _lock = files::ServiceLock::alone(&config.data_dir)?;
-    let (from, places) = (folder.to_owned(), Places::of(config, &manifest));
-    let (canceled_calls, database, count) = (0, manifest.database, manifest.files.len());
-    let work = move || places.fill(&from, &manifest, options.force);
-    let moved_aside = tokio::task::spawn_blocking(work).await??;
-    let mut restored =
-        Restored { data_dir: config.data_dir.clone(), database, files: count, canceled_calls, moved_aside };
-    if database == BackedUpDatabase::Sqlite {
-        let store = Store::open(&config.database_url()).await?;
-        if !options.keep_queued {
-            restored.canceled_calls = cancel_calls(&store).await?;
-        }
-        store.close().await;
-    }
-    Ok(restored)
+    let places = Places::of(config, &manifest);
+    places.must_be_free(options.force)?;
+    let staged = places.stage(folder, &manifest, options).await;
+    let moved = staged.and_then(|canceled_calls| Ok((canceled_calls, places.fill()?)));
+    let (canceled_calls, moved_aside) = moved.inspect_err(|_| places.clear())?;
+    Ok(Restored {
+        data_dir: config.data_dir.clone(),
+        database: manifest.database,
+        files: manifest.files.len(),
+        canceled_calls,
+        moved_aside,
+        key_missing: config.master_key.is_none() && !Vault::key_file(&config.data_dir).exists(),
+    })
+}
+
+/// Brings a copy of a database up to date and marks the calls in it. Returns the number of those that will not be dialled.
+async fn prepare_database(copy: &Path, keep_queued: bool) -> anyhow::Result<u64> {
+    let path = copy.to_str().context("the path of the database must be UTF-8")?;
+    let store = Store::open(&format!("sqlite://{path}")).await?;
+    let canceled = if keep_queued { Ok(0) } else { cancel_calls(&store).await };
+    store.close().await;
+    canceled
 }
 
 /// Marks every call that has not ended to be ended: it may have been dialled since the backup, and nobody is rung twice.
@@ -107,90 +114,108 @@ struct Places {
 
 impl Places {
     fn of(config: &Config, manifest: &Manifest) -> Self {
-        let holds = |name: &str| manifest.files.iter().any(|entry| entry.path == name);
         Self {
-            database: database_file(config).filter(|_| holds(DATABASE)),
-            key: holds(KEY).then(|| Vault::key_file(&config.data_dir)),
+            database: database_file(config).filter(|_| manifest.holds(DATABASE)),
+            key: manifest.holds(KEY).then(|| Vault::key_file(&config.data_dir)),
             recordings: config.data_dir.join(RECORDINGS),
             mark: format!("{:08x}", u32::from_be_bytes(clock::random())),
         }
     }
 
-    /// Copies the backup beside its places, verified, and then into them. Returns what was moved aside.
-    fn fill(&self, from: &Path, manifest: &Manifest, force: bool) -> anyhow::Result<Vec<PathBuf>> {
-        let there = self.there();
-        if let Some(first) = there.first().filter(|_| !force) {
-            bail!("{} exists: restore into an empty folder, or pass --force to move it aside", first.display());
-        }
-        let staged = self.stage(from, manifest);
-        let moves = match staged {
-            Ok(moves) => moves,
-            Err(error) => {
-                self.clear();
-                return Err(error);
-            }
-        };
-        let mut aside = Vec::new();
-        for path in there {
-            let old = with_ending(&path, &format!(".before-{}", self.mark));
-            fs::rename(&path, &old).with_context(|| format!("could not move {} aside", path.display()))?;
-            aside.push(old);
-        }
-        for Move { staged, place } in moves {
-            fs::rename(&staged, &place).with_context(|| format!("could not move the copy to {}", place.display()))?;
-        }
-        Ok(aside)
+    /// The parts of a backup, each one file or folder.
+    fn all(&self) -> impl Iterator<Item = &PathBuf> {
+        self.database.iter().chain(&self.key).chain([&self.recordings])
     }
 
-    /// What stands where the backup goes.
-    fn there(&self) -> Vec<PathBuf> {
-        let companions = |path: &PathBuf| ["", "-wal", "-shm"].map(|ending| with_ending(path, ending));
-        let database = self.database.iter().flat_map(companions);
-        let parts = database.chain(self.key.clone()).chain([self.recordings.clone()]);
-        parts.filter(|path| path.exists()).collect()
+    fn must_be_free(&self, force: bool) -> anyhow::Result<()> {
+        let taken = self.all().find(|place| place.exists()).filter(|_| !force);
+        taken.map_or(Ok(()), |first| {
+            bail!("{} exists: restore into an empty folder, or pass --force to move it aside", first.display())
+        })
+    }
+
+    /// Copies the backup beside its places, verified and ready for the next start. Returns the number of calls that will not be
+    /// dialled.
+    async fn stage(&self, from: &Path, manifest: &Manifest, options: RestoreOptions) -> anyhow::Result<u64> {
+        let copies: Vec<(PathBuf, PathBuf, Entry)> = manifest
+            .files
+            .iter()
+            .map(|entry| Ok((from.join(&entry.path), self.staged_file(&entry.path)?, entry.clone())))
+            .collect::<anyhow::Result<_>>()?;
+        tokio::task::spawn_blocking(move || copies.iter().try_for_each(copy_verified)).await??;
+        let database = self.database.as_deref().map(|place| self.staged(place));
+        let canceled = match &database {
+            Some(copy) => prepare_database(copy, options.keep_queued).await?,
+            None => 0,
+        };
+        for place in self.all() {
+            files::give_to_owner_of(place.parent().unwrap_or(place), &self.staged(place))?;
+        }
+        Ok(canceled)
+    }
+
+    /// Where a file of the backup is copied to.
+    fn staged_file(&self, path: &str) -> anyhow::Result<PathBuf> {
+        match (path, &self.database, &self.key) {
+            (DATABASE, Some(database), _) => Ok(self.staged(database)),
+            (KEY, _, Some(key)) => Ok(self.staged(key)),
+            _ => match Path::new(path).strip_prefix(RECORDINGS) {
+                Ok(name) => Ok(self.staged(&self.recordings).join(name)),
+                Err(_) => bail!("the backup holds {path}, which this version does not know"),
+            },
+        }
     }
 
     fn staged(&self, place: &Path) -> PathBuf {
         with_ending(place, &format!(".restoring-{}", self.mark))
     }
 
-    fn stage(&self, from: &Path, manifest: &Manifest) -> anyhow::Result<Vec<Move>> {
-        let recordings = self.staged(&self.recordings);
-        let mut moves = Vec::new();
-        for entry in &manifest.files {
-            let place = match (entry.path.as_str(), &self.database, &self.key) {
-                (DATABASE, Some(database), _) => Some(database),
-                (KEY, _, Some(key)) => Some(key),
-                _ => None,
-            };
-            let to = match (place, entry.path.strip_prefix(RECORDINGS).and_then(|rest| rest.strip_prefix('/'))) {
-                (Some(place), _) => {
-                    moves.push(Move { staged: self.staged(place), place: place.clone() });
-                    self.staged(place)
-                }
-                (None, Some(name)) => recordings.join(name),
-                (None, None) => bail!("the backup holds {}, which this version does not know", entry.path),
-            };
-            if let Some(folder) = to.parent() {
-                files::private_folder(folder)?;
+    /// Moves what is there aside and the copies into place, all or nothing. Returns what was moved aside.
+    fn fill(&self) -> anyhow::Result<Vec<PathBuf>> {
+        let old = |place: &Path| with_ending(place, &format!(".before-{}", self.mark));
+        let mut renames = Vec::new();
+        for place in self.all() {
+            renames.push((place.clone(), old(place)));
+            if Some(place) == self.database.as_ref() {
+                // SQLite looks for them under the name of the database that they belong to.
+                renames.extend(COMPANIONS.map(|ending| (with_ending(place, ending), with_ending(&old(place), ending))));
             }
-            let copied = copy(&from.join(&entry.path), &to, &entry.path)?;
-            let copied = copied.with_context(|| format!("the backup is damaged: {} is missing", entry.path))?;
-            ensure!(copied == *entry, "the backup is damaged: {} is not what was backed up", entry.path);
         }
-        if recordings.exists() {
-            moves.push(Move { staged: recordings, place: self.recordings.clone() });
+        renames.retain(|(from, _)| from.exists());
+        let aside: Vec<PathBuf> = renames.iter().map(|(_, to)| to.clone()).collect();
+        renames.extend(self.all().map(|place| (self.staged(place), place.clone())).filter(|(from, _)| from.exists()));
+        for (done, (from, to)) in renames.iter().enumerate() {
+            if let Err(error) = fs::rename(from, to) {
+                for (from, to) in renames[..done].iter().rev() {
+                    fs::rename(to, from).with_context(|| format!("could not move {} back", to.display()))?;
+                }
+                return Err(error).with_context(|| format!("could not move {} to {}", from.display(), to.display()));
+            }
         }
-        Ok(moves)
+        Ok(aside)
     }
 
     /// Deletes what was copied.
     fn clear(&self) {
         for place in self.database.iter().chain(&self.key) {
-            let _ = fs::remove_file(self.staged(place)); // It may not have been copied yet.
+            let copy = self.staged(place);
+            for ending in ["", COMPANIONS[0], COMPANIONS[1]] {
+                let _ = fs::remove_file(with_ending(&copy, ending)); // It may not have been copied yet.
+            }
         }
         let _ = fs::remove_dir_all(self.staged(&self.recordings));
     }
+}
+
+/// Copies a file of the backup, which must be what its entry says.
+fn copy_verified((from, to, entry): &(PathBuf, PathBuf, Entry)) -> anyhow::Result<()> {
+    if let Some(folder) = to.parent() {
+        files::private_folder(folder)?;
+    }
+    let copied = copy(from, to, &entry.path)?;
+    let copied = copied.with_context(|| format!("the backup is damaged: {} is missing", entry.path))?;
+    ensure!(copied == *entry, "the backup is damaged: {} is not what was backed up", entry.path);
+    Ok(())
 }
 
 fn with_ending(path: &Path, ending: &str) -> PathBuf {

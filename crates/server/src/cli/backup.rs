@@ -48,10 +48,11 @@ fn print_backup(backup: &Backup, without_key: bool) {
             output::line("The database is on PostgreSQL: back it up with `pg_dump --format=custom`.");
         }
     }
-    output::line(match (backup.key_file, without_key) {
-        (true, _) => "It holds the master key too: keep it where nobody else can read it.",
-        (false, true) => "It does not hold the master key: keep a copy of the key file elsewhere.",
-        (false, false) => "It does not hold the master key, which is in the settings: keep a copy of it.",
+    output::line(match (backup.key_file, backup.key_in_settings, without_key) {
+        (true, ..) => "It holds the master key too: keep it where nobody else can read it.",
+        (_, true, _) => "It does not hold the master key, which is in the settings: keep a copy of it.",
+        (.., true) => "It does not hold the master key: keep a copy of the key file elsewhere.",
+        (.., false) => "It does not hold a master key: the data directory has none.",
     });
 }
 
@@ -80,5 +81,10 @@ fn print_restored(restored: &Restored) {
     }
     if restored.database == BackedUpDatabase::None {
         output::line("The backup holds no database: restore that of PostgreSQL with `pg_restore`.");
+    }
+    if restored.key_missing {
+        output::line(
+            "There is no master key: put the copy of master.key into the data directory before the first start.",
+        );
     }
 }

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::Value;
 use switchhook_core::agent::AgentConfig;
 use switchhook_core::id::{AgentId, CallId};
-use switchhook_core::replay::{Figures, InputLog, TurnStrategy, rerun, simulate};
+use switchhook_core::replay::{Comparison, Figures, InputLog, NotComparable, TurnStrategy, rerun, simulate};
 
 use super::{CliError, output};
 use crate::config::Config;
@@ -55,7 +55,8 @@ async fn execute(args: &Args, store: &Store, json: bool) -> Result<ExitCode, Cli
     if ids.is_empty() {
         return Err(anyhow::anyhow!("no call has a log. Calls are logged while `replay_days` is not 0.").into());
     }
-    let bar = progress(ids.len());
+    let asked = ids.len();
+    let bar = progress(asked);
     let mut replays = Vec::new();
     for id in ids {
         let replayed = replay(store, id, &args.settings).await;
@@ -69,6 +70,9 @@ async fn execute(args: &Args, store: &Store, json: bool) -> Result<ExitCode, Cli
         bar.inc(1);
     }
     bar.finish_and_clear();
+    if replays.is_empty() {
+        return Err(anyhow::anyhow!("none of {asked} calls could be replayed, for the reasons above").into());
+    }
     let report = Report::of(replays);
     output::show(json, &report, Report::print)?;
     Ok(if report.differ.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -84,10 +88,11 @@ fn progress(calls: usize) -> ProgressBar {
 /// A call that was run again.
 struct Replay {
     id: CallId,
-    redacted: bool,
     decisions: Vec<DecisionEntry>,
-    /// Whether the decisions are those that were made.
-    same: bool,
+    /// How the decisions relate to those that were made.
+    comparison: Comparison,
+    /// Whether the log has no more than the beginning of the call.
+    is_cut: bool,
     as_it_was: Figures,
     /// With the settings as they were, and with the others.
     simulated: Option<(Figures, Figures)>,
@@ -103,14 +108,10 @@ async fn replay(store: &Store, id: CallId, settings: &[(String, Value)]) -> Resu
     let text = logged.log().with_context(|| format!("the log of call {id} is damaged"))?;
     let log = InputLog::parse(&text).with_context(|| format!("the log of call {id} cannot be read"))?;
     let again = rerun(&log);
-    let mut decisions: Vec<DecisionEntry> = again.decisions.iter().map(DecisionEntry::from).collect();
-    // A long call keeps its first decisions only.
-    if decided.len() >= MAX_DECISIONS {
-        decisions.truncate(decided.len());
-    }
+    let decisions: Vec<DecisionEntry> = again.decisions.iter().map(DecisionEntry::from).collect();
+    let comparison = log.compare(&decisions, &decided, MAX_DECISIONS);
     let simulated = if settings.is_empty() { None } else { Some(compared(&log, settings)?) };
-    let (same, redacted) = (decisions == decided, log.header.redacted);
-    Ok(Replay { id, redacted, decisions, same, as_it_was: again.figures, simulated })
+    Ok(Replay { id, decisions, comparison, is_cut: log.is_cut(), as_it_was: again.figures, simulated })
 }
 
 fn compared(log: &InputLog, settings: &[(String, Value)]) -> Result<(Figures, Figures), CliError> {
@@ -148,8 +149,12 @@ fn unknown(name: &str) -> String {
 #[derive(Serialize)]
 struct Report {
     calls: usize,
-    /// Calls of which other decisions were made: by another version, or from words that were redacted since.
+    /// Calls of which other decisions were made, by another version of the program.
     differ: Vec<CallId>,
+    /// Calls that came to other decisions, which says nothing about the program.
+    not_comparable: Vec<LeftOpen>,
+    /// Calls whose logs became too long: they are replayed, counted and compared as far as these go.
+    cut: Vec<CallId>,
     as_it_was: Shown,
     #[serde(skip_serializing_if = "Option::is_none")]
     simulated: Option<Shown>,
@@ -158,6 +163,13 @@ struct Report {
     /// Of a single call.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     decisions: Vec<DecisionEntry>,
+}
+
+/// A call of which nobody can tell whether it would come to the same decisions.
+#[derive(Serialize)]
+struct LeftOpen {
+    call: CallId,
+    reason: NotComparable,
 }
 
 /// Figures, as they are printed.
@@ -186,8 +198,8 @@ impl From<&Figures> for Shown {
             backchannels: figures.backchannels,
             speculations: figures.speculations,
             discarded: figures.discarded,
-            response_p50_ms: figures.response_quantile(0.5),
-            response_p95_ms: figures.response_quantile(0.95),
+            response_p50_ms: figures.response_percentile(50),
+            response_p95_ms: figures.response_percentile(95),
         }
     }
 }
@@ -226,9 +238,18 @@ impl Report {
         let simulated: Vec<&(Figures, Figures)> =
             replays.iter().filter_map(|replay| replay.simulated.as_ref()).collect();
         let any = !simulated.is_empty();
+        let ids = |wanted: fn(&Replay) -> bool| -> Vec<CallId> {
+            replays.iter().filter(|replay| wanted(replay)).map(|replay| replay.id).collect()
+        };
+        let left_open = replays.iter().filter_map(|replay| match replay.comparison {
+            Comparison::NotComparable(reason) => Some(LeftOpen { call: replay.id, reason }),
+            Comparison::Same | Comparison::Different => None,
+        });
         Self {
             calls: replays.len(),
-            differ: replays.iter().filter(|replay| !replay.same && !replay.redacted).map(|replay| replay.id).collect(),
+            differ: ids(|replay| replay.comparison == Comparison::Different),
+            not_comparable: left_open.collect(),
+            cut: ids(|replay| replay.is_cut),
             as_it_was: sum(replays.iter().map(|replay| &replay.as_it_was)),
             simulated: any.then(|| sum(simulated.iter().map(|(same, _)| same))),
             with_settings: any.then(|| sum(simulated.iter().map(|(_, other)| other))),
@@ -264,21 +285,65 @@ impl Report {
                  who would have behaved differently are not guessed.",
             );
         }
-        match (self.differ.as_slice(), self.calls) {
-            ([], 1) => output::line("The replay came to the same decisions as the call."),
-            ([], calls) => {
-                output::line(&format!("The replays of {calls} calls came to the same decisions as the calls."));
-            }
-            (differ, _) => {
-                output::line(&format!(
-                    "{} of {} calls come to other decisions than they did: they were held by another version of the program.",
-                    differ.len(),
-                    self.calls
-                ));
-                differ.iter().take(10).for_each(|id| output::line(&format!("  {id}")));
-            }
+        for text in self.conclusion() {
+            output::line(&text);
         }
     }
+
+    /// What the comparison says, the good news last.
+    fn conclusion(&self) -> Vec<String> {
+        let (calls, mut lines) = (self.calls, Vec::new());
+        if !self.differ.is_empty() {
+            let differ = count(
+                self.differ.len(),
+                calls,
+                "comes to other decisions than it",
+                "come to other decisions than they",
+            );
+            lines.push(format!("{differ} did, held by another version of the program:"));
+            lines.extend(listed(self.differ.iter()));
+        }
+        if !self.not_comparable.is_empty() {
+            let open = count(self.not_comparable.len(), calls, "is not comparable", "are not comparable");
+            lines.push(format!("{open}: words were redacted, and decisions depend on words."));
+            lines.extend(listed(self.not_comparable.iter().map(|open| &open.call)));
+        }
+        if !self.cut.is_empty() {
+            let cut = count(
+                self.cut.len(),
+                calls,
+                "is replayed to the end of its log",
+                "are replayed to the ends of their logs",
+            );
+            lines.push(format!("{cut}, which became too long: what followed is not counted."));
+            lines.extend(listed(self.cut.iter()));
+        }
+        match calls - self.differ.len() - self.not_comparable.len() {
+            0 => {}
+            1 if calls == 1 => lines.push("The replay came to the same decisions as the call.".to_owned()),
+            same if same == calls => {
+                lines.push(format!("The replays of {calls} calls came to the same decisions as the calls."));
+            }
+            same => {
+                lines.push(format!("The replays of {same} of {calls} calls came to the same decisions as the calls."));
+            }
+        }
+        lines
+    }
+}
+
+/// So many of the calls, with a verb.
+fn count(some: usize, calls: usize, one: &str, several: &str) -> String {
+    match (some, calls) {
+        (1, 1) => format!("The call {one}"),
+        (1, _) => format!("1 of {calls} calls {one}"),
+        _ => format!("{some} of {calls} calls {several}"),
+    }
+}
+
+/// The first of them, one a line.
+fn listed<'a>(calls: impl Iterator<Item = &'a CallId>) -> impl Iterator<Item = String> {
+    calls.take(10).map(|id| format!("  {id}"))
 }
 
 const DECISION_COLUMNS: [&str; 5] = ["AT", "DECISION", "SILENCE", "END", "EVIDENCE"];
@@ -302,4 +367,77 @@ fn decision_row(decision: &DecisionEntry) -> Vec<String> {
         decision.probability.map_or_else(String::new, |probability| format!("{:.0} %", probability * 100.0)),
         evidence.collect::<Vec<_>>().join(", "),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How calls compare, and whether their logs were cut.
+    type Calls = &'static [(Comparison, bool)];
+
+    const REDACTED: Comparison = Comparison::NotComparable(NotComparable::Redacted);
+
+    fn report(calls: Calls) -> Report {
+        let replay = |(number, (comparison, is_cut)): (u8, &(Comparison, bool))| Replay {
+            id: format!("0198c6a0-0000-7000-8000-0000000000{number:02}").parse().expect("an id"),
+            decisions: Vec::new(),
+            comparison: *comparison,
+            is_cut: *is_cut,
+            as_it_was: Figures::default(),
+            simulated: None,
+        };
+        Report::of((1..).zip(calls).map(replay).collect())
+    }
+
+    #[test]
+    fn a_conclusion_claims_no_more_than_was_compared() {
+        use Comparison::{Different, Same};
+        let id = |number: u8| format!("  0198c6a0-0000-7000-8000-0000000000{number:02}");
+        let (other, open) =
+            ("held by another version of the program:", "words were redacted, and decisions depend on words.");
+        let cut = "which became too long: what followed is not counted.";
+        let table: [(Calls, Vec<String>); 6] = [
+            (&[(Same, false)], vec!["The replay came to the same decisions as the call.".to_owned()]),
+            (
+                &[(Same, false), (Same, false)],
+                vec!["The replays of 2 calls came to the same decisions as the calls.".to_owned()],
+            ),
+            (&[(Different, false)], vec![format!("The call comes to other decisions than it did, {other}"), id(1)]),
+            (&[(REDACTED, false)], vec![format!("The call is not comparable: {open}"), id(1)]),
+            (
+                &[(Same, true)],
+                vec![
+                    format!("The call is replayed to the end of its log, {cut}"),
+                    id(1),
+                    "The replay came to the same decisions as the call.".to_owned(),
+                ],
+            ),
+            (
+                &[(REDACTED, false), (Same, false), (Different, false), (REDACTED, true)],
+                vec![
+                    format!("1 of 4 calls comes to other decisions than it did, {other}"),
+                    id(3),
+                    format!("2 of 4 calls are not comparable: {open}"),
+                    id(1),
+                    id(4),
+                    format!("1 of 4 calls is replayed to the end of its log, {cut}"),
+                    id(4),
+                    "The replays of 1 of 4 calls came to the same decisions as the calls.".to_owned(),
+                ],
+            ),
+        ];
+        for (calls, expected) in table {
+            assert_eq!(report(calls).conclusion(), expected, "{calls:?}");
+        }
+    }
+
+    #[test]
+    fn calls_that_cannot_be_compared_are_listed_with_the_reason() {
+        let shown = serde_json::to_value(report(&[(REDACTED, true), (Comparison::Same, false)])).expect("JSON");
+        let id = "0198c6a0-0000-7000-8000-000000000001";
+        assert_eq!(shown["differ"], serde_json::json!([]));
+        assert_eq!(shown["not_comparable"], serde_json::json!([{ "call": id, "reason": "redacted" }]));
+        assert_eq!(shown["cut"], serde_json::json!([id]));
+    }
 }

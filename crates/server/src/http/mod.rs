@@ -68,7 +68,7 @@ pub fn router(state: HttpState) -> Router {
     let (v1, document) = v1().split_for_parts();
     let parameters = KnownParameters::of(&document, "/v1");
     let v1 = v1
-        .layer(from_fn_with_state(parameters, unknown_query::note))
+        .layer(from_fn_with_state(parameters, unknown_query::refuse))
         .fallback(fallback::not_found)
         .method_not_allowed_fallback(fallback::method_not_allowed)
         .layer(from_fn(fallback::do_not_store))

@@ -8,7 +8,6 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::error::ApiError;
-use super::unknown_query;
 use crate::store::page::Page;
 
 /// A resource with the warnings of the request that created or changed it.
@@ -43,19 +42,11 @@ pub struct List<T> {
     pub has_more: bool,
     /// `cursor` for the next page.
     pub next_cursor: Option<Uuid>,
-    /// Warnings about the request, one sentence each; absent if there are none.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub warnings: Vec<String>,
 }
 
 impl<T> List<T> {
     /// Converts a page, row by row.
     pub fn of<R>(page: Page<R>, show: impl FnMut(R) -> T) -> Self {
-        Self {
-            data: page.rows.into_iter().map(show).collect(),
-            has_more: page.next.is_some(),
-            next_cursor: page.next,
-            warnings: unknown_query::warnings(),
-        }
+        Self { data: page.rows.into_iter().map(show).collect(), has_more: page.next.is_some(), next_cursor: page.next }
     }
 }

@@ -18,7 +18,6 @@ use super::HttpState;
 use super::auth::Tenant;
 use super::error::{ApiError, CommonErrors, InvalidRequest};
 use super::extract::Params;
-use super::unknown_query;
 use crate::store::statistics::{self, Sums};
 
 /// The routes below `/v1`.
@@ -58,9 +57,6 @@ struct Statistics {
     buckets: Vec<Bucket>,
     /// Their sum.
     totals: Figures,
-    /// Warnings about the request, one sentence each; absent if there are none.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    warnings: Vec<String>,
 }
 
 /// Calls that ended in an interval.
@@ -185,6 +181,5 @@ async fn show(state: HttpState, tenant: Tenant, Params(query): Params<Query>) ->
         before: span.before,
         buckets: buckets.collect(),
         totals: Figures::new(total, Some(&all)),
-        warnings: unknown_query::warnings(),
     }))
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use switchhook_carriers::{CallInfo, FromCarrier, Media, ToCarrier};
 use switchhook_media::dtmf::Dialer;
-use switchhook_media::echo::EchoGuard;
+use switchhook_media::echo::{EchoGuard, Heard};
 use switchhook_media::format::{AudioFormat, FRAME_DURATION};
 use switchhook_media::frame::{AgentAudio, CallerAudio, Frame};
 use tokio::sync::mpsc;
@@ -151,9 +151,9 @@ impl MediaSession {
         plays_at.unwrap_or(now)
     }
 
-    /// Whether a frame of the caller is no more than the agent's voice that the line returns. To be asked for every frame.
-    pub(super) fn is_echo(&mut self, frame: &CallerAudio) -> bool {
-        self.echo.is_echo(self.began.elapsed(), frame.0.rms_dbfs())
+    /// Who is heard in a frame of the caller: lines return the agent's voice. To be asked for every frame.
+    pub(super) fn heard(&mut self, frame: &CallerAudio) -> Heard {
+        self.echo.heard(self.began.elapsed(), frame.0.rms_dbfs())
     }
 
     /// 20 ms of both sides to the recording and to whoever listens, as they are heard.

@@ -330,7 +330,7 @@ async fn a_bad_line_changes_neither_the_facts_nor_the_events() {
     let service = TestService::start().await;
     let agent = service.client.scripted_agent(json!({})).await;
     let client = &service.client;
-    let (_, connections) = client.get("/v1/connections?provider=simulator").await;
+    let (_, connections) = client.get("/v1/connections").await;
     let simulator =
         connections["data"].as_array().and_then(|all| all.iter().find(|one| one["provider"] == "simulator"));
     let id = text(&simulator.expect("it was made")["id"]);

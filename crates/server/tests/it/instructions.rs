@@ -57,8 +57,18 @@ async fn an_agent_without_a_language_model_says_so_when_saved_and_when_called() 
     service.stop().await;
 }
 
+/// A process that ends with the test.
+struct EndedWithTest(std::process::Child);
+
+impl Drop for EndedWithTest {
+    fn drop(&mut self) {
+        let _ = self.0.kill(); // It may have ended.
+        let _ = self.0.wait();
+    }
+}
+
 /// Starts `switchhook dev` without a terminal and reads what it prints until it has told of a language model.
-fn dev(node: &Node, url: &str) -> (std::process::Child, String, Value, Value) {
+fn dev(node: &Node, url: &str) -> (EndedWithTest, String, Value, Value) {
     let models = std::env::var("SWITCHHOOK_TEST_MODELS")
         .unwrap_or_else(|_| concat!(env!("CARGO_TARGET_TMPDIR"), "/../test-models").to_owned());
     std::os::unix::fs::symlink(format!("{models}/models"), node.data_dir().join("models")).expect("a link");
@@ -67,20 +77,21 @@ fn dev(node: &Node, url: &str) -> (std::process::Child, String, Value, Value) {
         command.env_remove(name);
     }
     let options = ["dev", "--listen", "127.0.0.1:0", "--json", "--llm-url", url, "--llm-model", "tiny"];
-    let mut child = command
+    let mut process = command
         .args(options)
         .args(["--llm-key-env", "KEY_OF_THE_MODEL"])
         .env("KEY_OF_THE_MODEL", KEY)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .spawn()
+        .map(EndedWithTest)
         .expect("the binary starts");
-    let mut printed = BufReader::new(child.stdout.take().expect("piped")).lines();
+    let mut printed = BufReader::new(process.0.stdout.take().expect("piped")).lines();
     let mut next = || -> Value {
         serde_json::from_str(&printed.next().expect("it goes on").expect("text")).expect("one object a line")
     };
     let (listens, seeded, model) = (next(), next(), next());
-    (child, text(&listens["listening"]), seeded, model)
+    (process, text(&listens["listening"]), seeded, model)
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -88,8 +99,13 @@ async fn a_language_model_is_connected_at_the_first_start_without_a_terminal() {
     switchhook_net::install_tls();
     let double = Double::start(OpenAi, vec![says("Yes.")]).await;
     let (node, url) = (Node::on(None), double.base_url());
-    let (mut child, base, seeded, model) =
-        tokio::task::spawn_blocking(move || dev(&node, &url)).await.expect("no panic");
+    // The node owns the data directory of the process.
+    let (_node, (_process, base, seeded, model)) = tokio::task::spawn_blocking(move || {
+        let started = dev(&node, &url);
+        (node, started)
+    })
+    .await
+    .expect("no panic");
     let client = Client::new(base, text(&seeded["api_key"]["key"]));
     let id = text(&model["language_model"]["connection_id"]);
     let (_, connection) = client.get(&format!("/v1/connections/{id}")).await;
@@ -109,7 +125,5 @@ async fn a_language_model_is_connected_at_the_first_start_without_a_terminal() {
         }
     };
     tokio::time::timeout(crate::harness::TIMEOUT, tried).await.expect("it responds with its key");
-    child.kill().expect("it runs");
-    child.wait().expect("it is ours");
     double.finish();
 }

@@ -37,6 +37,8 @@ pub(super) struct FinishedTurn {
     pub(super) voiced: Duration,
     /// Whether the STT has transcribed all of it.
     pub(super) transcribed: bool,
+    /// Whether some of a response to it was heard.
+    pub(super) answered: bool,
     finals: BTreeMap<u32, String>,
     open_from: u32,
 }
@@ -192,6 +194,7 @@ impl CallerTurn {
             ended,
             voiced: self.voiced,
             transcribed: self.is_settled(),
+            answered: false,
             text,
             finals: std::mem::take(&mut self.finals),
             open_from: self.open_from,

@@ -44,11 +44,12 @@ impl Judgement {
         let range = settings.max_silence_ms.saturating_sub(min);
         let doubt = (1.0 - self.probability / CERTAIN).max(0.0);
         let silence = Duration::from_millis(min.into()) + Duration::from_millis(range.into()).mul_f32(doubt);
-        match settings.eagerness {
+        let wanted = match settings.eagerness {
             Eagerness::Low => silence * 3 / 2,
             Eagerness::Normal => silence,
             Eagerness::High => silence * 2 / 3,
-        }
+        };
+        wanted.min(Duration::from_millis(settings.max_silence_ms.into()))
     }
 
     /// Whether the LLM request may be sent before the silence is over.
@@ -86,6 +87,16 @@ mod tests {
             ("It's 555-1234.", PLAIN),
             ("It's 202-555-0123.", WHOLE),
             ("M I L", PARTIAL),
+            ("my number is 555", MORE),
+            ("My number is 555.", MORE),
+            ("Are you open at 7:30?", WHOLE),
+            ("Can you call me at 555 0123?", WHOLE),
+            ("Can you come at 730?", WHOLE),
+            ("I can come at 7:30", PLAIN),
+            ("Room 204.", PLAIN),
+            ("$120.", PLAIN),
+            ("It was 120€.", WHOLE),
+            ("In 2026.", PLAIN),
             ("my name is", MORE),
             ("My name is.", MORE),
             ("I would like a table and", MORE),
@@ -122,6 +133,19 @@ mod tests {
         };
         let normal = silence(Eagerness::Normal);
         assert_eq!((silence(Eagerness::Low), silence(Eagerness::High)), (normal * 3 / 2, normal * 2 / 3));
+    }
+
+    #[test]
+    fn no_turn_needs_more_than_the_longest_silence() {
+        let text = "I want to book a table for and";
+        let spoken = Spoken { language: Language::of("en"), text, is_final: true, asked: "", pauses_ms: Some(5_000) };
+        for eagerness in [Eagerness::Low, Eagerness::Normal, Eagerness::High] {
+            for max_silence_ms in [400, 2_000, 10_000] {
+                let settings = TurnTaking { eagerness, max_silence_ms, ..TurnTaking::default() };
+                let silence = judge(spoken).silence_needed(&settings).as_millis();
+                assert!(silence <= max_silence_ms.into(), "{eagerness:?}: {silence} of {max_silence_ms}");
+            }
+        }
     }
 
     #[test]

@@ -172,7 +172,9 @@ fn of_words(spoken: Spoken<'_>, words: &[String], found: &mut Found) {
         let fits = if is_yes_no_question(asked, language) { 1.0 } else { 0.5 };
         return found.push((Evidence::Answer, fits));
     }
-    if let Some(dictation) = dictation::dictation(language, words, asked).filter(|_| is_final) {
+    let asks_number = dictation::asks_number(language, asked);
+    let may_dictate = is_final && (asks_number || !is_whole_question(language, text));
+    if let Some(dictation) = dictation::dictation(language, text, asked, closed).filter(|_| may_dictate) {
         return found.push(match dictation {
             Dictation::Begun => (Evidence::DictationBegun, 1.0),
             Dictation::Partial => (Evidence::DictationPartial, 1.0),
@@ -187,7 +189,7 @@ fn of_words(spoken: Spoken<'_>, words: &[String], found: &mut Found) {
         return;
     }
     of_sentence(language, text, words, closed, found);
-    if dictation::asks_number(language, asked) {
+    if asks_number {
         found.push((Evidence::MissingNumber, 1.0));
     } else if language.spaced && words.len() <= 2 {
         let fits = is_question(asked, language) && !is_yes_no_question(asked, language);
@@ -200,9 +202,8 @@ fn of_sentence(language: &Language, text: &str, words: &[String], closed: bool, 
     let last = last_sentence(text);
     let sentence = language.words(last);
     if is_question(text, language) {
-        let asks = is_yes_no_question(last, language) || asks_by_word(language, &sentence);
-        let whole = !language.spaced || sentence.len() > 3;
-        found.push((if asks && whole { Evidence::Question } else { Evidence::DoubtfulQuestion }, 1.0));
+        let whole = is_whole_question(language, text);
+        found.push((if whole { Evidence::Question } else { Evidence::DoubtfulQuestion }, 1.0));
     } else if language.ends_in(words, language.open_unless_closed) && !(closed && is_particle(language, words)) {
         found.push((Evidence::LooseWord, 1.0));
     } else if closed {
@@ -223,6 +224,15 @@ fn of_sentence(language: &Language, text: &str, words: &[String], closed: bool, 
     if words.len() >= SHORTEST_REQUEST && begins_with(words, language.requests) {
         found.push((Evidence::Request, 1.0));
     }
+}
+
+/// Whether the last sentence is a question by its words, too, and not by its mark alone.
+fn is_whole_question(language: &Language, text: &str) -> bool {
+    let last = last_sentence(text);
+    let sentence = language.words(last);
+    let asks = is_yes_no_question(last, language) || asks_by_word(language, &sentence);
+    let whole = !language.spaced || sentence.len() > 3;
+    is_question(text, language) && asks && whole
 }
 
 fn is_in(list: WordList, word: &str) -> bool {
@@ -318,10 +328,44 @@ mod tests {
             ("My number is five five five.", "What is your number?", &[Evidence::DictationBegun]),
             ("Sure, it's", "What is your number?", &[Evidence::OpenWord]),
             ("Sure, one moment.", "What is your number?", &[Evidence::ClosedSentence, Evidence::MissingNumber]),
+            (
+                "Sure, one moment.",
+                "Could you tell me your phone number?",
+                &[Evidence::ClosedSentence, Evidence::MissingNumber],
+            ),
+            ("It's the right one.", "Is that the right number?", &[Evidence::ClosedSentence]),
+            ("It has changed.", "Your number ends in twelve, right?", &[Evidence::ClosedSentence]),
+            ("555.", "What is your number?", &[Evidence::DictationBegun]),
+            ("555.", "Could you tell me your number?", &[Evidence::DictationBegun]),
             ("", help, &[Evidence::NoWords]),
         ];
         for (text, asked, expected) in table {
             assert_eq!(found(text, asked), *expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_number_is_due_where_it_is_asked_for_and_not_where_it_is_confirmed() {
+        let table = [
+            ("de", "Wie ist Ihre Telefonnummer?", true),
+            ("de", "Könnten Sie mir Ihre Telefonnummer nennen?", true),
+            ("de", "Darf ich Ihre Telefonnummer haben?", true),
+            ("de", "Ist das die richtige Telefonnummer?", false),
+            ("es", "¿Me puede dar su número de teléfono?", true),
+            ("es", "¿Es correcto el número?", false),
+            ("fr", "Puis-je avoir votre numéro ?", true),
+            ("fr", "C'est le bon numéro ?", false),
+            ("it", "Mi può dare il suo numero?", true),
+            ("it", "È il numero giusto?", false),
+            ("nl", "Mag ik uw telefoonnummer?", true),
+            ("nl", "Klopt het nummer?", false),
+            ("pt", "Pode me dizer o seu número?", true),
+            ("pt", "O número está certo?", false),
+            ("hi", "क्या आप अपना नंबर बता सकते हैं?", true),
+            ("ja", "お電話番号を教えていただけますか。", true),
+        ];
+        for (language, asked, due) in table {
+            assert_eq!(dictation::asks_number(Language::of(language), asked), due, "{asked}");
         }
     }
 

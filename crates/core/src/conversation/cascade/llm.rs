@@ -19,6 +19,7 @@ use crate::conversation::playback::Kind;
 use crate::conversation::response_deadline::ResponseDeadline;
 use crate::conversation::tool_call::ToolCall;
 use crate::conversation::tools::{END_CALL, Returned};
+use crate::language::is_unspaced;
 
 /// A request to the LLM.
 pub(super) struct CompletionRequest {
@@ -66,10 +67,43 @@ pub(super) struct TurnResponse {
 
 /// Whether two transcripts differ in case and punctuation at most.
 pub(super) fn same_words(one: &str, other: &str) -> bool {
-    fn letters(text: &str) -> impl Iterator<Item = char> + '_ {
-        text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase)
+    plain(one) == plain(other)
+}
+
+/// The words in lower case with a space between them, and the signs of numbers: "10.5" is not "105". Where words are written without
+/// spaces there are none.
+fn plain(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let (mut last, mut before, mut gap) = (None, None, false);
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        if c.is_alphanumeric() || is_sign_of_number(before, c, chars.peek().copied()) {
+            let apart = |last: char| gap && !is_unspaced(last) && !is_unspaced(c);
+            if last.is_some_and(apart) {
+                plain.push(' ');
+            }
+            plain.extend(c.to_lowercase());
+            (last, gap) = (Some(c), false);
+        } else {
+            gap |= c.is_whitespace() || is_mark(c);
+        }
+        before = Some(c);
     }
-    letters(one).eq(letters(other))
+    plain
+}
+
+/// Whether words end at a punctuation mark: not at an apostrophe.
+fn is_mark(c: char) -> bool {
+    (c.is_ascii_punctuation() && c != '\'') || matches!(c, '\u{2010}'..='\u{2015}' | '\u{2026}')
+}
+
+/// Whether it changes the number that it stands at: "-5", "10.5", "$5", "5%".
+fn is_sign_of_number(before: Option<char>, c: char, after: Option<char>) -> bool {
+    const BEFORE: &[char] = &['.', ',', ':', '/', '-', '\u{2212}', '+', '#'];
+    const BESIDE: &[char] = &['%', '$', '€', '£', '¥', '₹', '°'];
+    let is_digit = |c: Option<char>| c.is_some_and(char::is_numeric);
+    let leads = is_digit(after) && (BEFORE.contains(&c) || BESIDE.contains(&c));
+    leads || (is_digit(before) && BESIDE.contains(&c))
 }
 
 impl Cascade {
@@ -309,8 +343,11 @@ impl Cascade {
     }
 
     pub(super) fn note_audio_heard(&mut self, d: &mut Dialogue, kind: Kind, utterance: u32) {
-        if let Some((turn, deadline)) = self.response_with(utterance).filter(|_| kind == Kind::Response) {
-            deadline.heard(d, turn);
+        let response = self.response_with(utterance).filter(|_| kind == Kind::Response);
+        if response.is_some_and(|(turn, deadline)| deadline.heard(d, turn))
+            && let Some(said) = &mut self.resumable
+        {
+            said.answered = true;
         }
     }
 
@@ -319,5 +356,51 @@ impl Cascade {
         let response =
             self.response.as_ref().filter(|it| it.first_utterance.is_some_and(|first| first <= utterance))?;
         Some((response.turn, self.response_deadline.as_mut()?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn transcripts_with_other_case_and_punctuation_have_the_same_words() {
+        let table = [
+            ("i want a table", "I want a table."),
+            ("Yes please", "Yes, please!"),
+            ("Don't you?", "don\u{2019}t you"),
+            ("a check-in at ten", "A check in, at ten."),
+            ("it's 10.5", "It's 10.5."),
+            ("room 204, please", "Room 204 please."),
+            ("明日の七時に", "明日の、七時に。"),
+            ("発信音 の 後", "発信音の後"),
+            ("कल शाम को", "कल शाम को।"),
+            ("¿Está libre?", "está libre"),
+        ];
+        for (one, other) in table {
+            assert!(same_words(one, other) && same_words(other, one), "{one} {other}");
+        }
+    }
+
+    #[test]
+    fn other_numbers_and_other_words_are_not_the_same() {
+        let table = [
+            ("10.5", "105"),
+            ("1 25", "125"),
+            ("-5", "5"),
+            ("minus -5 degrees", "minus 5 degrees"),
+            ("7:30", "730"),
+            ("1,5", "15"),
+            ("1/2", "12"),
+            ("5%", "5"),
+            ("$5", "5"),
+            ("9-5", "95"),
+            ("I am a part", "I am apart"),
+            ("a table", "a table for"),
+            ("９０ １２", "９０１２"),
+        ];
+        for (one, other) in table {
+            assert!(!same_words(one, other) && !same_words(other, one), "{one} {other}");
+        }
     }
 }

@@ -82,6 +82,8 @@ pub(super) struct Cascade {
     turn_taken: Option<Timestamp>,
     /// That turn, while the caller may go on with it.
     resumable: Option<FinishedTurn>,
+    /// Whether the turn that was reopened had been counted as answered.
+    uncounted: bool,
     /// Whether the turn before this one had a filler.
     filled: bool,
 }

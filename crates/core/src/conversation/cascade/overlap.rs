@@ -63,6 +63,8 @@ impl Cascade {
             self.pauses.add(onset.since(past.ended));
         }
         d.decided(DecisionKind::TurnReopened);
+        d.turns -= u32::from(past.answered);
+        self.uncounted = past.answered;
         self.turn.reopen(past);
         d.transcript.reopen();
         let asked = d.last_said.clone();

@@ -35,6 +35,12 @@ pub(super) fn is_yes_no_question(said: &str, language: &Language) -> bool {
     }
 }
 
+/// Whether it has the words of a request: "Could you tell me your number?" is answered by more than "yes".
+pub(super) fn is_request(said: &str, language: &Language) -> bool {
+    let words = format!(" {} ", language.words(said).join(" "));
+    language.requests.iter().any(|request| words.contains(&format!(" {request} ")))
+}
+
 /// The text without the mark, or the ending, that makes it a question; nothing when it is none.
 fn question<'t>(text: &'t str, language: &Language) -> Option<&'t str> {
     let text = text.trim_end();

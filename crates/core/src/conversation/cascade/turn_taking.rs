@@ -54,17 +54,16 @@ impl Cascade {
         judge(Spoken { language: d.language, text: words, is_final, asked: &d.last_said, pauses_ms })
     }
 
-    /// Says what was decided about the turn, and by which evidence.
-    fn decide(&self, d: &mut Dialogue, kind: DecisionKind) {
+    /// A decision about the turn, with the evidence for it.
+    fn decision(&self, d: &Dialogue, kind: DecisionKind) -> Effect {
         let judgement = self.judge(d, &self.turn.words());
-        let decision = Decision {
+        Effect::Decision(Box::new(Decision {
             silence: self.turn.ended().map(|ended| d.now.since(ended)),
             silence_needed: Some(judgement.silence_needed(&d.agent.turn_taking)),
             probability: Some(judgement.probability),
             evidence: judgement.found,
             ..Decision::new(d.now, kind)
-        };
-        d.emit(Effect::Decision(Box::new(decision)));
+        }))
     }
 
     /// The caller speaks again: a pause where they might have finished says how they speak.
@@ -80,13 +79,18 @@ impl Cascade {
             return false;
         }
         let keys = !d.dtmf.is_empty();
-        self.decide(d, DecisionKind::TurnEnded);
+        let decision = self.decision(d, DecisionKind::TurnEnded);
         let said = self.take_caller_turn(d);
         self.speculations = 0;
         if said.text.is_empty() {
-            self.ask_to_repeat(d, &said);
+            self.cancel_llm(d);
+            if self.is_to_repeat(d, &said) {
+                d.emit(decision);
+                self.ask_to_repeat(d, &said);
+            }
             return true;
         }
+        d.emit(decision);
         self.release_turn(d);
         if said.transcribed && !keys {
             d.transcript.hold_caller(caller_words(&said, true));
@@ -145,21 +149,32 @@ impl Cascade {
     }
 
     pub(super) fn take_caller_turn(&mut self, d: &mut Dialogue) -> FinishedTurn {
+        let wordless = self.turn.words().is_empty();
         let text = self.caller_text(d);
         d.dtmf.take();
-        self.turn.take(text, d.now)
+        let said = self.turn.take(text, d.now);
+        let counted = std::mem::take(&mut self.uncounted);
+        if wordless {
+            // Noise reopened a turn, and the STT found no words in both together: it is not to cost those that were known.
+            d.turns += u32::from(counted);
+            d.transcript.restore();
+            d.write_transcript();
+        }
+        said
     }
 
-    /// Somebody spoke, and no words came of it. An STT that returns nothing at all says nothing about the caller, who is not to
-    /// be left in silence.
-    fn ask_to_repeat(&mut self, d: &mut Dialogue, said: &FinishedTurn) {
-        self.cancel_llm(d);
+    /// Whether the caller is to repeat a turn of which no words came. An STT that returns nothing at all says nothing about the caller,
+    /// who is not to be left in silence.
+    fn is_to_repeat(&self, d: &Dialogue, said: &FinishedTurn) -> bool {
         let unclear = said.voiced >= d.timings.unclear_speech && self.unclear < MAX_UNCLEAR;
-        if (unclear || !said.transcribed) && !d.phase.is_voicemail() {
-            self.unclear += u32::from(said.transcribed);
-            self.response_deadline = Some(ResponseDeadline::without_turn(said.ended));
-            self.say_one_of(d, Kind::Unclear, d.language.phrases.unclear);
-        }
+        let may = !d.phase.is_voicemail() && !d.language.phrases.unclear.is_empty();
+        may && (unclear || !said.transcribed)
+    }
+
+    fn ask_to_repeat(&mut self, d: &mut Dialogue, said: &FinishedTurn) {
+        self.unclear += u32::from(said.transcribed);
+        self.response_deadline = Some(ResponseDeadline::without_turn(said.ended));
+        self.say_one_of(d, Kind::Unclear, d.language.phrases.unclear);
     }
 
     /// Asks the model although the turn is not over, when it probably is.
@@ -174,7 +189,8 @@ impl Cascade {
             return false;
         }
         self.speculations += 1;
-        self.decide(d, DecisionKind::Speculation);
+        let decision = self.decision(d, DecisionKind::Speculation);
+        d.emit(decision);
         let messages = d.transcript.history.with_caller(&words);
         self.request_completion(d, Kind::Response, messages, Some(words));
         true

@@ -124,6 +124,63 @@ fn a_turn_that_was_cut_is_one_turn_all_the_same() {
         ]
     );
     assert_eq!(talk.history(), [user("A table for the evening of Friday."), assistant("Friday it is.")]);
+    assert_eq!(talk.conversation.turns(), 1, "both responses were heard, and are due to one turn");
+}
+
+/// The agent answers a turn. Before it has finished, there is a second of noise on the line, with which the STT withdraws the words of
+/// the turn: it finds none in both together.
+fn with_withdrawn_turn() -> Talk {
+    let mut talk = Talk::with(&quiet_agent());
+    talk.until(1_000).caller_says("A table for the evening.", 500).until(2_000).model_says(ANSWER);
+    talk.until(2_500).caller_starts().until(3_700);
+    assert_eq!(clears(&talk), [3_620], "taken for the caller, who goes on");
+    talk.until(3_820).tell(Input::SpeechStopped { segment: 1 });
+    for segment in [0, 1] {
+        talk.tell(Input::from(CascadeInput::TranscriptFinal { segment, text: String::new() }));
+    }
+    talk.segment = 2;
+    talk
+}
+
+const WITHDRAWN: [(Speaker, &str, bool); 2] =
+    [(Speaker::Caller, "A table for the evening.", false), (Speaker::Agent, "We have a", true)];
+
+#[test]
+fn a_turn_that_noise_reopened_keeps_its_words_and_holds_up_no_others() {
+    let mut talk = with_withdrawn_turn();
+    talk.until(9_000);
+    let unclear = talk.spoken().last().expect("the agent asks to repeat it").1.to_owned();
+    assert!(ENGLISH.phrases.unclear.contains(&unclear.as_str()), "{unclear}");
+    assert_eq!(talk.transcript(), [&WITHDRAWN[..], &[(Speaker::Agent, &unclear, false)]].concat());
+    assert_eq!(talk.conversation.turns(), 1, "it was answered");
+    talk.caller_says("A table for the evening of Friday.", 900).until(10_800).model_says("Friday it is.").until(13_000);
+    let history = [
+        user("A table for the evening."),
+        assistant("We have a\u{2026}"),
+        assistant(&unclear),
+        user("A table for the evening of Friday."),
+        assistant("Friday it is."),
+    ];
+    assert_eq!(talk.history(), history);
+    assert_eq!((talk.transcript().len(), talk.conversation.turns()), (5, 2));
+}
+
+#[test]
+fn a_turn_that_noise_reopened_keeps_its_words_when_the_call_ends() {
+    let mut talk = with_withdrawn_turn();
+    talk.tell(Input::HangUpRequested);
+    assert_eq!(talk.transcript(), WITHDRAWN);
+    assert_eq!(talk.history(), [user("A table for the evening."), assistant("We have a\u{2026}")]);
+    assert_eq!(talk.conversation.turns(), 1);
+}
+
+#[test]
+fn a_turn_that_noise_reopened_keeps_its_words_beside_keys() {
+    let mut talk = with_withdrawn_turn();
+    talk.tell(Input::Dtmf { digit: '5' }).until(9_000);
+    let callers: Vec<&str> =
+        talk.transcript().iter().filter(|(who, ..)| *who == Speaker::Caller).map(|(_, text, _)| *text).collect();
+    assert_eq!(callers, ["A table for the evening.", "[keys] 5"]);
 }
 
 #[test]

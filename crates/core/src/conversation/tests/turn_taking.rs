@@ -1,5 +1,5 @@
 use super::*;
-use crate::conversation::TurnTimes;
+use crate::conversation::{DecisionKind, TurnTimes};
 
 #[test]
 fn a_finished_sentence_is_answered_sooner_than_an_open_one() {
@@ -128,6 +128,32 @@ fn speech_without_words_is_asked_back_twice_and_noise_never() {
     talk.until(16_000);
     assert_eq!(talk.spoken().len(), 2);
     assert!(talk.asks().is_empty());
+}
+
+#[test]
+fn a_noise_that_gets_no_response_ends_no_turn() {
+    let ended = |effect: &Effect| matches!(effect, Effect::Decision(it) if it.kind == DecisionKind::TurnEnded);
+    let mut talk = Talk::with(&quiet_agent());
+    talk.until(1_000).caller_says("", 200).until(4_000);
+    assert!(talk.times(ended).is_empty(), "a cough: nothing is to be thought about");
+    for start in [5_000, 10_000, 15_000] {
+        talk.until(start).caller_says("", 600);
+    }
+    talk.until(20_000);
+    let asked: Vec<u64> = talk.spoken().iter().map(|(ms, _)| *ms).collect();
+    assert_eq!((asked.len(), talk.times(ended)), (2, asked), "the agent asks to repeat it, twice");
+}
+
+#[test]
+fn an_early_answer_to_another_number_is_thrown_away() {
+    let mut agent = quiet_agent();
+    agent.turn_taking.speculative = true;
+    let mut talk = Talk::with(&agent);
+    talk.until(1_000).caller_says("I have paid you 105 euros.", 500).model_says("105 euros, thank you.");
+    let text = "I have paid you 10.5 euros.".to_owned();
+    talk.until(1_850).tell(Input::from(CascadeInput::TranscriptFinal { segment: 0, text }));
+    talk.model_says("10.5 euros, thank you.").until(6_000);
+    assert_eq!(talk.history(), [user("I have paid you 10.5 euros."), assistant("10.5 euros, thank you.")]);
 }
 
 #[test]

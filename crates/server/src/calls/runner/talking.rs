@@ -1,15 +1,17 @@
 //! The conversation of a live call: started, stopped, recorded in the transcript and analysed.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use sqlx::types::Json;
+use switchhook_core::Timestamp;
 use switchhook_core::agent::MachineDetection;
 use switchhook_core::call::{CallInput, TalkEnd, TalkFailure};
 use switchhook_core::conversation::{End, Failure, FailureCode, Role};
 use switchhook_core::event::NO_CONVERSATION;
-use switchhook_core::privacy::{Redactor, pressed_in};
-use switchhook_core::replay::{Header, InputLog, TurnStrategy};
+use switchhook_core::privacy::{Redact, Redactor, pressed_in};
+use switchhook_core::replay::{Header, InputLog, InputLogWriter, TurnStrategy};
 use switchhook_providers::Spent;
 use switchhook_runtime::panics::caught;
 use tokio::sync::mpsc;
@@ -254,7 +256,8 @@ impl Runner {
                     (WrapUp { summary: Some(NO_CONVERSATION.to_owned()), ..WrapUp::default() }, false)
                 }
                 StoppedTalk::Report(mut report) => {
-                    let inputs = if logged { packed_inputs(&mut report, &plan) } else { PackedLog::default() };
+                    let inputs = std::mem::take(&mut report.inputs);
+                    let inputs = if logged { packed(inputs, report.ended, &plan).await } else { PackedLog::default() };
                     (WrapUp { inputs, ..wrap_up(&report, &plan, recording).await }, false)
                 }
                 StoppedTalk::Traces(usage) => {
@@ -336,17 +339,27 @@ async fn wrap_up(report: &Report, plan: &CallPlan, recording: String) -> WrapUp 
     }
 }
 
-/// Takes what happened to the conversation out of the report, without private data.
-fn packed_inputs(report: &mut Report, plan: &CallPlan) -> PackedLog {
-    let agent = &plan.talk.agent;
-    let strategy = if agent.realtime.is_some() { TurnStrategy::Realtime } else { TurnStrategy::Cascade };
-    let header = Header::new(env!("CARGO_PKG_VERSION"), strategy, agent);
-    let log = std::mem::take(&mut report.inputs).finish(&header, report.ended);
-    if agent.privacy.redact.is_empty() {
-        return PackedLog::pack(&log);
-    }
-    let redactor = redactor_of(plan);
-    InputLog::parse(&log).map_or_else(|_| PackedLog::default(), |log| PackedLog::pack(&log.masked(&redactor)))
+/// Packs what happened to the conversation, without private data. On a thread of its own: a long log takes longer than a frame.
+async fn packed(inputs: InputLogWriter, ended: Timestamp, plan: &Arc<CallPlan>) -> PackedLog {
+    let plan = Arc::clone(plan);
+    let work = tokio::task::spawn_blocking(move || {
+        let agent = &plan.talk.agent;
+        // An address comes in pieces, word by word and as a model streams it: none of them looks like one.
+        if agent.privacy.redact.contains(&Redact::EmailAddresses) {
+            return PackedLog::default();
+        }
+        let strategy = if agent.realtime.is_some() { TurnStrategy::Realtime } else { TurnStrategy::Cascade };
+        let log = inputs.finish(&Header::new(env!("CARGO_PKG_VERSION"), strategy, agent), ended);
+        if agent.privacy.redact.is_empty() {
+            return PackedLog::pack(&log);
+        }
+        let redactor = redactor_of(&plan);
+        InputLog::parse(&log).map_or_else(|_| PackedLog::default(), |log| PackedLog::pack(&log.masked(&redactor)))
+    });
+    work.await.unwrap_or_else(|error| {
+        tracing::error!(%error, "could not pack the inputs of a call; it cannot be replayed");
+        PackedLog::default()
+    })
 }
 
 fn talk_end(end: &Ended, redactor: &Redactor) -> TalkEnd {

@@ -15,7 +15,6 @@ use crate::http::error::{ApiError, Conflict};
 use crate::http::extract::{PathId, PathIds};
 use crate::http::merge_patch;
 use crate::http::response::{JsonResponse, List, WithWarnings};
-use crate::http::unknown_query;
 use crate::store::agents::{self, AgentRow, VersionRow};
 use crate::store::page::PageRequest;
 use crate::store::{Conn, tenants};
@@ -65,12 +64,7 @@ pub(super) async fn list(
         created_at: Timestamp::from_micros(row.created_at),
         changed: whole.get(at + 1).map(|(_, before)| changed(before, now)).unwrap_or_default(),
     });
-    Ok(Json(List {
-        data: data.collect(),
-        has_more: next_cursor.is_some(),
-        next_cursor,
-        warnings: unknown_query::warnings(),
-    }))
+    Ok(Json(List { data: data.collect(), has_more: next_cursor.is_some(), next_cursor }))
 }
 
 /// Cursors are ids everywhere.

@@ -13,7 +13,6 @@ use crate::http::HttpState;
 use crate::http::auth::Tenant;
 use crate::http::error::{ApiError, CommonErrors, InvalidRequest};
 use crate::http::extract::Params;
-use crate::http::unknown_query;
 use crate::store::statistics::{self, Part, Sums};
 
 /// Which calls are counted.
@@ -46,9 +45,6 @@ pub(super) struct UsageStatistics {
     agents: Vec<UsedByAgent>,
     /// By connection of the carrier, at most 100, the most minutes first.
     connections: Vec<UsedByConnection>,
-    /// Warnings about the request, one sentence each; absent if there are none.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    warnings: Vec<String>,
 }
 
 /// Calls, minutes and cost.
@@ -152,6 +148,5 @@ pub(super) async fn show(
         days: Interval::Day.starts(&span).map(day).collect(),
         agents: agents.into_iter().map(agent).collect(),
         connections: connections.into_iter().map(connection).collect(),
-        warnings: unknown_query::warnings(),
     }))
 }

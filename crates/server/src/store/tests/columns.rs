@@ -27,8 +27,9 @@ async fn statements_that_are_prepared_go_on_when_a_newer_node_adds_columns() {
         let tenant = TenantId::from_uuid(call.tenant_id);
         for added in [false, true] {
             if added {
+                let tables = tables(&test).await;
                 let mut tx = test.store.begin().await.expect("a transaction");
-                for table in tables(&test).await {
+                for table in tables {
                     let sql = sqlx::AssertSqlSafe(format!("ALTER TABLE {table} ADD COLUMN of_tomorrow BIGINT"));
                     on!(tx, |c| sqlx::query(sql).execute(c).await.map(drop)).expect("added");
                 }

@@ -2,6 +2,7 @@
 
 use switchhook_carriers::FromCarrier;
 use switchhook_core::conversation::Input;
+use switchhook_media::echo::Heard;
 use switchhook_media::frame::{CallerAudio, Frame};
 use switchhook_media::vad::VadEvent;
 use tokio::time::Instant;
@@ -45,12 +46,15 @@ impl Driver {
 
     fn caller(&mut self, frame: CallerAudio) -> Inputs {
         // Once the caller speaks, all of it counts: the agent is about to fall silent.
-        let echo = self.media_session.is_echo(&frame) && !self.vad.is_speaking();
-        let frame = if echo { CallerAudio(Frame::silence(frame.0.format())) } else { frame };
+        let heard = Some(self.media_session.heard(&frame)).filter(|_| !self.vad.is_speaking()).unwrap_or(Heard::Caller);
+        let silence = || CallerAudio(Frame::silence(frame.0.format()));
+        // A voice that may be the agent's takes no turn, but its words are not lost.
+        let voice = if heard == Heard::Caller { frame.clone() } else { silence() };
+        let frame = if heard == Heard::Agent { silence() } else { frame };
         let (listening, now) = (self.conversation.listens(), self.now());
         self.models.caller_audio(&frame, listening, now);
         let mut inputs = Inputs::new();
-        match self.vad.push(&frame) {
+        match self.vad.push(&voice) {
             Some(VadEvent::SpeechStarted) => {
                 self.models.speech_started();
                 inputs.push(Input::SpeechStarted);
