@@ -42,9 +42,6 @@ pub struct Restored {
     pub key_missing: bool,
 }
 
-/// Names of the files that SQLite keeps beside a database.
-const COMPANIONS: [&str; 2] = ["-wal", "-shm"];
-
 /// Restores a backup into the configured data directory and database.
 ///
 /// # Errors
@@ -122,13 +119,16 @@ impl Places {
         }
     }
 
-    /// The parts of a backup, each one file or folder.
-    fn all(&self) -> impl Iterator<Item = &PathBuf> {
-        self.database.iter().chain(&self.key).chain([&self.recordings])
+    /// The files and folders of a restored service, each as a path and what it ends in: SQLite keeps files beside a database, under its
+    /// name.
+    fn parts(&self) -> impl Iterator<Item = (&PathBuf, &'static str)> {
+        let database = self.database.iter().flat_map(|place| ["", "-wal", "-shm"].map(|ending| (place, ending)));
+        database.chain(self.key.iter().chain([&self.recordings]).map(|place| (place, "")))
     }
 
     fn must_be_free(&self, force: bool) -> anyhow::Result<()> {
-        let taken = self.all().find(|place| place.exists()).filter(|_| !force);
+        let mut there = self.parts().map(|(place, ending)| with_ending(place, ending));
+        let taken = there.find(|path| path.exists() && !force);
         taken.map_or(Ok(()), |first| {
             bail!("{} exists: restore into an empty folder, or pass --force to move it aside", first.display())
         })
@@ -148,8 +148,8 @@ impl Places {
             Some(copy) => prepare_database(copy, options.keep_queued).await?,
             None => 0,
         };
-        for place in self.all() {
-            files::give_to_owner_of(place.parent().unwrap_or(place), &self.staged(place))?;
+        for (place, ending) in self.parts() {
+            files::give_to_owner_of(place.parent().unwrap_or(place), &with_ending(&self.staged(place), ending))?;
         }
         Ok(canceled)
     }
@@ -174,16 +174,15 @@ impl Places {
     fn fill(&self) -> anyhow::Result<Vec<PathBuf>> {
         let old = |place: &Path| with_ending(place, &format!(".before-{}", self.mark));
         let mut renames = Vec::new();
-        for place in self.all() {
-            renames.push((place.clone(), old(place)));
-            if Some(place) == self.database.as_ref() {
-                // SQLite looks for them under the name of the database that they belong to.
-                renames.extend(COMPANIONS.map(|ending| (with_ending(place, ending), with_ending(&old(place), ending))));
-            }
+        for (place, ending) in self.parts() {
+            renames.push((with_ending(place, ending), with_ending(&old(place), ending)));
         }
         renames.retain(|(from, _)| from.exists());
         let aside: Vec<PathBuf> = renames.iter().map(|(_, to)| to.clone()).collect();
-        renames.extend(self.all().map(|place| (self.staged(place), place.clone())).filter(|(from, _)| from.exists()));
+        for (place, ending) in self.parts() {
+            renames.push((with_ending(&self.staged(place), ending), with_ending(place, ending)));
+        }
+        renames.retain(|(from, _)| from.exists());
         for (done, (from, to)) in renames.iter().enumerate() {
             if let Err(error) = fs::rename(from, to) {
                 for (from, to) in renames[..done].iter().rev() {
@@ -197,11 +196,8 @@ impl Places {
 
     /// Deletes what was copied.
     fn clear(&self) {
-        for place in self.database.iter().chain(&self.key) {
-            let copy = self.staged(place);
-            for ending in ["", COMPANIONS[0], COMPANIONS[1]] {
-                let _ = fs::remove_file(with_ending(&copy, ending)); // It may not have been copied yet.
-            }
+        for (place, ending) in self.parts() {
+            let _ = fs::remove_file(with_ending(&self.staged(place), ending)); // It may not have been copied yet.
         }
         let _ = fs::remove_dir_all(self.staged(&self.recordings));
     }
@@ -222,4 +218,35 @@ fn with_ending(path: &Path, ending: &str) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(ending);
     PathBuf::from(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_restore_that_cannot_be_finished_leaves_everything_as_it_was() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = |name: &str| folder.path().join(name);
+        for name in ["recordings", "recordings.before-x", "recordings.restoring-x"] {
+            fs::create_dir(path(name)).expect("a folder");
+            fs::write(path(name).join("a.wav"), name).expect("written");
+        }
+        for name in ["a.db", "a.db-wal", "a.db.restoring-x"] {
+            fs::write(path(name), name).expect("written");
+        }
+        let places =
+            Places { database: Some(path("a.db")), key: None, recordings: path("recordings"), mark: "x".to_owned() };
+        let error = places.fill().expect_err("the name for the old recordings is taken");
+        assert!(error.to_string().contains("recordings.before-x"), "{error:#}");
+        for name in ["a.db", "a.db-wal", "a.db.restoring-x"] {
+            assert_eq!(fs::read(path(name)).expect("a file"), name.as_bytes());
+        }
+
+        fs::remove_dir_all(path("recordings.before-x")).expect("it was there");
+        let aside = ["a.db.before-x", "a.db.before-x-wal", "recordings.before-x"].map(path);
+        assert_eq!(places.fill().expect("moved"), aside);
+        assert_eq!(fs::read(path("a.db")).expect("a file"), b"a.db.restoring-x");
+        assert_eq!(fs::read(path("a.db.before-x-wal")).expect("a file"), b"a.db-wal");
+    }
 }
