@@ -30,6 +30,7 @@ cluster stop="60":
 
 # Fuzz the parsers of untrusted input for `minutes`.
 fuzz minutes="60":
+    SWITCHHOOK_PROPTEST_CASES=100000 cargo nextest run -p switchhook-core --profile long -E 'test(/^conversation::tests::(interleaving|response_deadline)::/)'
     SWITCHHOOK_FUZZ_SECONDS=$(( {{ minutes }} * 60 )) cargo nextest run --workspace --lib --profile long --no-capture -E 'test(/^fuzz::whatever/)'
 
 lint:

@@ -4,49 +4,17 @@
 #
 #   ci/dashboard.sh [--without-browser]
 #
-# It needs node and npm, from Debian for example, and Chromium. vite wants node ≥ 20.19 and npm ≥ 11; where they are older, newer ones
-# come from the npm registry into target/dashboard. It builds the debug binary, unless SWITCHHOOK_BINARY names one.
+# It needs node and npm, for the browser also curl and Chromium, all as Debian has them (see ci/node.sh). It builds the debug binary,
+# unless SWITCHHOOK_BINARY names one.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-NODE=22.23.3
-NPM=11.19.1
 target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
 work=$target/dashboard
 mkdir -p "$work"
-
-die() {
-    echo "ci/dashboard.sh: $*" >&2
-    exit 1
-}
-
-# from_registry ARGUMENTS…: runs npm. Exits with 77, "could not check", if the registry cannot be reached.
-from_registry() {
-    npm "$@" --no-fund --no-audit --loglevel=error && return 0
-    if npm ping >/dev/null 2>&1; then die "npm $1 failed"; fi
-    echo "NOT CHECKED: the npm registry cannot be reached."
-    exit 77
-}
-
-# at_least VERSION WANTED: whether a version is new enough.
-at_least() {
-    [ "$(printf '%s\n%s\n' "${1#v}" "$2" | sort -V | head -n 1)" = "$2" ]
-}
-
-tools=$work/tools/node_modules
-if ! at_least "$(node --version)" 20.19.0; then
-    case "$(uname -m)" in x86_64) platform=linux-x64 ;; aarch64) platform=linux-arm64 ;; *) die "no node for $(uname -m)" ;; esac
-    [ -x "$tools/node-$platform/bin/node" ] || from_registry install --prefix "$work/tools" "node-$platform@$NODE"
-    PATH=$tools/node-$platform/bin:$PATH
-fi
-if ! at_least "$(npm --version 2>/dev/null)" 11.0.0; then
-    [ -x "$tools/.bin/npm" ] || from_registry install --prefix "$work/tools" "npm@$NPM"
-    PATH=$tools/.bin:$PATH
-fi
-export PATH
+. ci/node.sh
 
 cd dashboard
-echo "node $(node --version), npm $(npm --version 2>/dev/null)"
 from_registry ci
 
 echo "Types of the API"
@@ -75,5 +43,6 @@ rm -rf dist && cp -r "$work/dist" dist
 if [ "${1:-}" = --without-browser ]; then exit 0; fi
 echo "In the browser"
 cd ..
+export CARGO_TARGET_DIR=$target
 if [ -z "${SWITCHHOOK_BINARY:-}" ]; then cargo build --quiet --package switchhook --locked; fi
 dashboard/tests/run.sh

@@ -64,7 +64,8 @@ pub(crate) fn probabilities(corpus: &Corpus, model: &SmartTurn, done: impl Fn())
 
 fn speech(clip: &Clip, room: &[u8]) -> Vec<Speech> {
     let samples = clip.samples(room, BEFORE_MS as usize, AFTER_MS as usize);
-    let settings = VadSettings::default();
+    // Smart-turn is asked after 200 ms.
+    let settings = VadSettings { stop_silence_ms: 200, ..VadSettings::default() };
     let mut vad = Vad::new(settings);
     let (mut all, mut started) = (Vec::new(), None);
     for (number, frame) in samples.chunks_exact(FRAME_BYTES).enumerate() {

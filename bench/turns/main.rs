@@ -17,6 +17,7 @@ mod caller;
 mod carrier;
 mod corpus;
 mod figures;
+mod fit;
 mod outcome;
 mod phone;
 mod plot;
@@ -111,6 +112,10 @@ struct Args {
     /// Make the corpus and play nothing.
     #[arg(long)]
     corpus_only: bool,
+    /// Fit the weights of the evidence for the end of a turn on `tune`, write them to this file, and play nothing. It belongs at
+    /// crates/core/src/conversation/cascade/weights.rs.
+    #[arg(long)]
+    fit: Option<PathBuf>,
     /// Write the items that would be played to this folder, as a corpus of its own, and play nothing.
     #[arg(long)]
     export: Option<PathBuf>,
@@ -132,6 +137,9 @@ async fn main() -> anyhow::Result<()> {
     let mut corpus = Corpus::open(&folder, &args.data_dir)?;
     if args.corpus_only {
         return Ok(());
+    }
+    if let Some(file) = &args.fit {
+        return fit::fit(&corpus, &args.data_dir, file);
     }
     choose(&mut corpus, &args);
     anyhow::ensure!(!corpus.clips.is_empty(), "no item is left");

@@ -1,6 +1,6 @@
 import { expect, settled, test } from "./look";
 
-test("an agent is made from a template, changed, rolled back and deleted", async ({ page }) => {
+test("an agent is made from a template, changed, rolled back and deleted", async ({ page, service }) => {
   const name = `Reception ${Date.now()}`;
   await page.goto("/agents");
   await settled(page);
@@ -8,9 +8,13 @@ test("an agent is made from a template, changed, rolled back and deleted", async
   await page.getByRole("link", { name: /^Reception/ }).click();
   await expect(page.getByLabel("Instructions")).toHaveValue(/You answer the phone/);
   await page.getByLabel("Name", { exact: true }).fill(name);
+  await expect(page.getByLabel("Eagerness")).toHaveValue("normal");
+  await page.getByLabel("Eagerness").selectOption("high");
   await page.keyboard.press("Control+s");
   await expect(page).toHaveURL(/\/agents\/[0-9a-f-]{36}$/);
   await expect(page.getByText("Version 1", { exact: true })).toBeVisible();
+  const made = await service.get<{ turn_taking: { eagerness: string } }>(`/v1${new URL(page.url()).pathname}`);
+  expect(made.turn_taking.eagerness).toBe("high");
 
   await page.getByLabel("Greeting text").fill("Good morning!");
   await expect(page.getByText("1 change not saved")).toBeVisible();

@@ -1,4 +1,11 @@
+import type { Locator } from "@playwright/test";
 import { expect, settled, test } from "./look";
+
+/** Waits until the slider is at this time; both are rounded, each in its own way. */
+async function isNear(slider: Locator, seconds: number) {
+  const distance = async () => Math.abs(Number(await slider.getAttribute("aria-valuenow")) - seconds);
+  await expect.poll(distance).toBeLessThanOrEqual(1);
+}
 
 test("a call is placed, followed as it is spoken, and hung up", async ({ page }) => {
   await page.goto("/");
@@ -36,12 +43,12 @@ test("a conversation is read, heard and measured", async ({ page, conversation }
   await line.click();
   await expect(page).toHaveURL(/[?&]t=\d/);
   const at = Number(new URL(page.url()).searchParams.get("t"));
-  await expect(slider).toHaveAttribute("aria-valuenow", String(Math.round(at)));
+  await isNear(slider, at);
   await expect(line).toHaveAttribute("data-current", "true");
 
   // Space plays, the arrows move.
   await page.locator("body").press("ArrowRight");
-  await expect(slider).toHaveAttribute("aria-valuenow", String(Math.round(at + 1)));
+  await isNear(slider, at + 1);
   await page.getByRole("heading", { level: 1 }).click();
   await page.keyboard.press("Space");
   await expect(page.getByRole("button", { name: "Pause" })).toBeVisible();
@@ -55,9 +62,69 @@ test("a conversation is read, heard and measured", async ({ page, conversation }
   await page.reload();
   await expect(page.locator("button[aria-expanded=true]")).toHaveCount(1);
 
+  // Why the agent spoke when it did; a decision leads to its place in the recording, too. Space opens the section and plays nothing.
+  await page.locator("summary", { hasText: "Turn decisions" }).press("Space");
+  await expect(page.getByRole("button", { name: "Play", exact: true })).toBeVisible();
+  const decision = page.getByRole("group", { name: "Turn decisions" }).getByRole("row").filter({ hasText: "Turn ended" }).last();
+  await expect(decision).toContainText(/\d+ \/ \d+ ms/);
+  await expect(decision).toContainText(/\d %/);
+  const before = page.url();
+  await decision.click();
+  await expect(page).not.toHaveURL(before);
+  const decided = Number(new URL(page.url()).searchParams.get("t"));
+  await expect(decision.getByRole("button")).toHaveText(new RegExp(`^0?${Math.floor(decided / 60)}:`));
+  await isNear(slider, decided);
+
   await expect(page.getByText("call.completed")).toBeVisible();
   await expect(page.getByText("Speech to text")).toBeVisible();
   await expect(page.getByRole("button", { name: `Copy call ${conversation}` })).toBeVisible();
+});
+
+test("the waveform is pressed, dragged and moved by keys", async ({ page, conversation }) => {
+  await page.goto(`/calls/${conversation}`);
+  await settled(page);
+  const slider = page.getByRole("slider", { name: "Position in the recording" });
+  const [end, box] = [Number(await slider.getAttribute("aria-valuemax")), await slider.boundingBox()];
+  if (!box) throw new Error("the waveform is not in sight");
+  const near = (seconds: number) => isNear(slider, seconds);
+
+  await page.mouse.click(box.x + box.width / 2, box.y + 20);
+  await near(end / 2);
+  await expect(page).toHaveURL(/[?&]t=\d/);
+  await expect(slider).toBeFocused();
+
+  // A drag leaves the waveform and still moves it; the address follows at the end.
+  const before = page.url();
+  await page.mouse.move(box.x + box.width / 2, box.y + 20);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width / 4, box.y + 200, { steps: 10 });
+  await near(end / 4);
+  expect(page.url()).toBe(before);
+  await page.mouse.up();
+  await expect(page).not.toHaveURL(before);
+
+  await page.keyboard.press("Home");
+  await near(0);
+  await page.keyboard.press("ArrowLeft");
+  await near(0);
+  await page.keyboard.press("Shift+ArrowRight");
+  await near(10);
+  await page.keyboard.press("ArrowLeft");
+  await near(9);
+  // Nothing is after the end, so one step leads back from it.
+  await page.keyboard.press("End");
+  for (let step = 0; step < 5; step += 1) await page.keyboard.press("ArrowRight");
+  await near(end);
+  for (let step = 0; step < 2; step += 1) await page.keyboard.press("ArrowLeft");
+  await near(end - 2);
+
+  // A finger that turns out to scroll the page leaves the recording where it was.
+  const touch = await page.context().newCDPSession(page);
+  const finger = { x: box.x + box.width / 4, y: box.y + 20 };
+  await touch.send("Input.dispatchTouchEvent", { type: "touchStart", touchPoints: [finger] });
+  await near(end / 4);
+  await touch.send("Input.dispatchTouchEvent", { type: "touchCancel", touchPoints: [] });
+  await near(end - 2);
 });
 
 test("a failed call says why and what to do", async ({ page, seed }) => {

@@ -15,7 +15,7 @@ const ARGS = [
   "--autoplay-policy=user-gesture-required",
 ];
 /** The browser sends no UDP, as behind many firewalls: audio stays on the socket, where the tests see it. */
-const WITHOUT_UDP = "--force-webrtc-ip-handling-policy=disable_non_proxied_udp";
+const WITHOUT_UDP = "--webrtc-ip-handling-policy=disable_non_proxied_udp";
 
 /** A microphone that plays the caller's recording, and may be used. */
 const MICROPHONE = [

@@ -2,13 +2,17 @@
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { callerSays } from "./caller";
+import { ANSWER_MS } from "./caller";
 import { test as base, expect } from "./look";
 import { BASE } from "./service";
+import { GREETING, TALK_MS } from "./talk";
 import { WebCall } from "./web-call";
 
 const SOCKETS = BASE.replace("http", "ws");
 const POLICY = `default-src 'none'; script-src ${BASE} blob:; worker-src blob:; connect-src 'self' ${SOCKETS}; img-src data:`;
+
+/** What the page's server asks the service for. */
+const asked = (agent_id: string) => ({ agent_id, to: "web", overrides: { greeting: GREETING } });
 
 type WebCallResource = { id: string; web: { url: string } };
 
@@ -57,15 +61,16 @@ const test = base.extend<{ shop: Shop }>({
   },
 });
 
-test("a page of another site talks with a token that its server made", async ({ page, shop, seed, service }) => {
-  callerSays({ afterSeconds: 9, line: "name" }, { afterSeconds: 16, line: "name" });
-  shop.place = () => service.post("/v1/calls", { agent_id: seed.agent, to: "web" });
+test.describe.configure({ timeout: TALK_MS });
+
+test("a page of another site talks with a token that its server made", async ({ page, caller, shop, seed, service }) => {
+  shop.place = () => service.post("/v1/calls", asked(seed.agent));
   shop.body = `<script src="${BASE}/embed.js" data-token-url="/voice-token" data-label="Ask us" data-agent="Ava"></script>`;
   const call = WebCall.of(page);
   await page.goto(shop.address);
   await page.getByRole("button", { name: "Ask us" }).click();
-  await expect(page.getByRole("log")).toContainText("Harbor Table", { timeout: 20_000 });
-  await expect(page.getByRole("log")).toContainText("Thank you, Sarah Miller", { timeout: 45_000 });
+  await caller.answers(GREETING, "name");
+  await expect(page.getByRole("log")).toContainText("Thank you, Sarah Miller", { timeout: ANSWER_MS });
   expect(shop.asked).toBe(1);
   expect(call.sentOf("mark").length).toBeGreaterThan(0);
   await page.getByRole("button", { name: "End call" }).click();
@@ -73,13 +78,12 @@ test("a page of another site talks with a token that its server made", async ({ 
 });
 
 test("a token in the page is good for one call, and the button goes with it", async ({ page, shop, seed, service }) => {
-  callerSays();
-  const { id, web } = await service.post<WebCallResource>("/v1/calls", { agent_id: seed.agent, to: "web" });
+  const { id, web } = await service.post<WebCallResource>("/v1/calls", asked(seed.agent));
   const token = web.url.split("/").at(-1);
   shop.body = `<div id="here"></div><script src="${BASE}/embed.js" data-token="${token}" data-target="#here" async></script>`;
   await page.goto(shop.address);
   await page.locator("#here").getByRole("button", { name: "Talk to us" }).click();
-  await expect(page.getByRole("button", { name: "Mute" })).toBeVisible({ timeout: 20_000 });
+  await service.answered(id);
   await service.post(`/v1/calls/${id}/hangup`, {});
   await expect(page.getByText("The call was ended through the API.")).toBeVisible();
   await expect(page.getByRole("button", { name: "Talk to us" })).toHaveCount(0);

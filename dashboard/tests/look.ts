@@ -1,7 +1,8 @@
 /** What every test of a page shares: the seed, and an eye on what the browser refuses. */
 import { test as base, expect, type Page } from "@playwright/test";
 import { readFileSync } from "node:fs";
-import { BASE, Service, type Seed } from "./service";
+import { Caller } from "./caller";
+import { BASE, ENDED_MS, Service, type Seed } from "./service";
 
 /** What the service refuses, or a network that fails: tests provoke it. */
 const PROVOKED = /^(Failed to load resource: the server responded with a status|WebSocket connection to)/;
@@ -12,6 +13,8 @@ type Fixtures = {
   service: Service;
   /** The id of a whole conversation, which has ended. */
   conversation: string;
+  /** Whoever is at the microphone of the page. */
+  caller: Caller;
   /** What the browser refuses, errors in its console, and requests to anybody but the page's host and the service. */
   refused: string[];
 };
@@ -25,9 +28,16 @@ export const test = base.extend<Fixtures>({
     await use(new Service(request));
     await request.dispose();
   },
-  conversation: async ({ service, seed }, use) => {
-    await service.ended(seed.conversation);
-    await use(seed.conversation);
+  // The first test that needs it waits longer than a test may take.
+  conversation: [
+    async ({ service, seed }, use) => {
+      await service.ended(seed.conversation);
+      await use(seed.conversation);
+    },
+    { timeout: ENDED_MS + 10_000 },
+  ],
+  caller: async ({ page }, use) => {
+    await use(await Caller.at(page));
   },
   refused: [
     async ({ page }, use) => {

@@ -31,8 +31,9 @@ if [ ! -e "$data/models" ] && [ -d "$target/test-models/models" ]; then
     cp -r "$target/test-models/models" "$data/models"
 fi
 
-# Nothing of the caller's settings; a free port.
+# Nothing of the caller's settings, and no language model, which `dev` would connect by its key; a free port.
 for name in $(compgen -e SWITCHHOOK_ | grep -v -x -e SWITCHHOOK_CHROMIUM || true); do unset "$name"; done
+unset OPENAI_API_KEY ANTHROPIC_API_KEY GEMINI_API_KEY
 port=$(node -e 's=require("net").createServer().listen(0,"127.0.0.1",()=>{console.log(s.address().port);s.close()})')
 export SWITCHHOOK_URL=http://127.0.0.1:$port
 # The pictures have a receiver of webhooks on this machine.

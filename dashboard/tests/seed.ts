@@ -1,10 +1,23 @@
 /** Signs in as the developer does, and makes what the tests look at. */
 import { chromium, type FullConfig } from "@playwright/test";
 import { mkdirSync, writeFileSync } from "node:fs";
+import { callerSays } from "./caller";
 import { BASE, Service, type Seed } from "./service";
 
+/** On a busy machine callers are late, and so is what is understood of them: the agent neither asks again nor hangs up nor interrupts. */
+const PATIENT = {
+  silence: { reprompt_after_seconds: 600, hangup_after_seconds: 600 },
+  turn_taking: { max_silence_ms: 10_000 },
+};
+
 export default async function seed(config: FullConfig): Promise<void> {
-  await signedIn(config, async (service) => save(await seedBasics(service)));
+  // The fake microphone is silent: callers speak when a test says so.
+  callerSays();
+  await signedIn(config, async (service) => {
+    const basics = await seedBasics(service);
+    await service.patch(`/v1/agents/${basics.agent}`, PATIENT);
+    save(basics);
+  });
 }
 
 /** Signs in, keeps the session for the tests, and gives the service to `work`. */

@@ -5,7 +5,7 @@ import { get } from "node:http";
 export const BASE = process.env.SWITCHHOOK_URL ?? "http://127.0.0.1:8080";
 
 /** A conversation takes a minute, on a busy machine more. */
-const ENDED_MS = 240_000;
+export const ENDED_MS = 240_000;
 
 export class Service {
   constructor(private readonly request: APIRequestContext) {}
@@ -24,10 +24,18 @@ export class Service {
     return JSON.parse((await this.postForBytes(path, data)).toString()) as T;
   }
 
-  /** Unsafe methods need the page's own origin. */
   async postForBytes(path: string, data: unknown): Promise<Buffer> {
-    const answer = await this.request.post(path, { data, headers: { origin: BASE } });
-    if (!answer.ok()) throw new Error(`POST ${path}: ${answer.status()} ${await answer.text()}`);
+    return this.send("POST", path, data);
+  }
+
+  async patch(path: string, data: unknown): Promise<void> {
+    await this.send("PATCH", path, data);
+  }
+
+  /** Unsafe methods need the page's own origin. */
+  private async send(method: string, path: string, data: unknown): Promise<Buffer> {
+    const answer = await this.request.fetch(path, { method, data, headers: { origin: BASE } });
+    if (!answer.ok()) throw new Error(`${method} ${path}: ${answer.status()} ${await answer.text()}`);
     return answer.body();
   }
 
@@ -35,6 +43,12 @@ export class Service {
   async spoken(call: string): Promise<void> {
     const lines = () => this.get<{ data: unknown[] }>(`/v1/calls/${call}/transcript`);
     await expect.poll(async () => (await lines()).data.length, { timeout: ENDED_MS }).toBeGreaterThan(0);
+  }
+
+  /** Waits until the call is answered. */
+  async answered(call: string): Promise<void> {
+    const read = () => this.get<{ status: string }>(`/v1/calls/${call}`);
+    await expect.poll(async () => (await read()).status, { timeout: 20_000 }).toBe("in_progress");
   }
 
   /** Waits until the call is over. */

@@ -16,6 +16,7 @@ const USAGE = {
   agents: [{ agent_id: "a1", name: "Ava", calls: 400, minutes: 1000, cost_usd: 12, unpriced: false, response_ms }],
   connections: [
     { connection_id: "c1", name: null, provider: null, calls: 35, minutes: 87.5, cost_usd: null, unpriced: true },
+    { connection_id: null, name: null, provider: "web", calls: 3, minutes: 4, cost_usd: null, unpriced: true },
   ],
 };
 
@@ -40,6 +41,7 @@ test("usage is added up by day, agent and connection, for the range in the addre
   await expect(page.getByText("at least $13.05")).toBeVisible();
   await expect(page.getByRole("group", { name: "Usage by agent" })).toContainText("461 ms");
   await expect(page.getByText("Deleted connection")).toBeVisible();
+  await expect(page.getByText("Browser", { exact: true })).toBeVisible();
 
   await page.getByRole("button", { name: "Show as table: Cost a day" }).click();
   await expect(page.getByRole("region", { name: "Cost a day" }).last().getByRole("row")).toHaveCount(31);

@@ -4,6 +4,8 @@ import type { Page } from "@playwright/test";
 type Text = { type?: string } & Record<string, unknown>;
 
 export class WebCall {
+  /** The call's id, where the page placed it. */
+  id = "";
   /** The addresses of the sockets. */
   readonly sockets: string[] = [];
   /** The texts of the service and those of the page, over all sockets. */

@@ -60,6 +60,8 @@ pub enum CallInfo {
         /// Whether they change no more.
         is_final: bool,
     },
+    /// The caller's turn is over.
+    TurnEnded,
     /// The agent has responded.
     Responded(ResponseTiming),
 }

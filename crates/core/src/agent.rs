@@ -107,6 +107,9 @@ pub struct Greeting {
     pub interruptible: bool,
 }
 
+/// What an agent says before its greeting if nothing follows its instructions.
+pub const DEMO_NOTICE: &str = "I have no language model yet, so this is a demo.";
+
 impl Default for Greeting {
     fn default() -> Self {
         Self { mode: GreetingMode::Speak, text: ENGLISH.greeting.to_owned(), interruptible: true }
@@ -147,10 +150,10 @@ pub struct SttChoice {
 }
 
 /// A language model and its settings.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct LlmChoice {
-    /// The connection; `null` is the scripted dialogue.
+    /// The connection; `null` is a demo script, which does not follow the instructions.
     #[cfg_attr(feature = "openapi", schema(value_type = Option<uuid::Uuid>))]
     pub connection_id: Option<ConnectionId>,
     /// The provider's model name.
@@ -231,11 +234,27 @@ pub struct Fallback {
     pub voice: Option<String>,
 }
 
+/// How soon the agent takes the turn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Eagerness {
+    /// Callers have time to think: half as much silence again.
+    Low,
+    /// As the numbers say.
+    #[default]
+    Normal,
+    /// Short questions and answers: a third less silence.
+    High,
+}
+
 /// When a caller's turn ends.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct TurnTaking {
+    /// How soon the agent takes the turn: `low` waits half as long again, `high` a third less.
+    pub eagerness: Eagerness,
     /// Silence that ends a turn after a complete sentence, in milliseconds, 100 to 5000.
     #[cfg_attr(feature = "openapi", schema(minimum = 100, maximum = 5_000))]
     pub min_silence_ms: u32,
@@ -248,7 +267,7 @@ pub struct TurnTaking {
 
 impl Default for TurnTaking {
     fn default() -> Self {
-        Self { min_silence_ms: 400, max_silence_ms: 2_000, speculative: true }
+        Self { eagerness: Eagerness::Normal, min_silence_ms: 400, max_silence_ms: 2_000, speculative: true }
     }
 }
 
@@ -422,6 +441,20 @@ impl AgentConfig {
             recording: Recording::default(),
             privacy: Privacy::default(),
             variables: BTreeMap::new(),
+        }
+    }
+
+    /// Whether no language model is named. A demo script, which books restaurant tables, then leads the conversation, whatever the
+    /// instructions say.
+    #[must_use]
+    pub fn follows_demo_script(&self) -> bool {
+        self.realtime.is_none() && self.llm.as_ref().is_none_or(|llm| llm.connection_id.is_none())
+    }
+
+    /// Says in the greeting of an agent without a language model that it follows a demo script.
+    pub fn admit_demo_script(&mut self) {
+        if self.follows_demo_script() && self.greeting.mode == GreetingMode::Speak {
+            self.greeting.text = format!("{DEMO_NOTICE} {}", self.greeting.text).trim_end().to_owned();
         }
     }
 

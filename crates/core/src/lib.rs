@@ -21,6 +21,7 @@ pub mod privacy;
 pub mod private;
 pub mod quota;
 pub mod rate;
+pub mod replay;
 pub mod sign_in;
 pub mod time;
 pub mod webhook;

@@ -121,6 +121,21 @@ impl<'de> Deserialize<'de> for Timestamp {
     }
 }
 
+/// Durations as whole nanoseconds, for serde's `with`.
+pub(crate) mod nanoseconds {
+    use std::time::Duration;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(crate) fn serialize<S: Serializer>(duration: &Duration, to: S) -> Result<S::Ok, S::Error> {
+        u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX).serialize(to)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
+        u64::deserialize(from).map(Duration::from_nanos)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

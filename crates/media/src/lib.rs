@@ -4,6 +4,7 @@
 //! [`format::AudioFormat`].
 
 pub mod dtmf;
+pub mod echo;
 pub mod format;
 pub mod frame;
 pub mod g711;

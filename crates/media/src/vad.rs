@@ -22,7 +22,7 @@ pub struct VadSettings {
 
 impl Default for VadSettings {
     fn default() -> Self {
-        Self { start_speech_ms: 64, stop_silence_ms: 200, max_speech_ms: 20_000 }
+        Self { start_speech_ms: 64, stop_silence_ms: 120, max_speech_ms: 20_000 }
     }
 }
 
@@ -109,6 +109,12 @@ impl Vad {
     #[must_use]
     pub fn speech_probability(&self) -> f32 {
         self.probability
+    }
+
+    /// Whether speech may be starting: it has not lasted `start_speech_ms`.
+    #[must_use]
+    pub fn is_starting(&self) -> bool {
+        matches!(self.state, VadState::Starting { .. })
     }
 
     /// Whether speech has begun and not stopped.

@@ -380,8 +380,8 @@ pub struct ToolSpec {
 pub enum LlmEvent {
     /// The next piece of text.
     Delta(String),
-    /// A whole tool call.
-    ToolCall(ToolCall),
+    /// A whole tool call. Boxed: channels have room for many events, which are nearly all text.
+    ToolCall(Box<ToolCall>),
 }
 
 /// A post-call analysis request.

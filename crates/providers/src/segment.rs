@@ -12,7 +12,7 @@ use switchhook_media::frame::CallerAudio;
 /// Audio before the start is noticed. With more silence in front the model transcribes nothing.
 const PRE_ROLL_MS: usize = 300;
 /// A pause up to this long after a stop is a pause within a sentence.
-const PAUSE_MS: usize = 600;
+const PAUSE_MS: usize = 680;
 /// Longer segments are not continued.
 const MAX_CONTINUED_MS: usize = 25_000;
 /// No segment is longer. Voice activity ends much earlier.

@@ -14,8 +14,9 @@ pub struct Panicked;
 ///
 /// # Errors
 /// If it panics.
-pub async fn caught<T>(work: impl Future<Output = T>) -> Result<T, Panicked> {
-    AssertUnwindSafe(work).catch_unwind().await.map_err(|_| Panicked)
+pub fn caught<T>(work: impl Future<Output = T>) -> impl Future<Output = Result<T, Panicked>> {
+    // Not an `async fn`, which would have room for `work` twice.
+    AssertUnwindSafe(work).catch_unwind().map(|outcome| outcome.map_err(|_| Panicked))
 }
 
 /// The same for synchronous work.

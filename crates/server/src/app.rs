@@ -21,7 +21,7 @@ use crate::calls::setup::Setup;
 use crate::calls::{self, Context, Live};
 use crate::config::{Config, NodeRole};
 use crate::exemptions;
-use crate::files;
+use crate::files::{self, ServiceLock};
 use crate::housekeeping::{self, Housekeeping};
 use crate::http::{self, Draining, HttpState};
 use crate::listener;
@@ -39,6 +39,7 @@ const BACKLOG: u32 = 4096;
 
 /// A running service. Dropping it without [`Service::stop`] is like killing the process.
 pub struct Service {
+    _lock: ServiceLock,
     address: SocketAddr,
     store: Store,
     /// Ends the work on calls and deliveries.
@@ -63,6 +64,7 @@ impl Service {
     /// If other users can read the data directory, or the database, the key file or the address is unavailable.
     pub async fn start(config: Arc<Config>, models: ModelStore, clock: Clock) -> anyhow::Result<Self> {
         files::data_directory(&config.data_dir)?;
+        let lock = ServiceLock::share(&config.data_dir)?;
         let store = Store::open(&config.database_url()).await?;
         index_calls(&store).await.context("could not index the calls in the database")?;
         let vault = config.open_vault()?;
@@ -82,6 +84,7 @@ impl Service {
         let apart = [store.apart(8), store.apart(1), store.apart(8)];
         let [for_calls, for_leases, for_deliveries] = apart.clone();
         let mut service = Self {
+            _lock: lock,
             address,
             store: store.clone(),
             apart,

@@ -1,8 +1,8 @@
 //! Files and folders that only the owner can read: the database, recordings and keys.
 
-use std::fs::{DirBuilder, File, OpenOptions, Permissions, set_permissions};
+use std::fs::{DirBuilder, File, OpenOptions, Permissions, TryLockError, read_dir, set_permissions};
 use std::io::{ErrorKind, Result};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _, lchown};
 use std::path::Path;
 
 use anyhow::Context as _;
@@ -54,6 +54,28 @@ pub fn make_private_if_there(path: &Path) -> Result<()> {
     }
 }
 
+/// Gives a file, or a folder with everything in it, to the owner of `folder`: an administrator may have made it for a service that has
+/// a user of its own. Does nothing if it is missing.
+///
+/// # Errors
+/// If the owner is another one and cannot be changed.
+pub fn give_to_owner_of(folder: &Path, path: &Path) -> Result<()> {
+    let owner = folder.metadata()?;
+    let current = match path.symlink_metadata() {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        metadata => metadata?,
+    };
+    if current.is_dir() {
+        for entry in read_dir(path)? {
+            give_to_owner_of(folder, &entry?.path())?;
+        }
+    }
+    if (current.uid(), current.gid()) == (owner.uid(), owner.gid()) {
+        return Ok(());
+    }
+    lchown(path, Some(owner.uid()), Some(owner.gid()))
+}
+
 /// Creates the data directory if it is missing.
 ///
 /// # Errors
@@ -69,4 +91,49 @@ pub fn data_directory(path: &Path) -> anyhow::Result<()> {
         path.display()
     );
     Ok(())
+}
+
+/// Held by services on their data directory, so that a restore replaces nothing that is in use.
+#[derive(Debug)]
+pub struct ServiceLock(#[expect(dead_code, reason = "held until it is dropped")] Option<File>);
+
+impl ServiceLock {
+    /// Takes part in the use of a data directory. Where the file system has no locks, nothing is held.
+    ///
+    /// # Errors
+    /// While a restore is under way.
+    pub fn share(data_dir: &Path) -> anyhow::Result<Self> {
+        let file = lock_file(data_dir)?;
+        match file.try_lock_shared() {
+            Ok(()) => Ok(Self(Some(file))),
+            Err(TryLockError::WouldBlock) => anyhow::bail!("a backup is being restored into {}", data_dir.display()),
+            Err(TryLockError::Error(error)) => {
+                tracing::warn!(%error, "the data directory cannot be locked: stop the service before you restore a backup");
+                Ok(Self(None))
+            }
+        }
+    }
+
+    /// Has the data directory alone.
+    ///
+    /// # Errors
+    /// While a service uses it.
+    pub fn alone(data_dir: &Path) -> anyhow::Result<Self> {
+        let file = lock_file(data_dir)?;
+        match file.try_lock() {
+            Ok(()) => Ok(Self(Some(file))),
+            Err(TryLockError::WouldBlock) => {
+                anyhow::bail!("a service uses {}: stop it first", data_dir.display())
+            }
+            Err(TryLockError::Error(error)) => Err(error).context("could not lock the data directory"),
+        }
+    }
+}
+
+fn lock_file(data_dir: &Path) -> anyhow::Result<File> {
+    let path = data_dir.join("service.lock");
+    let opened = OpenOptions::new().append(true).create(true).mode(FILE).open(&path);
+    let file = opened.with_context(|| format!("could not open {}", path.display()))?;
+    give_to_owner_of(data_dir, &path).with_context(|| format!("could not change the owner of {}", path.display()))?;
+    Ok(file)
 }

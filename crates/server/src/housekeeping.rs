@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use crate::config::Config;
 use crate::retention::Recordings;
-use crate::store::calls::{commands, search};
+use crate::store::calls::{commands, inputs, search};
 use crate::store::{Store, deliveries, dial_policy, idempotency, retention, sessions};
 
 /// Interval of rounds.
@@ -39,6 +39,8 @@ pub struct Housekeeping {
     calls_kept: Option<Duration>,
     /// Retention of ended deliveries.
     deliveries_kept: Duration,
+    /// Retention of the inputs of conversations.
+    inputs_kept: Duration,
 }
 
 impl Housekeeping {
@@ -51,6 +53,7 @@ impl Housekeeping {
             clock,
             calls_kept: config.retention_days.map(|days| DAY * days),
             deliveries_kept: DAY * config.delivery_retention_days,
+            inputs_kept: DAY * config.replay_days,
         }
     }
 
@@ -98,7 +101,8 @@ impl Housekeeping {
             let deleted = idempotency::prune_for_housekeeping(&mut tx, now).await?
                 + commands::prune_for_housekeeping(&mut tx).await?
                 + dial_policy::prune_for_housekeeping(&mut tx, now).await?
-                + sessions::prune_for_housekeeping(&mut tx, now).await?;
+                + sessions::prune_for_housekeeping(&mut tx, now).await?
+                + inputs::prune_for_housekeeping(&mut tx, now - self.inputs_kept).await?;
             tx.commit().await?;
             if deleted == 0 {
                 break;

@@ -5,8 +5,9 @@ use serde::Serialize;
 use serde_json::json;
 use sqlx::types::Json;
 use switchhook_core::Timestamp;
-use switchhook_core::agent::AgentConfig;
+use switchhook_core::agent::{AgentConfig, LlmChoice};
 use switchhook_core::id::{AgentId, ApiKeyId, ConnectionId, NumberId, TenantId};
+use switchhook_core::private::Private;
 use switchhook_runtime::clock::{self, Clock};
 
 use crate::config::Config;
@@ -15,7 +16,7 @@ use crate::store::agents::AgentRow;
 use crate::store::connections::ConnectionRow;
 use crate::store::numbers::NumberRow;
 use crate::store::page::PageRequest;
-use crate::store::tenants::{OwnLimits, TenantRow};
+use crate::store::tenants::{OwnLimits, OwnRules, TenantRow};
 use crate::store::{Store, agents, api_keys, connections, dial_policy, numbers, tenants};
 
 /// A tenant for output.
@@ -206,7 +207,7 @@ async fn seed_anew(store: &Store, config: &Config) -> anyhow::Result<Seeded> {
         tenant_id: id.uuid(),
         name: AGENT.to_owned(),
         version: 1,
-        config: Json(table_booker()),
+        config: Json(AgentConfig { llm: Some(by_script(scripted.id)), ..table_booker() }),
         created_at: now.as_micros(),
         updated_at: now.as_micros(),
     };
@@ -230,6 +231,85 @@ async fn seed_anew(store: &Store, config: &Config) -> anyhow::Result<Seeded> {
         agent_id: agent.agent(),
         number: NUMBER.to_owned(),
     })
+}
+
+/// A language model to connect.
+pub struct LanguageModel {
+    /// The name of its connection.
+    pub name: String,
+    /// Its provider.
+    pub provider: &'static str,
+    /// Its server, if it is not the provider's own.
+    pub base_url: Option<String>,
+    /// Its model, if it is not the provider's default.
+    pub model: Option<String>,
+    /// Its key.
+    pub key: Option<Private<String>>,
+    /// Where it was found, for people.
+    pub found: String,
+}
+
+/// Connects a language model for a tenant, which may then reach its server; returns the connection. One to the same server is reused.
+///
+/// # Errors
+/// When the database fails, the key file is of no use, or the name is taken.
+pub async fn connect_language_model(
+    store: &Store,
+    config: &Config,
+    tenant: TenantId,
+    model: &LanguageModel,
+) -> anyhow::Result<ConnectionId> {
+    let now = Clock::system().now();
+    let known = connections::list(&mut store.read().await?, tenant, PageRequest::first(100)).await?.rows;
+    let same = |row: &&ConnectionRow| {
+        let url = row.settings.get("base_url").and_then(serde_json::Value::as_str);
+        row.provider == model.provider && url == model.base_url.as_deref()
+    };
+    if let Some(row) = known.iter().find(same) {
+        return Ok(ConnectionId::from_uuid(row.id));
+    }
+    let id = ConnectionId::new(now, clock::random());
+    let taken = |name: &str| known.iter().any(|row| row.name == name);
+    let name = if taken(&model.name) { format!("{} {id}", model.name) } else { model.name.clone() };
+    let mut row = ConnectionRow::new(id, tenant, name, model.provider.to_owned(), now);
+    if model.base_url.is_some() {
+        // A server of one's own need not have OpenAI's other APIs.
+        row.settings.0.insert("kinds".to_owned(), json!(["llm"]));
+    }
+    for (setting, value) in [("base_url", &model.base_url), ("model", &model.model)] {
+        if let Some(value) = value {
+            row.settings.0.insert(setting.to_owned(), json!(value));
+        }
+    }
+    let key = model.key.iter().map(|key| ("api_key".to_owned(), key.reveal().clone()));
+    row.seal(&config.open_vault()?, &Private::new(key.collect()));
+    let mut tx = store.begin().await?;
+    connections::insert(&mut tx, &row).await?;
+    if let Some(near) = model.base_url.as_deref().and_then(exemption) {
+        let row = tenants::get(&mut tx, tenant).await?.context("the tenant no longer exists")?;
+        let allowed = [row.outbound_allow, near].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>();
+        let rules = OwnRules { outbound_allow: Some(allowed.join(",")), ..OwnRules::default() };
+        tenants::set_rules_for_operator(&mut tx, tenant, &rules, now).await?;
+    }
+    tx.commit().await?;
+    Ok(id)
+}
+
+/// What lets a tenant reach a server at an address: that address and port and no other.
+fn exemption(url: &str) -> Option<String> {
+    let url: url::Url = url.parse().ok()?;
+    let port = url.port_or_known_default()?;
+    Some(match url.host()? {
+        url::Host::Ipv4(address) => format!("{address}:{port},http"),
+        url::Host::Ipv6(address) => format!("[{address}]:{port},http"),
+        url::Host::Domain("localhost") => format!("127.0.0.1:{port},[::1]:{port},http"),
+        url::Host::Domain(_) => return None,
+    })
+}
+
+/// Follows the demo script of a connection to `scripted`.
+fn by_script(connection: uuid::Uuid) -> LlmChoice {
+    LlmChoice { connection_id: Some(ConnectionId::from_uuid(connection)), ..LlmChoice::default() }
 }
 
 /// The agent of the demo: it calls back guests who asked for a table.

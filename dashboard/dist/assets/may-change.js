@@ -1,1 +1,1 @@
-import{X as e,t}from"./index.js";function n(){return e(t())}function r(){let{role:e}=t().person;return e===void 0||e===`owner`}export{n,r as t};
+import{Z as e,t}from"./index.js";function n(){return e(t())}function r(){let{role:e}=t().person;return e===void 0||e===`owner`}export{n,r as t};

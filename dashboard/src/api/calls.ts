@@ -71,6 +71,14 @@ export const transcriptQuery = (id: string) =>
     },
   });
 
+/** Why the agent spoke when it did; there is nothing before the call has ended. */
+export const decisionsQuery = (id: string) =>
+  queryOptions({
+    queryKey: ["calls", id, "decisions"],
+    queryFn: ({ signal }) =>
+      take(client.GET("/v1/calls/{id}/decisions", { params: { path: { id } }, signal })).then((answer) => answer.data),
+  });
+
 export const callEventsQuery = (id: string) =>
   queryOptions({
     queryKey: ["calls", id, "events"],

@@ -156,7 +156,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Lists calls, newest first. Filters take one value or up to 100 separated by commas; up to 10 `metadata[key]=value` filters
+         * Lists calls, newest first. Filters take one value or up to 100, separated by commas or in repeated parameters; up to 10 `metadata[key]=value` filters
          *     match the calls with this metadata.
          */
         get: operations["list_calls"];
@@ -182,6 +182,26 @@ export interface paths {
         };
         /** Returns a call. */
         get: operations["show_call"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/calls/{id}/decisions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Returns what was decided about turns in an ended call: when turns were over, and by which evidence; what counted as an
+         *     interruption. Empty for a live call, and for calls with a speech-to-speech model, which takes turns by itself.
+         */
+        get: operations["list_decisions"];
         put?: never;
         post?: never;
         delete?: never;
@@ -510,6 +530,27 @@ export interface paths {
          *     node.
          */
         post: operations["sample_voice"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/event-tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Creates a token for event streams, good for ten minutes.
+         * @description It opens `GET /v1/events?token=`, `/v1/calls/{id}/events?token=` and `/v1/calls/{id}/transcript?token=` and nothing else, also from pages of
+         *     other origins. It stops working with the key or session that asked.
+         */
+        post: operations["create_event_token"];
         delete?: never;
         options?: never;
         head?: never;
@@ -921,6 +962,16 @@ export interface components {
              */
             version: number;
         };
+        /** @description How post-call analysis went. */
+        Analysis: {
+            /**
+             * @description Why not, if it failed.
+             * @example null
+             */
+            error: string | null;
+            /** @description Whether a language model analysed the conversation. */
+            status: components["schemas"]["AnalysisStatus"];
+        };
         /** @description Post-call analysis. */
         AnalysisSettings: {
             /**
@@ -934,6 +985,11 @@ export interface components {
              */
             summary: boolean;
         };
+        /**
+         * @description Whether a language model analysed a conversation.
+         * @enum {string}
+         */
+        AnalysisStatus: "completed" | "failed" | "skipped";
         /** @description How to handle answering machines. */
         AnsweringMachine: {
             /**
@@ -1102,6 +1158,7 @@ export interface components {
              * @example 1
              */
             agent_version: number;
+            analysis: components["schemas"]["Analysis"] | null;
             /**
              * Format: date-time
              * @description When it was answered.
@@ -1167,6 +1224,11 @@ export interface components {
              * @description When it started to ring.
              */
             ringing_at: string | null;
+            /**
+             * Format: date-time
+             * @description When it is to be dialled, as the request said; until then the call is queued.
+             */
+            schedule_at: string | null;
             /** @description Its status. */
             status: components["schemas"]["Status"];
             /** @description A summary of the conversation, in a sentence or two. */
@@ -1388,7 +1450,7 @@ export interface components {
             ring_timeout_seconds?: number | null;
             /**
              * Format: date-time
-             * @description When to dial, at most 90 days ahead; now if absent.
+             * @description When to dial, at most 90 days ahead; now if absent. Until then the call is queued and counts towards the concurrent calls.
              */
             schedule_at?: string | null;
             /**
@@ -1477,6 +1539,48 @@ export interface components {
         /** @description Secrets under the provider's names. */
         Credentials: {
             [key: string]: string;
+        };
+        /** @description One decision about a turn. */
+        DecisionEntry: {
+            /**
+             * Format: int64
+             * @description When, in milliseconds since the start of the conversation, as in the transcript.
+             */
+            at_ms: number;
+            /** @description What spoke for the end (positive weight) or against it. */
+            evidence: components["schemas"]["EvidenceEntry"][];
+            /**
+             * @description What was decided. `turn_ended`: the caller has finished. `turn_reopened`: they go on, so the agent stops and responds once to
+             *     all of it. `interruption` and `false_interruption`: the caller spoke over the agent, which stopped or continued. `backchannel`:
+             *     words over the agent that need no response. `speculation`: the model is asked before the turn is over;
+             *     `speculation_discarded`: in vain.
+             */
+            kind: components["schemas"]["DecisionKind"];
+            /**
+             * Format: float
+             * @description How probable the end of the turn was, from 0 to 1.
+             */
+            probability: number | null;
+            /**
+             * Format: int64
+             * @description How long the caller had been silent, in milliseconds; `null` if they spoke or it did not matter.
+             */
+            silence_ms: number | null;
+            /**
+             * Format: int64
+             * @description How much silence the evidence asked for, in milliseconds.
+             */
+            silence_needed_ms: number | null;
+        };
+        /**
+         * @description What was decided.
+         * @enum {string}
+         */
+        DecisionKind: "turn_ended" | "turn_reopened" | "interruption" | "false_interruption" | "backchannel" | "speculation" | "speculation_discarded";
+        /** @description The decisions of a call. */
+        Decisions: {
+            /** @description In the order in which they were made. */
+            data: components["schemas"]["DecisionEntry"][];
         };
         /**
          * @description Event of a delivery.
@@ -1611,6 +1715,11 @@ export interface components {
             max_digits: number;
         };
         /**
+         * @description How soon the agent takes the turn.
+         * @enum {string}
+         */
+        Eagerness: "low" | "normal" | "high";
+        /**
          * @description Why a completed call ended.
          * @enum {string}
          */
@@ -1681,10 +1790,42 @@ export interface components {
              */
             sequence: number;
         };
+        /** @description What opens event streams. */
+        EventToken: {
+            /**
+             * Format: date-time
+             * @description Until when a stream can be opened with it. A stream that is open then goes on.
+             */
+            expires_at: string;
+            /**
+             * @description The token, to be sent as `?token=`. Whoever has it can read the tenant's events and transcripts.
+             * @example AQIDBA
+             */
+            token: string;
+        };
         /** @description Events of a call. */
         Events: {
             /** @description The events, in order. */
             data: components["schemas"]["EventRow"][];
+        };
+        /** @description Something that speaks for or against the end of a turn. */
+        EvidenceEntry: {
+            /**
+             * @description Its kind.
+             * @example open_word
+             */
+            name: string;
+            /**
+             * Format: float
+             * @description How much of it there is: 1, or a share.
+             */
+            value: number;
+            /**
+             * Format: float
+             * @description What 1 of it adds to the log odds of an end.
+             * @example -2.6
+             */
+            weight: number;
         };
         /** @description A provider to try when the previous one fails. */
         Fallback: {
@@ -1981,7 +2122,7 @@ export interface components {
         LlmChoice: {
             /**
              * Format: uuid
-             * @description The connection; `null` is the scripted dialogue.
+             * @description The connection; `null` is a demo script, which does not follow the instructions.
              */
             connection_id?: string | null;
             /** @description Fallbacks, tried in order. */
@@ -2592,6 +2733,11 @@ export interface components {
         /** @description When a caller's turn ends. */
         TurnTaking: {
             /**
+             * @description How soon the agent takes the turn: `low` waits half as long again, `high` a third less.
+             * @default normal
+             */
+            eagerness: components["schemas"]["Eagerness"];
+            /**
              * Format: int32
              * @description Silence that ends a turn in any case, in milliseconds, 200 to 10000.
              * @default 2000
@@ -2608,6 +2754,108 @@ export interface components {
              * @default true
              */
             speculative: boolean;
+        };
+        /** @description The call that a dry run would place. It has no id: there is no such call. */
+        UnplacedCall: {
+            /**
+             * Format: uuid
+             * @description The agent.
+             */
+            agent_id: string;
+            /**
+             * Format: int64
+             * @description The agent's version when the call was placed.
+             * @example 1
+             */
+            agent_version: number;
+            analysis: components["schemas"]["Analysis"] | null;
+            /**
+             * Format: date-time
+             * @description When it was answered.
+             */
+            answered_at: string | null;
+            /** @description `human` or `voicemail`, if known. */
+            answered_by: string | null;
+            /** @description The carrier's data of the call. */
+            carrier: components["schemas"]["CarrierPart"];
+            /**
+             * Format: date-time
+             * @description When it was accepted.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When it was dialled.
+             */
+            dialing_at: string | null;
+            /** @description Its direction. */
+            direction: components["schemas"]["Direction"];
+            /**
+             * Format: int64
+             * @description Time from answer to end, in seconds.
+             * @example 42
+             */
+            duration_seconds: number;
+            end_reason: components["schemas"]["EndReason"] | null;
+            /**
+             * Format: date-time
+             * @description When it ended.
+             */
+            ended_at: string | null;
+            ended_by: components["schemas"]["EndedBy"] | null;
+            /** @description Error details. */
+            error: string | null;
+            error_code: components["schemas"]["ErrorCode"] | null;
+            /**
+             * @description The caller.
+             * @example +12025550199
+             */
+            from: string;
+            /** @description How long the caller waited for responses. */
+            latency: Record<string, never> | null;
+            /** @description The client's own data. */
+            metadata: Record<string, never>;
+            /**
+             * Format: uuid
+             * @description The tenant's number, if it is one of its numbers.
+             */
+            number_id: string | null;
+            /** @description Facts extracted from the conversation. */
+            outcome: Record<string, never> | null;
+            /** @description URL of the recording; needs an API key. */
+            recording_url: string | null;
+            /**
+             * Format: date-time
+             * @description When it started to ring.
+             */
+            ringing_at: string | null;
+            /**
+             * Format: date-time
+             * @description When it is to be dialled, as the request said; until then the call is queued.
+             */
+            schedule_at: string | null;
+            /** @description Its status. */
+            status: components["schemas"]["Status"];
+            /** @description A summary of the conversation, in a sentence or two. */
+            summary: string | null;
+            /**
+             * @description The callee.
+             * @example +12025550100
+             */
+            to: string;
+            /**
+             * Format: int64
+             * @description Number of caller turns that the agent answered.
+             * @example 5
+             */
+            turns: number;
+            /** @description Usage in the units that providers charge. */
+            usage: Record<string, never> | null;
+            /** @description Values for `{{name}}` in the agent's texts. */
+            variables: {
+                [key: string]: string;
+            };
+            web?: components["schemas"]["WebPart"] | null;
         };
         /**
          * @description Changes to merge into the agent, object by object. `null` restores a default.
@@ -2730,12 +2978,12 @@ export interface components {
         UsedByConnection: components["schemas"]["Used"] & {
             /**
              * Format: uuid
-             * @description The connection.
+             * @description The connection; `null` for calls in the browser.
              */
-            connection_id: string;
-            /** @description Its name; `null` if it was deleted. */
+            connection_id: string | null;
+            /** @description Its name; `null` if it was deleted, and for calls in the browser. */
             name: string | null;
-            /** @description Its carrier; `null` if it was deleted. */
+            /** @description Its carrier, `web` for calls in the browser; `null` if it was deleted. */
             provider: string | null;
         };
         /** @description A day. */
@@ -2887,6 +3135,11 @@ export interface components {
             warnings?: string[];
         };
         /** @description A resource with the warnings of the request that created or changed it. */
+        WithWarnings_UnplacedCall: components["schemas"]["UnplacedCall"] & {
+            /** @description Warnings about the request, one sentence each; absent if there are none. */
+            warnings?: string[];
+        };
+        /** @description A resource with the warnings of the request that created or changed it. */
         WithWarnings_WebhookResource: components["schemas"]["WebhookResource"] & {
             /** @description Warnings about the request, one sentence each; absent if there are none. */
             warnings?: string[];
@@ -2923,13 +3176,13 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -3082,6 +3335,7 @@ export interface operations {
                      *             "voice": null
                      *           },
                      *           "turn_taking": {
+                     *             "eagerness": "normal",
                      *             "max_silence_ms": 2000,
                      *             "min_silence_ms": 400,
                      *             "speculative": true
@@ -3157,13 +3411,13 @@ export interface operations {
             408: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -3192,13 +3446,13 @@ export interface operations {
             413: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -3227,13 +3481,13 @@ export interface operations {
             422: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -3267,13 +3521,13 @@ export interface operations {
             429: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -3385,13 +3639,13 @@ export interface operations {
                     /** @description URL of the agent */
                     Location?: string;
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -3542,6 +3796,7 @@ export interface operations {
                      *         "voice": null
                      *       },
                      *       "turn_taking": {
+                     *         "eagerness": "normal",
                      *         "max_silence_ms": 2000,
                      *         "min_silence_ms": 400,
                      *         "speculative": true
@@ -3613,13 +3868,13 @@ export interface operations {
             408: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -3648,13 +3903,13 @@ export interface operations {
             409: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -3683,13 +3938,13 @@ export interface operations {
             413: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -3718,13 +3973,13 @@ export interface operations {
             422: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -3758,13 +4013,13 @@ export interface operations {
             429: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -3867,13 +4122,13 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -4024,6 +4279,7 @@ export interface operations {
                      *         "voice": null
                      *       },
                      *       "turn_taking": {
+                     *         "eagerness": "normal",
                      *         "max_silence_ms": 2000,
                      *         "min_silence_ms": 400,
                      *         "speculative": true
@@ -4095,13 +4351,13 @@ export interface operations {
             404: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -4130,13 +4386,13 @@ export interface operations {
             429: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -4239,13 +4495,13 @@ export interface operations {
             204: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -4316,13 +4572,13 @@ export interface operations {
             404: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -4351,13 +4607,13 @@ export interface operations {
             409: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -4386,13 +4642,13 @@ export interface operations {
             429: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -4509,13 +4765,13 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -4666,6 +4922,7 @@ export interface operations {
                      *         "voice": null
                      *       },
                      *       "turn_taking": {
+                     *         "eagerness": "normal",
                      *         "max_silence_ms": 2000,
                      *         "min_silence_ms": 400,
                      *         "speculative": true
@@ -4737,13 +4994,13 @@ export interface operations {
             404: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -4772,13 +5029,13 @@ export interface operations {
             408: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -4807,13 +5064,13 @@ export interface operations {
             409: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -4842,13 +5099,13 @@ export interface operations {
             413: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -4877,13 +5134,13 @@ export interface operations {
             422: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -4917,13 +5174,13 @@ export interface operations {
             429: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -5031,13 +5288,13 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -5127,13 +5384,13 @@ export interface operations {
             404: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -5162,13 +5419,13 @@ export interface operations {
             408: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -5197,13 +5454,13 @@ export interface operations {
             413: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -5232,13 +5489,13 @@ export interface operations {
             422: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -5272,13 +5529,13 @@ export interface operations {
             429: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -5383,13 +5640,13 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -5540,6 +5797,7 @@ export interface operations {
                      *         "voice": null
                      *       },
                      *       "turn_taking": {
+                     *         "eagerness": "normal",
                      *         "max_silence_ms": 2000,
                      *         "min_silence_ms": 400,
                      *         "speculative": true
@@ -5611,13 +5869,13 @@ export interface operations {
             404: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -5646,13 +5904,13 @@ export interface operations {
             429: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -5757,13 +6015,13 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -5914,6 +6172,7 @@ export interface operations {
                      *         "voice": null
                      *       },
                      *       "turn_taking": {
+                     *         "eagerness": "normal",
                      *         "max_silence_ms": 2000,
                      *         "min_silence_ms": 400,
                      *         "speculative": true
@@ -5985,13 +6244,13 @@ export interface operations {
             404: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -6020,13 +6279,13 @@ export interface operations {
             409: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -6055,13 +6314,13 @@ export interface operations {
             429: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -6166,13 +6425,13 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -6262,13 +6521,13 @@ export interface operations {
             408: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -6297,13 +6556,13 @@ export interface operations {
             413: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -6332,13 +6591,13 @@ export interface operations {
             422: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -6372,13 +6631,13 @@ export interface operations {
             429: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -6490,13 +6749,13 @@ export interface operations {
                     /** @description URL of the key */
                     Location?: string;
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -6579,13 +6838,13 @@ export interface operations {
             408: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -6614,13 +6873,13 @@ export interface operations {
             413: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -6649,13 +6908,13 @@ export interface operations {
             422: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -6689,13 +6948,13 @@ export interface operations {
             429: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -6798,13 +7057,13 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -6888,13 +7147,13 @@ export interface operations {
             404: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -6923,13 +7182,13 @@ export interface operations {
             429: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -7032,13 +7291,13 @@ export interface operations {
             204: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -7109,13 +7368,13 @@ export interface operations {
             404: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -7144,13 +7403,13 @@ export interface operations {
             429: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -7250,13 +7509,13 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -7351,13 +7610,13 @@ export interface operations {
             429: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -7482,13 +7741,13 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -7505,6 +7764,10 @@ export interface operations {
                      *         {
                      *           "agent_id": "0198c6a0-0000-7000-8000-000000000000",
                      *           "agent_version": 1,
+                     *           "analysis": {
+                     *             "error": null,
+                     *             "status": "completed"
+                     *           },
                      *           "answered_at": "2026-01-31T12:00:00.000000Z",
                      *           "answered_by": null,
                      *           "carrier": {
@@ -7531,6 +7794,7 @@ export interface operations {
                      *           "outcome": null,
                      *           "recording_url": null,
                      *           "ringing_at": "2026-01-31T12:00:00.000000Z",
+                     *           "schedule_at": "2026-01-31T12:00:00.000000Z",
                      *           "status": "queued",
                      *           "summary": null,
                      *           "to": "+12025550100",
@@ -7609,13 +7873,13 @@ export interface operations {
             408: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -7644,13 +7908,13 @@ export interface operations {
             413: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -7679,13 +7943,13 @@ export interface operations {
             422: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -7719,13 +7983,13 @@ export interface operations {
             429: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -7843,17 +8107,17 @@ export interface operations {
             };
         };
         responses: {
-            /** @description `dry_run`: the call would be accepted */
+            /** @description `dry_run`: the call would be accepted; it has no id */
             200: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -7868,6 +8132,10 @@ export interface operations {
                      * @example {
                      *       "agent_id": "0198c6a0-0000-7000-8000-000000000000",
                      *       "agent_version": 1,
+                     *       "analysis": {
+                     *         "error": null,
+                     *         "status": "completed"
+                     *       },
                      *       "answered_at": "2026-01-31T12:00:00.000000Z",
                      *       "answered_by": null,
                      *       "carrier": {
@@ -7887,13 +8155,13 @@ export interface operations {
                      *       "error": null,
                      *       "error_code": "carrier_unauthorized",
                      *       "from": "+12025550199",
-                     *       "id": "0198c6a0-0000-7000-8000-000000000000",
                      *       "latency": null,
                      *       "metadata": {},
                      *       "number_id": null,
                      *       "outcome": null,
                      *       "recording_url": null,
                      *       "ringing_at": "2026-01-31T12:00:00.000000Z",
+                     *       "schedule_at": "2026-01-31T12:00:00.000000Z",
                      *       "status": "queued",
                      *       "summary": null,
                      *       "to": "+12025550100",
@@ -7906,7 +8174,7 @@ export interface operations {
                      *       }
                      *     }
                      */
-                    "application/json": components["schemas"]["WithWarnings_CallResource"];
+                    "application/json": components["schemas"]["WithWarnings_UnplacedCall"];
                 };
             };
             /** @description Accepted and queued */
@@ -7917,13 +8185,13 @@ export interface operations {
                     /** @description URL of the call */
                     Location?: string;
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -7938,6 +8206,10 @@ export interface operations {
                      * @example {
                      *       "agent_id": "0198c6a0-0000-7000-8000-000000000000",
                      *       "agent_version": 1,
+                     *       "analysis": {
+                     *         "error": null,
+                     *         "status": "completed"
+                     *       },
                      *       "answered_at": "2026-01-31T12:00:00.000000Z",
                      *       "answered_by": null,
                      *       "carrier": {
@@ -7964,6 +8236,7 @@ export interface operations {
                      *       "outcome": null,
                      *       "recording_url": null,
                      *       "ringing_at": "2026-01-31T12:00:00.000000Z",
+                     *       "schedule_at": "2026-01-31T12:00:00.000000Z",
                      *       "status": "queued",
                      *       "summary": null,
                      *       "to": "+12025550100",
@@ -8038,13 +8311,13 @@ export interface operations {
             408: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -8073,13 +8346,13 @@ export interface operations {
             409: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -8108,13 +8381,13 @@ export interface operations {
             413: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -8143,13 +8416,13 @@ export interface operations {
             422: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -8183,13 +8456,13 @@ export interface operations {
             429: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -8292,13 +8565,13 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -8313,6 +8586,10 @@ export interface operations {
                      * @example {
                      *       "agent_id": "0198c6a0-0000-7000-8000-000000000000",
                      *       "agent_version": 1,
+                     *       "analysis": {
+                     *         "error": null,
+                     *         "status": "completed"
+                     *       },
                      *       "answered_at": "2026-01-31T12:00:00.000000Z",
                      *       "answered_by": null,
                      *       "carrier": {
@@ -8339,6 +8616,7 @@ export interface operations {
                      *       "outcome": null,
                      *       "recording_url": null,
                      *       "ringing_at": "2026-01-31T12:00:00.000000Z",
+                     *       "schedule_at": "2026-01-31T12:00:00.000000Z",
                      *       "status": "queued",
                      *       "summary": null,
                      *       "to": "+12025550100",
@@ -8413,13 +8691,13 @@ export interface operations {
             404: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -8448,13 +8726,256 @@ export interface operations {
             429: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description Seconds to wait
+                     * @example 1
+                     */
+                    "Retry-After"?: number;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "rate_limited",
+                     *       "detail": "Rate limit exceeded: 120 requests in 60 seconds are allowed. Try again in 1 s.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 429,
+                     *       "title": "Too Many Requests",
+                     *       "type": "https://switchhook.dev/errors/rate_limited"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The service failed; its log has the reason under the request id. */
+            500: {
+                headers: {
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "internal_error",
+                     *       "detail": "An internal error occurred. The service's log has the reason under this request id.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 500,
+                     *       "title": "Internal Server Error",
+                     *       "type": "https://switchhook.dev/errors/internal_error"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The service is overloaded or stopping. */
+            503: {
+                headers: {
+                    /**
+                     * @description Seconds to wait
+                     * @example 1
+                     */
+                    "Retry-After"?: number;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "timeout",
+                     *       "detail": "The request timed out. It can be sent again.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 503,
+                     *       "title": "Service Unavailable",
+                     *       "type": "https://switchhook.dev/errors/timeout"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    list_decisions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The call */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The decisions */
+            200: {
+                headers: {
+                    /**
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "requests";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "at_ms": 0,
+                     *           "evidence": [
+                     *             {
+                     *               "name": "open_word",
+                     *               "value": 0,
+                     *               "weight": -2.6
+                     *             }
+                     *           ],
+                     *           "kind": "turn_ended",
+                     *           "probability": null,
+                     *           "silence_ms": null,
+                     *           "silence_needed_ms": null
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Decisions"];
+                };
+            };
+            /** @description No valid API key or session: it is missing, malformed, wrong, expired or revoked, or there are both. */
+            401: {
+                headers: {
+                    /**
+                     * @description How to authenticate
+                     * @example Bearer
+                     */
+                    "WWW-Authenticate"?: "Bearer";
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "unauthorized",
+                     *       "detail": "A valid API key is required. Send it as \"Authorization: Bearer <key>\".",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 401,
+                     *       "title": "Unauthorized",
+                     *       "type": "https://switchhook.dev/errors/unauthorized"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The tenant is deactivated, or the person's role or the request's origin does not permit this. */
+            403: {
+                headers: {
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "tenant_deactivated",
+                     *       "detail": "This tenant is deactivated.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 403,
+                     *       "title": "Forbidden",
+                     *       "type": "https://switchhook.dev/errors/tenant_deactivated"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The resource does not exist in this tenant. */
+            404: {
+                headers: {
+                    /**
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "requests";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "not_found",
+                     *       "detail": "No such resource.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 404,
+                     *       "title": "Not Found",
+                     *       "type": "https://switchhook.dev/errors/not_found"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    /**
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -8562,13 +9083,13 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -8670,13 +9191,13 @@ export interface operations {
             404: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -8705,13 +9226,13 @@ export interface operations {
             408: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -8740,13 +9261,13 @@ export interface operations {
             413: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -8775,13 +9296,13 @@ export interface operations {
             422: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -8815,13 +9336,13 @@ export interface operations {
             429: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -8933,13 +9454,13 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -8954,6 +9475,10 @@ export interface operations {
                      * @example {
                      *       "agent_id": "0198c6a0-0000-7000-8000-000000000000",
                      *       "agent_version": 1,
+                     *       "analysis": {
+                     *         "error": null,
+                     *         "status": "completed"
+                     *       },
                      *       "answered_at": "2026-01-31T12:00:00.000000Z",
                      *       "answered_by": null,
                      *       "carrier": {
@@ -8980,6 +9505,7 @@ export interface operations {
                      *       "outcome": null,
                      *       "recording_url": null,
                      *       "ringing_at": "2026-01-31T12:00:00.000000Z",
+                     *       "schedule_at": "2026-01-31T12:00:00.000000Z",
                      *       "status": "queued",
                      *       "summary": null,
                      *       "to": "+12025550100",
@@ -9054,13 +9580,13 @@ export interface operations {
             404: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -9089,13 +9615,13 @@ export interface operations {
             408: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -9124,13 +9650,13 @@ export interface operations {
             409: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -9159,13 +9685,13 @@ export interface operations {
             413: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -9194,13 +9720,13 @@ export interface operations {
             422: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -9234,13 +9760,13 @@ export interface operations {
             429: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -9349,13 +9875,13 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -9386,13 +9912,13 @@ export interface operations {
             204: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -9463,13 +9989,13 @@ export interface operations {
             404: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -9498,13 +10024,13 @@ export interface operations {
             429: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -9607,13 +10133,13 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -9628,6 +10154,10 @@ export interface operations {
                      * @example {
                      *       "agent_id": "0198c6a0-0000-7000-8000-000000000000",
                      *       "agent_version": 1,
+                     *       "analysis": {
+                     *         "error": null,
+                     *         "status": "completed"
+                     *       },
                      *       "answered_at": "2026-01-31T12:00:00.000000Z",
                      *       "answered_by": null,
                      *       "carrier": {
@@ -9654,6 +10184,7 @@ export interface operations {
                      *       "outcome": null,
                      *       "recording_url": null,
                      *       "ringing_at": "2026-01-31T12:00:00.000000Z",
+                     *       "schedule_at": "2026-01-31T12:00:00.000000Z",
                      *       "status": "queued",
                      *       "summary": null,
                      *       "to": "+12025550100",
@@ -9728,13 +10259,13 @@ export interface operations {
             404: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -9763,13 +10294,13 @@ export interface operations {
             429: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -9872,13 +10403,13 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -9957,13 +10488,13 @@ export interface operations {
             404: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -9992,13 +10523,13 @@ export interface operations {
             409: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -10027,13 +10558,13 @@ export interface operations {
             429: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -10146,13 +10677,13 @@ export interface operations {
                     /** @description For `If-Range` */
                     ETag?: string;
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -10176,13 +10707,13 @@ export interface operations {
                     /** @description For `If-Range` */
                     ETag?: string;
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -10255,13 +10786,13 @@ export interface operations {
             404: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -10292,13 +10823,13 @@ export interface operations {
                     /** @description The length of the recording: `bytes *\/160044` */
                     "Content-Range"?: string;
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -10327,13 +10858,13 @@ export interface operations {
             429: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -10446,13 +10977,13 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -10467,6 +10998,10 @@ export interface operations {
                      * @example {
                      *       "agent_id": "0198c6a0-0000-7000-8000-000000000000",
                      *       "agent_version": 1,
+                     *       "analysis": {
+                     *         "error": null,
+                     *         "status": "completed"
+                     *       },
                      *       "answered_at": "2026-01-31T12:00:00.000000Z",
                      *       "answered_by": null,
                      *       "carrier": {
@@ -10493,6 +11028,7 @@ export interface operations {
                      *       "outcome": null,
                      *       "recording_url": null,
                      *       "ringing_at": "2026-01-31T12:00:00.000000Z",
+                     *       "schedule_at": "2026-01-31T12:00:00.000000Z",
                      *       "status": "queued",
                      *       "summary": null,
                      *       "to": "+12025550100",
@@ -10567,13 +11103,13 @@ export interface operations {
             404: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -10602,13 +11138,13 @@ export interface operations {
             408: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -10637,13 +11173,13 @@ export interface operations {
             409: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -10672,13 +11208,13 @@ export interface operations {
             413: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -10707,13 +11243,13 @@ export interface operations {
             422: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -10747,13 +11283,13 @@ export interface operations {
             429: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -10862,13 +11398,13 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -10920,13 +11456,13 @@ export interface operations {
             204: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -10997,13 +11533,13 @@ export interface operations {
             404: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -11032,13 +11568,13 @@ export interface operations {
             429: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -11150,13 +11686,13 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -11171,6 +11707,10 @@ export interface operations {
                      * @example {
                      *       "agent_id": "0198c6a0-0000-7000-8000-000000000000",
                      *       "agent_version": 1,
+                     *       "analysis": {
+                     *         "error": null,
+                     *         "status": "completed"
+                     *       },
                      *       "answered_at": "2026-01-31T12:00:00.000000Z",
                      *       "answered_by": null,
                      *       "carrier": {
@@ -11197,6 +11737,7 @@ export interface operations {
                      *       "outcome": null,
                      *       "recording_url": null,
                      *       "ringing_at": "2026-01-31T12:00:00.000000Z",
+                     *       "schedule_at": "2026-01-31T12:00:00.000000Z",
                      *       "status": "queued",
                      *       "summary": null,
                      *       "to": "+12025550100",
@@ -11271,13 +11812,13 @@ export interface operations {
             404: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -11306,13 +11847,13 @@ export interface operations {
             408: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -11341,13 +11882,13 @@ export interface operations {
             409: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -11376,13 +11917,13 @@ export interface operations {
             413: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -11411,13 +11952,13 @@ export interface operations {
             422: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -11451,13 +11992,13 @@ export interface operations {
             429: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -11562,13 +12103,13 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -11667,13 +12208,13 @@ export interface operations {
             408: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -11702,13 +12243,13 @@ export interface operations {
             413: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -11737,13 +12278,13 @@ export interface operations {
             422: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -11777,13 +12318,13 @@ export interface operations {
             429: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -11900,13 +12441,13 @@ export interface operations {
                     /** @description URL of the connection */
                     Location?: string;
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -11999,13 +12540,13 @@ export interface operations {
             408: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -12034,13 +12575,13 @@ export interface operations {
             409: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -12069,13 +12610,13 @@ export interface operations {
             413: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -12104,13 +12645,13 @@ export interface operations {
             422: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -12144,13 +12685,13 @@ export interface operations {
             429: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -12250,13 +12791,13 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -12345,13 +12886,13 @@ export interface operations {
             429: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -12466,13 +13007,13 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -12545,13 +13086,13 @@ export interface operations {
             404: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -12580,13 +13121,13 @@ export interface operations {
             408: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -12615,13 +13156,13 @@ export interface operations {
             413: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -12650,13 +13191,13 @@ export interface operations {
             422: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -12690,13 +13231,13 @@ export interface operations {
             429: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -12799,13 +13340,13 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -12898,13 +13439,13 @@ export interface operations {
             404: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -12933,13 +13474,13 @@ export interface operations {
             429: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -13042,13 +13583,13 @@ export interface operations {
             204: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -13119,13 +13660,13 @@ export interface operations {
             404: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -13154,13 +13695,13 @@ export interface operations {
             409: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -13189,13 +13730,13 @@ export interface operations {
             429: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -13312,13 +13853,13 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -13411,13 +13952,13 @@ export interface operations {
             404: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -13446,13 +13987,13 @@ export interface operations {
             408: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -13481,13 +14022,13 @@ export interface operations {
             409: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -13516,13 +14057,13 @@ export interface operations {
             413: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -13551,13 +14092,13 @@ export interface operations {
             422: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -13591,13 +14132,13 @@ export interface operations {
             429: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -13700,13 +14241,13 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -13792,13 +14333,13 @@ export interface operations {
             404: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -13827,13 +14368,13 @@ export interface operations {
             429: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -13936,13 +14477,13 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -14031,13 +14572,13 @@ export interface operations {
             404: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -14066,13 +14607,13 @@ export interface operations {
             408: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -14101,13 +14642,13 @@ export interface operations {
             413: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -14136,13 +14677,13 @@ export interface operations {
             422: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -14176,13 +14717,13 @@ export interface operations {
             429: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -14299,13 +14840,13 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -14378,13 +14919,13 @@ export interface operations {
             404: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -14413,13 +14954,13 @@ export interface operations {
             408: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -14448,13 +14989,13 @@ export interface operations {
             413: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -14483,13 +15024,13 @@ export interface operations {
             422: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -14523,13 +15064,204 @@ export interface operations {
             429: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description Seconds to wait
+                     * @example 1
+                     */
+                    "Retry-After"?: number;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "rate_limited",
+                     *       "detail": "Rate limit exceeded: 120 requests in 60 seconds are allowed. Try again in 1 s.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 429,
+                     *       "title": "Too Many Requests",
+                     *       "type": "https://switchhook.dev/errors/rate_limited"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The service failed; its log has the reason under the request id. */
+            500: {
+                headers: {
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "internal_error",
+                     *       "detail": "An internal error occurred. The service's log has the reason under this request id.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 500,
+                     *       "title": "Internal Server Error",
+                     *       "type": "https://switchhook.dev/errors/internal_error"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The service is overloaded or stopping. */
+            503: {
+                headers: {
+                    /**
+                     * @description Seconds to wait
+                     * @example 1
+                     */
+                    "Retry-After"?: number;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "timeout",
+                     *       "detail": "The request timed out. It can be sent again.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 503,
+                     *       "title": "Service Unavailable",
+                     *       "type": "https://switchhook.dev/errors/timeout"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    create_event_token: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The token */
+            200: {
+                headers: {
+                    /**
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "requests";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "expires_at": "2026-01-31T12:00:00.000000Z",
+                     *       "token": "AQIDBA"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["EventToken"];
+                };
+            };
+            /** @description No valid API key or session: it is missing, malformed, wrong, expired or revoked, or there are both. */
+            401: {
+                headers: {
+                    /**
+                     * @description How to authenticate
+                     * @example Bearer
+                     */
+                    "WWW-Authenticate"?: "Bearer";
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "unauthorized",
+                     *       "detail": "A valid API key is required. Send it as \"Authorization: Bearer <key>\".",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 401,
+                     *       "title": "Unauthorized",
+                     *       "type": "https://switchhook.dev/errors/unauthorized"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The tenant is deactivated, or the person's role or the request's origin does not permit this. */
+            403: {
+                headers: {
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "tenant_deactivated",
+                     *       "detail": "This tenant is deactivated.",
+                     *       "errors": [],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 403,
+                     *       "title": "Forbidden",
+                     *       "type": "https://switchhook.dev/errors/tenant_deactivated"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    /**
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -14637,13 +15369,13 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -14733,13 +15465,13 @@ export interface operations {
             408: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -14768,13 +15500,13 @@ export interface operations {
             413: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -14803,13 +15535,13 @@ export interface operations {
             422: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -14843,13 +15575,13 @@ export interface operations {
             429: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -14954,13 +15686,13 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -15051,13 +15783,13 @@ export interface operations {
             408: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -15086,13 +15818,13 @@ export interface operations {
             413: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -15121,13 +15853,13 @@ export interface operations {
             422: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -15161,13 +15893,13 @@ export interface operations {
             429: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -15281,13 +16013,13 @@ export interface operations {
                     /** @description URL of the number */
                     Location?: string;
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -15372,13 +16104,13 @@ export interface operations {
             408: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -15407,13 +16139,13 @@ export interface operations {
             409: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -15442,13 +16174,13 @@ export interface operations {
             413: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -15477,13 +16209,13 @@ export interface operations {
             422: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -15517,13 +16249,13 @@ export interface operations {
             429: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -15626,13 +16358,13 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -15717,13 +16449,13 @@ export interface operations {
             404: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -15752,13 +16484,13 @@ export interface operations {
             429: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -15861,13 +16593,13 @@ export interface operations {
             204: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -15938,13 +16670,13 @@ export interface operations {
             404: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -15973,13 +16705,13 @@ export interface operations {
             429: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -16095,13 +16827,13 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -16186,13 +16918,13 @@ export interface operations {
             404: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -16221,13 +16953,13 @@ export interface operations {
             408: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -16256,13 +16988,13 @@ export interface operations {
             409: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -16291,13 +17023,13 @@ export interface operations {
             413: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -16326,13 +17058,13 @@ export interface operations {
             422: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -16366,13 +17098,13 @@ export interface operations {
             429: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -16477,13 +17209,13 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -16573,13 +17305,13 @@ export interface operations {
             408: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -16608,13 +17340,13 @@ export interface operations {
             413: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -16643,13 +17375,13 @@ export interface operations {
             422: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -16683,13 +17415,13 @@ export interface operations {
             429: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -16801,13 +17533,13 @@ export interface operations {
                     /** @description URL of the person */
                     Location?: string;
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -16891,13 +17623,13 @@ export interface operations {
             408: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -16926,13 +17658,13 @@ export interface operations {
             409: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -16961,13 +17693,13 @@ export interface operations {
             413: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -16996,13 +17728,13 @@ export interface operations {
             422: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -17036,13 +17768,13 @@ export interface operations {
             429: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -17145,13 +17877,13 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -17235,13 +17967,13 @@ export interface operations {
             404: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -17270,13 +18002,13 @@ export interface operations {
             429: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -17379,13 +18111,13 @@ export interface operations {
             204: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -17456,13 +18188,13 @@ export interface operations {
             404: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -17491,13 +18223,13 @@ export interface operations {
             409: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -17526,13 +18258,13 @@ export interface operations {
             429: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -17644,13 +18376,13 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -17734,13 +18466,13 @@ export interface operations {
             404: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -17769,13 +18501,13 @@ export interface operations {
             408: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -17804,13 +18536,13 @@ export interface operations {
             409: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -17839,13 +18571,13 @@ export interface operations {
             413: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -17874,13 +18606,13 @@ export interface operations {
             422: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -17914,13 +18646,13 @@ export interface operations {
             429: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -18032,13 +18764,13 @@ export interface operations {
                     /** @description URL of the call */
                     Location?: string;
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -18053,6 +18785,10 @@ export interface operations {
                      * @example {
                      *       "agent_id": "0198c6a0-0000-7000-8000-000000000000",
                      *       "agent_version": 1,
+                     *       "analysis": {
+                     *         "error": null,
+                     *         "status": "completed"
+                     *       },
                      *       "answered_at": "2026-01-31T12:00:00.000000Z",
                      *       "answered_by": null,
                      *       "carrier": {
@@ -18079,6 +18815,7 @@ export interface operations {
                      *       "outcome": null,
                      *       "recording_url": null,
                      *       "ringing_at": "2026-01-31T12:00:00.000000Z",
+                     *       "schedule_at": "2026-01-31T12:00:00.000000Z",
                      *       "status": "queued",
                      *       "summary": null,
                      *       "to": "+12025550100",
@@ -18153,13 +18890,13 @@ export interface operations {
             408: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -18188,13 +18925,13 @@ export interface operations {
             409: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -18223,13 +18960,13 @@ export interface operations {
             413: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -18258,13 +18995,13 @@ export interface operations {
             422: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -18298,13 +19035,13 @@ export interface operations {
             429: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -18413,13 +19150,13 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -18528,13 +19265,13 @@ export interface operations {
             408: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -18563,13 +19300,13 @@ export interface operations {
             413: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -18598,13 +19335,13 @@ export interface operations {
             422: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -18638,13 +19375,13 @@ export interface operations {
             429: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -18744,13 +19481,13 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -18854,13 +19591,13 @@ export interface operations {
             429: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -18965,13 +19702,13 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -19004,7 +19741,7 @@ export interface operations {
                      *       "connections": [
                      *         {
                      *           "calls": 12,
-                     *           "connection_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *           "connection_id": null,
                      *           "cost_usd": 0.42,
                      *           "minutes": 34.5,
                      *           "name": null,
@@ -19091,13 +19828,13 @@ export interface operations {
             408: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -19126,13 +19863,13 @@ export interface operations {
             413: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -19161,13 +19898,13 @@ export interface operations {
             422: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -19201,13 +19938,13 @@ export interface operations {
             429: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -19312,13 +20049,13 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -19412,13 +20149,13 @@ export interface operations {
             408: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -19447,13 +20184,13 @@ export interface operations {
             413: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -19482,13 +20219,13 @@ export interface operations {
             422: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -19522,13 +20259,13 @@ export interface operations {
             429: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -19644,13 +20381,13 @@ export interface operations {
                     /** @description URL of the endpoint */
                     Location?: string;
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -19739,13 +20476,13 @@ export interface operations {
             408: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -19774,13 +20511,13 @@ export interface operations {
             413: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -19809,13 +20546,13 @@ export interface operations {
             422: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -19849,13 +20586,13 @@ export interface operations {
             429: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -19958,13 +20695,13 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -20052,13 +20789,13 @@ export interface operations {
             404: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -20087,13 +20824,13 @@ export interface operations {
             429: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -20196,13 +20933,13 @@ export interface operations {
             204: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -20273,13 +21010,13 @@ export interface operations {
             404: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -20308,13 +21045,13 @@ export interface operations {
             429: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -20431,13 +21168,13 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -20525,13 +21262,13 @@ export interface operations {
             404: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -20560,13 +21297,13 @@ export interface operations {
             408: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -20595,13 +21332,13 @@ export interface operations {
             413: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -20630,13 +21367,13 @@ export interface operations {
             422: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -20670,13 +21407,13 @@ export interface operations {
             429: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -20790,13 +21527,13 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -20886,13 +21623,13 @@ export interface operations {
             404: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -20921,13 +21658,13 @@ export interface operations {
             408: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -20956,13 +21693,13 @@ export interface operations {
             413: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -20991,13 +21728,13 @@ export interface operations {
             422: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -21031,13 +21768,13 @@ export interface operations {
             429: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -21142,13 +21879,13 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -21242,13 +21979,13 @@ export interface operations {
             404: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -21277,13 +22014,13 @@ export interface operations {
             429: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -21388,13 +22125,13 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -21425,13 +22162,13 @@ export interface operations {
                     /** @description URL of the delivery */
                     Location?: string;
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -21515,13 +22252,13 @@ export interface operations {
             404: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -21550,13 +22287,13 @@ export interface operations {
             409: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -21585,13 +22322,13 @@ export interface operations {
             429: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -21694,13 +22431,13 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -21789,13 +22526,13 @@ export interface operations {
             404: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -21824,13 +22561,13 @@ export interface operations {
             429: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -21935,13 +22672,13 @@ export interface operations {
                     /** @description URL of the delivery */
                     Location?: string;
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -22025,13 +22762,13 @@ export interface operations {
             404: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -22060,13 +22797,13 @@ export interface operations {
             409: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**
@@ -22095,13 +22832,13 @@ export interface operations {
             429: {
                 headers: {
                     /**
-                     * @description Remaining requests, and seconds until there are more
-                     * @example "default";r=119;t=60
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
                      */
                     RateLimit?: string;
                     /**
                      * @description The request limit and its window, in seconds
-                     * @example "default";q=120;w=60
+                     * @example "requests";q=120;w=60
                      */
                     "RateLimit-Policy"?: string;
                     /**

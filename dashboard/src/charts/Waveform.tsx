@@ -1,4 +1,4 @@
-import { useEffect, useRef, type PointerEvent } from "react";
+import { useEffect, useRef, type KeyboardEvent, type PointerEvent } from "react";
 import { duration, spokenDuration } from "../lib/format";
 import { bars, type Peaks } from "../lib/peaks";
 import { useTheme } from "../lib/theme";
@@ -12,13 +12,18 @@ const LANE = 44;
 export type Span = { from: number; to: number };
 
 /** Where the playback is, told as it moves. */
-export type Position = { time: () => number; follow: (listener: () => void) => () => void };
+export type Position = {
+  time: () => number;
+  follow: (listener: () => void) => () => void;
+  seek: (seconds: number) => void;
+};
 
 type WaveformProps = {
   peaks: Peaks;
   position: Position;
   /** When tools ran, in seconds. */
   tools: Span[];
+  /** A new position was chosen; not told while one drags. */
   onSeek: (seconds: number) => void;
 };
 
@@ -29,6 +34,7 @@ export function Waveform({ peaks, position, tools, onSeek }: WaveformProps) {
   const played = useRef<HTMLCanvasElement>(null);
   const head = useRef<HTMLDivElement>(null);
   const theme = useTheme();
+  const pressedAt = useRef(0);
   const length = peaks.seconds;
 
   useEffect(() => {
@@ -56,10 +62,34 @@ export function Waveform({ peaks, position, tools, onSeek }: WaveformProps) {
     return position.follow(move);
   }, [position, width, length, element]);
 
-  const seek = (event: PointerEvent<HTMLDivElement>) => {
-    if (event.type === "pointermove" && event.buttons !== 1) return;
+  const timeAt = (event: PointerEvent<HTMLDivElement>) => {
     const box = event.currentTarget.getBoundingClientRect();
-    onSeek(Math.min(1, Math.max(0, (event.clientX - box.left) / box.width)) * length);
+    return Math.min(1, Math.max(0, (event.clientX - box.left) / box.width)) * length;
+  };
+  const press = (event: PointerEvent<HTMLDivElement>) => {
+    if (event.button !== 0) return;
+    // A drag goes on outside of the waveform.
+    event.currentTarget.setPointerCapture(event.pointerId);
+    pressedAt.current = position.time();
+    position.seek(timeAt(event));
+  };
+  const drag = (event: PointerEvent<HTMLDivElement>) => {
+    if (event.currentTarget.hasPointerCapture(event.pointerId)) position.seek(timeAt(event));
+  };
+  const release = (event: PointerEvent<HTMLDivElement>) => {
+    if (event.currentTarget.hasPointerCapture(event.pointerId)) onSeek(timeAt(event));
+  };
+  // A finger that scrolls the page pressed the waveform first: that was no choice.
+  const cancel = (event: PointerEvent<HTMLDivElement>) => {
+    if (event.currentTarget.hasPointerCapture(event.pointerId)) position.seek(pressedAt.current);
+  };
+  // The page has ← and → for everywhere; a slider has these, too.
+  const key = (event: KeyboardEvent) => {
+    const time = position.time();
+    const to = { Home: 0, End: length, ArrowUp: time + 1, ArrowDown: time - 1, PageUp: time + 10, PageDown: time - 10 }[event.key];
+    if (to === undefined) return;
+    event.preventDefault();
+    position.seek(to);
   };
   return (
     <div>
@@ -72,8 +102,11 @@ export function Waveform({ peaks, position, tools, onSeek }: WaveformProps) {
         aria-valuemax={Math.round(length)}
         aria-valuenow={0}
         className={styles.wave}
-        onPointerDown={seek}
-        onPointerMove={seek}
+        onPointerDown={press}
+        onPointerMove={drag}
+        onPointerUp={release}
+        onPointerCancel={cancel}
+        onKeyDown={key}
       >
         <canvas ref={unplayed} className={styles.unplayed} />
         <canvas ref={played} className={styles.played} />

@@ -29,6 +29,8 @@ export default function CommandPalette(props: { onClose: () => void; onKeys: () 
     setChosen(0);
   };
   const key = (event: KeyboardEvent) => {
+    // With an input method, Enter and the arrows choose what is typed.
+    if (event.nativeEvent.isComposing || commands.length === 0) return;
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step !== undefined) setChosen((chosen + step + commands.length) % commands.length);
     else if (event.key === "Enter") run(commands[chosen]);

@@ -22,7 +22,13 @@ export function Shell({ session }: { session: Session }) {
   const { pathname } = useLocation();
   useLiveCalls();
   const close = () => setOverlay(null);
-  useEffect(() => setOverlay(null), [pathname]);
+  // The menu's links lead away from it. The palette closes by itself, and may have been opened again before the page was there.
+  useEffect(() => setOverlay((overlay) => (overlay === "menu" ? null : overlay)), [pathname]);
+  // Back and Forward change the page below whatever is open, which does not belong to the new one.
+  useEffect(() => {
+    window.addEventListener("popstate", close);
+    return () => window.removeEventListener("popstate", close);
+  }, []);
   useShortcuts({
     onPalette: () => setOverlay("palette"),
     onHelp: () => setOverlay("keys"),

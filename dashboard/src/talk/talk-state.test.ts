@@ -154,6 +154,15 @@ describe("the transcript", () => {
     );
     expect(state.lines.map(({ latencyMs }) => latencyMs)).toEqual([null, null, 438]);
   });
+
+  test("keeps a latency for its answer where the caller's words come later, too", () => {
+    const latency = { totalMs: 438, turnMs: 200, modelMs: 100, voiceMs: 100, playMs: 38 };
+    const { state } = play(
+      [SAYS("agent", "Hello."), message({ type: "latency", latency }), SAYS("caller", "Friday."), SAYS("agent", "Gladly.")],
+      play(LIVE).state,
+    );
+    expect(state.lines.map(({ latencyMs }) => latencyMs)).toEqual([null, null, 438]);
+  });
 });
 
 describe("audio", () => {

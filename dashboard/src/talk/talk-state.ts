@@ -293,12 +293,15 @@ function received(state: TalkState, message: ServiceMessage, now: number): Trans
       return transportChanged(state, message.transport);
     case "state":
       return become(state, { serviceAnswers: true, agent: message.state, resume: message.resume ?? state.resume }, now);
-    case "transcript":
-      return stay(withPendingLatency({ ...state, lines: withLine(state.lines, message) }));
+    case "transcript": {
+      const next = { ...state, lines: withLine(state.lines, message) };
+      return stay(message.role === "agent" ? withPendingLatency(next) : next);
+    }
     case "latency": {
       const { latency } = message;
-      const latencies = [...state.latencies, latency];
-      return stay(withPendingLatency({ ...state, latencies, pendingLatencyMs: latency.totalMs }));
+      const next = { ...state, latencies: [...state.latencies, latency], pendingLatencyMs: latency.totalMs };
+      // An answer has its latency before it is over, so one that is over is an older one.
+      return stay(state.lines.some(({ role, final }) => role === "agent" && !final) ? withPendingLatency(next) : next);
     }
     case "clear":
       return { state, effects: [{ type: "clear_audio" }] };
@@ -325,11 +328,11 @@ function rest(planned: string, heard: string): string {
   return planned.length > heard.length && planned.startsWith(heard) ? planned.slice(heard.length) : "";
 }
 
-/** A latency belongs to the agent's line after the caller's latest, which it may precede: nobody answers with an older line. */
+/** The latency that has no line yet stands beside the agent's latest. */
 function withPendingLatency(state: TalkState): TalkState {
   const { lines, pendingLatencyMs: latencyMs } = state;
-  const latest = lines.at(-1);
-  if (latencyMs === null || latest?.role !== "agent") return state;
+  const latest = lines.findLast(({ role }) => role === "agent");
+  if (latencyMs === null || !latest) return state;
   return {
     ...state,
     pendingLatencyMs: null,

@@ -13,6 +13,7 @@ use tokio::time::MissedTickBehavior;
 
 use super::caller::{Action, Caller};
 use super::fault_rng::FaultRng;
+use super::line_echo::LineEcho;
 use super::scenario::Scenario;
 use super::settings::{Faults, SimulatorSettings};
 use crate::media_queue::MediaSender;
@@ -42,6 +43,7 @@ pub(super) struct FarEndAudio {
     elapsed_ms: u32,
     agent_ms: u32,
     keys: Detector,
+    echo: LineEcho,
     dtmf_received: Arc<Mutex<String>>,
 }
 
@@ -59,11 +61,12 @@ impl FarEndAudio {
             presses => Caller::dtmf_only(format, presses),
         };
         let (faults, keys) = (settings.faults.clone(), Detector::default());
-        Self { format, scenario, faults, rng, caller, elapsed_ms: 0, agent_ms: 0, keys, dtmf_received }
+        let echo = LineEcho::new(&faults, format);
+        Self { format, scenario, faults, rng, caller, elapsed_ms: 0, agent_ms: 0, keys, echo, dtmf_received }
     }
 
-    /// Talks until this end hangs up.
-    pub(super) async fn talk(mut self, mut from_agent: mpsc::Receiver<ToCarrier>, to_agent: MediaSender) {
+    /// Talks until this end hangs up. Boxed: a future has room for every place that its parts are moved to.
+    pub(super) async fn talk(mut self: Box<Self>, mut from_agent: mpsc::Receiver<ToCarrier>, to_agent: MediaSender) {
         let mut ticks = tokio::time::interval(FRAME_DURATION);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Burst);
         loop {
@@ -73,10 +76,11 @@ impl FarEndAudio {
             if let Some(frame) = &frame {
                 self.detect_dtmf(frame);
             }
-            let agent_dbfs = frame.map(|frame| frame.rms_dbfs());
+            let agent_dbfs = frame.as_ref().map(Frame::rms_dbfs);
             self.elapsed_ms += FRAME_MS;
             self.agent_ms += if agent_dbfs.is_some_and(|dbfs| dbfs > level::VOICED_DBFS) { FRAME_MS } else { 0 };
             let Some(audio) = self.next(agent_dbfs, &to_agent) else { return };
+            let audio = self.echo.heard(audio, frame.as_ref());
             if to_agent.is_closed() {
                 // Our side hangs up next. If its process died, the far end leaves by itself.
                 tokio::time::sleep(DEAD_LEG).await;

@@ -104,7 +104,7 @@ impl FarEnd {
         faults
             .send(LegEvent::Media(Media { incoming, outgoing: to_us, buffered: false, shows_conversation: false }))
             .await;
-        let audio = FarEndAudio::new(self.scenario, &self.settings, self.rng(), self.dtmf_received.clone());
+        let audio = Box::new(FarEndAudio::new(self.scenario, &self.settings, self.rng(), self.dtmf_received.clone()));
         audio.talk(from_agent, to_agent).await;
         Hangup { hung_up_by: Some(EndedBy::Caller), ..Hangup::new(CarrierCause::Normal) }
     }

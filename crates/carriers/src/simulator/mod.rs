@@ -9,6 +9,7 @@ mod caller;
 mod fault_rng;
 mod faults;
 mod leg;
+mod line_echo;
 pub mod scenario;
 mod settings;
 

@@ -52,6 +52,10 @@ pub(super) struct Faults {
     pub(super) drop_audio: f64,
     /// The most by which a frame of audio comes late, in milliseconds.
     pub(super) jitter_ms: u32,
+    /// By how much the agent's voice is weaker that the line returns, in decibels; 0: it returns nothing.
+    pub(super) echo_loss_db: f32,
+    /// How much later it comes back, in milliseconds.
+    pub(super) echo_delay_ms: u32,
     /// Seeds the random source; 0 takes one from the call.
     pub(super) seed: u64,
 }
@@ -99,6 +103,12 @@ impl SimulatorSettings {
         if parsed.faults.jitter_ms > 1_000 {
             return Err(FieldError::new("settings.faults.jitter_ms", "must be at most 1000"));
         }
+        if !(0.0..=90.0).contains(&parsed.faults.echo_loss_db) {
+            return Err(FieldError::new("settings.faults.echo_loss_db", "must be from 0 to 90"));
+        }
+        if parsed.faults.echo_delay_ms > 1_000 {
+            return Err(FieldError::new("settings.faults.echo_delay_ms", "must be at most 1000"));
+        }
         Ok(parsed)
     }
 }
@@ -117,6 +127,8 @@ mod tests {
             (json!({ "time_scale": 0 }), "settings.time_scale"),
             (json!({ "faults": { "drop_audio": 2 } }), "settings.faults.drop_audio"),
             (json!({ "faults": { "seed": "x" } }), "settings.faults.seed"),
+            (json!({ "faults": { "echo_loss_db": -1 } }), "settings.faults.echo_loss_db"),
+            (json!({ "faults": { "echo_delay_ms": 1_001 } }), "settings.faults.echo_delay_ms"),
             (json!({ "sample_rate": 24_000 }), "settings.sample_rate"),
             (json!({ "presses": ["1", "2x"] }), "settings.presses.1"),
         ] {

@@ -266,12 +266,12 @@ impl Leg {
             }
             ToCarrier::Info(CallInfo::Said { by_agent, text, is_final }) => {
                 let role = if by_agent { "agent" } else { "caller" };
-                send(socket, &ServiceMessage::Transcript { role, text: text.reveal(), is_final }).await?;
-                if is_final && !by_agent && self.state == AgentState::Listening {
-                    return self.becomes(socket, AgentState::Thinking).await;
-                }
-                Ok(())
+                send(socket, &ServiceMessage::Transcript { role, text: text.reveal(), is_final }).await
             }
+            ToCarrier::Info(CallInfo::TurnEnded) if self.state == AgentState::Listening => {
+                self.becomes(socket, AgentState::Thinking).await
+            }
+            ToCarrier::Info(CallInfo::TurnEnded) => Ok(()),
             ToCarrier::Info(CallInfo::Responded(times)) => send(socket, &ServiceMessage::latency(&times)).await,
         }
     }

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use super::decision::{Decision, DecisionKind};
 use super::dtmf::DtmfCollector;
 use super::effect::{Effect, End, SpeechSource};
 use super::history::History;
@@ -75,6 +76,11 @@ impl Dialogue {
 
     pub(super) fn emit(&mut self, effect: impl Into<Effect>) {
         self.effects.push(effect.into());
+    }
+
+    /// Says what was decided.
+    pub(super) fn decided(&mut self, kind: DecisionKind) {
+        self.emit(Effect::Decision(Box::new(Decision::new(self.now, kind))));
     }
 
     pub(super) fn take_effects(&mut self) -> Vec<Effect> {

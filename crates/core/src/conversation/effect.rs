@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::cascade::messages::CascadeEffect;
+use super::decision::Decision;
 use super::failure::Failure;
 use super::realtime::messages::{RealtimeCommand, RealtimeEffect};
 use super::tool_call::ToolCall;
@@ -49,6 +50,8 @@ pub enum Effect {
     Transcript(Entry),
     /// When the steps of a turn happened; sent once the first audio of the response was heard.
     Turn(TurnTimes),
+    /// What was decided about a turn, and why.
+    Decision(Box<Decision>),
     /// Something for the LLM.
     Cascade(CascadeEffect),
     /// Something for the session of a speech-to-speech model.
@@ -176,6 +179,7 @@ impl fmt::Debug for Effect {
             Self::Transfer { .. } => f.write_str("Transfer"),
             Self::Transcript(entry) => write!(f, "Transcript({entry:?})"),
             Self::Turn(times) => write!(f, "{times:?}"),
+            Self::Decision(decision) => write!(f, "{decision:?}"),
             Self::Cascade(effect) => write!(f, "{effect:?}"),
             Self::Realtime(effect) => write!(f, "{effect:?}"),
             Self::HangUp { reason } => write!(f, "HangUp({reason:?})"),

@@ -2,8 +2,11 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 /// What kind of failure a provider had: what the call ends with if it cannot go on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum FailureCode {
     /// It did not respond in time.
     ProviderTimeout,
@@ -24,7 +27,7 @@ impl FailureCode {
 }
 
 /// A failure of a provider.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
     /// Its kind.
     pub code: FailureCode,

@@ -3,13 +3,15 @@
 use std::fmt;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::language::is_unspaced;
 
 /// How long a character takes when nothing better is known: 15 characters a second.
 const PER_CHARACTER: Duration = Duration::from_micros(66_625);
 
 /// A word with its place in an utterance.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SpokenWord {
     /// The word as written in the utterance's text.
     pub text: String,

@@ -89,6 +89,16 @@ impl History {
         }
     }
 
+    /// Takes back what the caller said last: there is more to it.
+    pub(super) fn caller_goes_on(&mut self, text: &str) {
+        let Some(last) = self.messages.last_mut().filter(|last| last.role == Role::User) else { return };
+        match last.text.strip_suffix(text).map(|before| before.trim_end().to_owned()) {
+            Some(before) if before.is_empty() => drop(self.messages.pop()),
+            Some(before) => last.text = before,
+            None => {}
+        }
+    }
+
     /// Adds what was heard of the agent. Nothing heard leaves no trace.
     pub(super) fn agent_was_heard(&mut self, heard: &str, interrupted: bool) {
         if heard.is_empty() {

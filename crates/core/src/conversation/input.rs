@@ -3,18 +3,26 @@
 use std::fmt;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::cascade::messages::CascadeInput;
 use super::failure::Failure;
 use super::heard::SpokenWord;
 use super::realtime::messages::RealtimeInput;
+use crate::time::nanoseconds;
 
 /// One thing that happened. Its `Debug` names the event and its numbers, never what was said.
-#[derive(Clone, PartialEq)]
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Input {
     /// Audio flows in both directions: the greeting may start.
     MediaStarted,
+    /// The caller may be beginning to speak: voice was found, for less than [`super::Timings::vad_onset`]; or it was none after all.
+    SpeechPending {
+        /// Whether it may still become speech.
+        pending: bool,
+    },
     /// The caller began to speak: voice was found for [`super::Timings::vad_onset`].
     SpeechStarted,
     /// The caller stopped speaking [`super::Timings::vad_hangover`] ago.
@@ -27,6 +35,7 @@ pub enum Input {
         /// The number of the [`super::Effect::Speak`].
         utterance: u32,
         /// How much there is so far, from the start of the utterance.
+        #[serde(with = "nanoseconds")]
         audio: Duration,
         /// The words whose times became known since the last time; empty when the TTS reports no times.
         words: Vec<SpokenWord>,
@@ -45,6 +54,7 @@ pub enum Input {
         /// The number of the [`super::Effect::Speak`].
         utterance: u32,
         /// How long the tone is.
+        #[serde(with = "nanoseconds")]
         audio: Duration,
     },
     /// That much of an utterance was heard on the line.
@@ -52,6 +62,7 @@ pub enum Input {
         /// The utterance.
         utterance: u32,
         /// How much was heard so far, from the start of the utterance.
+        #[serde(with = "nanoseconds")]
         audio: Duration,
     },
     /// All of an utterance was heard on the line.
@@ -109,7 +120,8 @@ pub enum Input {
 }
 
 /// What the providers of a strategy report.
-#[derive(Clone, PartialEq)]
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum StrategyInput {
     /// STT and LLM.
     Cascade(CascadeInput),
@@ -133,6 +145,7 @@ impl fmt::Debug for Input {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::MediaStarted => f.write_str("MediaStarted"),
+            Self::SpeechPending { pending } => write!(f, "SpeechPending(pending {pending})"),
             Self::SpeechStarted => f.write_str("SpeechStarted"),
             Self::SpeechStopped { segment } => write!(f, "SpeechStopped(segment {segment})"),
             Self::SpeechSynthesized { utterance, audio, complete, .. } => {

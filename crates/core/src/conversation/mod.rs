@@ -16,6 +16,7 @@
 pub mod cascade;
 mod closing;
 mod control;
+mod decision;
 mod dialogue;
 mod dtmf;
 mod effect;
@@ -43,6 +44,7 @@ mod tests;
 use std::collections::HashSet;
 use std::fmt;
 
+pub use decision::{Decision, DecisionKind};
 pub use effect::{Effect, End, ResponseStages, SpeechSource, TurnTimes};
 pub use failure::{Failure, FailureCode};
 pub use heard::SpokenWord;
@@ -214,6 +216,7 @@ impl Conversation {
         let d = &mut self.dialogue;
         match input {
             Input::MediaStarted => self.start(),
+            Input::SpeechPending { pending } => self.strategy.speech_pending(d, pending),
             Input::SpeechStarted => self.strategy.speech_started(d),
             Input::SpeechStopped { segment } => self.strategy.speech_stopped(d, segment),
             Input::SpeechSynthesized { utterance, audio, words, complete } => {

@@ -13,7 +13,7 @@ use super::heard::{Audio, heard};
 use crate::Timestamp;
 
 /// Audio is played in frames of this length.
-const FRAME: Duration = Duration::from_millis(20);
+pub(super) const FRAME: Duration = Duration::from_millis(20);
 
 /// Why something is said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

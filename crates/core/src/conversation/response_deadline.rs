@@ -54,9 +54,10 @@ impl ResponseDeadline {
         self.filled_at = Some(now);
     }
 
-    /// The response is heard: counts the turn that it is due to, once, and reports when its steps happened.
-    pub(super) fn heard(&mut self, d: &mut Dialogue, turn: u32) {
-        let Some((speech_ended, turn_ended)) = self.turn.take() else { return };
+    /// The response is heard: counts the turn that it is due to, once, and reports when its steps happened. Returns whether it was
+    /// counted now.
+    pub(super) fn heard(&mut self, d: &mut Dialogue, turn: u32) -> bool {
+        let Some((speech_ended, turn_ended)) = self.turn.take() else { return false };
         d.turns += 1;
         let first_audio_ready = self.first_audio.unwrap_or(d.now);
         let first_token = self.first_token.unwrap_or(first_audio_ready);
@@ -68,5 +69,6 @@ impl ResponseDeadline {
             first_audio_ready,
             first_audio_played: d.now,
         }));
+        true
     }
 }

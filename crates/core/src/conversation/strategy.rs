@@ -26,6 +26,8 @@ pub(super) trait Strategy: Send + Sync {
     fn greet(&mut self, d: &mut Dialogue);
     /// The caller has not said anything, and is greeted now.
     fn greet_late(&mut self, d: &mut Dialogue);
+    /// Speech may be starting, or turned out not to.
+    fn speech_pending(&mut self, _: &mut Dialogue, _: bool) {}
     /// Voice activity began.
     fn speech_started(&mut self, d: &mut Dialogue);
     /// Voice activity ended, and with it this segment.

@@ -9,6 +9,8 @@ pub struct Timings {
     pub vad_onset: Duration,
     /// Silence that it needs before it reports a stop: how late `SpeechStopped` is.
     pub vad_hangover: Duration,
+    /// Silence within speech over the agent that does not make two interruptions of it.
+    pub same_speech: Duration,
     /// How long after the end of speech the STT may take; then the turn goes on with what there is.
     pub stt: Duration,
     /// Noise shorter than this is nothing to ask the caller to repeat.
@@ -17,6 +19,8 @@ pub struct Timings {
     pub false_interruption: Duration,
     /// A caller who speaks so soon after their turn was taken goes on with it: it was not over.
     pub turn_resumed: Duration,
+    /// A single word over the agent that is shorter asks for no response.
+    pub long_word: Duration,
     /// Speech of which only backchannels are known interrupts after this long all the same.
     pub long_backchannel: Duration,
     /// A backchannel this close to the end of what the agent says is taken as a response to it.
@@ -51,11 +55,13 @@ impl Default for Timings {
     fn default() -> Self {
         Self {
             vad_onset: Duration::from_millis(64),
-            vad_hangover: Duration::from_millis(200),
+            vad_hangover: Duration::from_millis(120),
+            same_speech: Duration::from_millis(300),
             stt: Duration::from_millis(2_500),
             unclear_speech: Duration::from_millis(300),
             false_interruption: Duration::from_secs(1),
             turn_resumed: Duration::from_millis(1_500),
+            long_word: Duration::from_millis(800),
             long_backchannel: Duration::from_millis(1_500),
             backchannel_boundary: Duration::from_secs(1),
             model_silence: Duration::from_secs(10),

@@ -52,6 +52,12 @@ pub(super) struct CallerWords {
 
 enum UnwrittenLine {
     Caller(CallerWords),
+    /// A turn that was taken, and is in the history; the caller may yet go on with it.
+    Held(CallerWords),
+    /// A turn that the caller goes on with, with its words until then.
+    Reopened(CallerWords),
+    /// What was heard of the response to half a turn: the model does not see it.
+    Obsolete(Played),
     /// A turn whose words follow, as this item; without one while the session that heard it is gone.
     Pending {
         item: Option<String>,
@@ -60,6 +66,13 @@ enum UnwrittenLine {
         since: Timestamp,
     },
     Agent(Played),
+}
+
+impl CallerWords {
+    /// Moves the words out of a line that is replaced by another one.
+    fn take(&mut self, remembered: bool) -> Self {
+        Self { text: std::mem::take(&mut self.text), start: self.start, end: self.end, remembered }
+    }
 }
 
 /// What was said, and what is not yet written because words before it are missing.
@@ -80,7 +93,53 @@ impl Transcript {
     }
 
     pub(super) fn add_caller(&mut self, words: CallerWords) {
-        self.lines.push_back(UnwrittenLine::Caller(words));
+        self.add_turn(UnwrittenLine::Caller(words));
+    }
+
+    /// Adds a turn to the history, and holds back its line until [`Transcript::release`].
+    pub(super) fn hold_caller(&mut self, words: CallerWords) {
+        self.history.caller_said(&words.text);
+        self.add_turn(UnwrittenLine::Held(words));
+    }
+
+    /// A turn that was reopened keeps its place, and what was heard of the response to its first part is obsolete.
+    fn add_turn(&mut self, turn: UnwrittenLine) {
+        let reopened = |line: &UnwrittenLine| matches!(line, UnwrittenLine::Reopened(_));
+        let Some(place) = self.lines.iter().position(reopened) else { return self.lines.push_back(turn) };
+        let behind = self.lines.split_off(place + 1);
+        self.lines[place] = turn;
+        self.lines.extend(behind.into_iter().map(|line| match line {
+            UnwrittenLine::Agent(played) => UnwrittenLine::Obsolete(played),
+            other => other,
+        }));
+    }
+
+    /// The turn that was held is over.
+    pub(super) fn release(&mut self) {
+        for line in &mut self.lines {
+            if let UnwrittenLine::Held(words) = line {
+                *line = UnwrittenLine::Caller(words.take(false));
+            }
+        }
+    }
+
+    /// The caller goes on with the turn that was held: it leaves the history.
+    pub(super) fn reopen(&mut self) {
+        for line in &mut self.lines {
+            if let UnwrittenLine::Held(words) = line {
+                self.history.caller_goes_on(&words.text);
+                *line = UnwrittenLine::Reopened(words.take(true));
+            }
+        }
+    }
+
+    /// No words came of the turn that was reopened: it was over, and has the words that it had.
+    pub(super) fn restore(&mut self) {
+        for line in &mut self.lines {
+            if let UnwrittenLine::Reopened(words) = line {
+                *line = UnwrittenLine::Caller(words.take(true));
+            }
+        }
     }
 
     /// Keeps the place of a turn whose words follow.
@@ -134,7 +193,11 @@ impl Transcript {
         let mut entries = Vec::new();
         loop {
             let late = self.due_at().is_some_and(|at| at <= now);
-            let known = |line: &mut UnwrittenLine| late || !matches!(line, UnwrittenLine::Pending { .. });
+            let known = |line: &mut UnwrittenLine| match line {
+                UnwrittenLine::Pending { .. } => late,
+                UnwrittenLine::Held(_) | UnwrittenLine::Reopened(_) => false,
+                UnwrittenLine::Caller(_) | UnwrittenLine::Agent(_) | UnwrittenLine::Obsolete(_) => true,
+            };
             let Some(line) = self.lines.pop_front_if(known) else { return entries };
             entries.extend(self.write_line(line));
         }
@@ -148,7 +211,16 @@ impl Transcript {
 
     fn write_line(&mut self, line: UnwrittenLine) -> Option<Entry> {
         match line {
-            UnwrittenLine::Caller(CallerWords { text, start, end, remembered }) if !text.trim().is_empty() => {
+            UnwrittenLine::Held(CallerWords { text, start, end, .. }) => {
+                Some(Entry { speaker: Speaker::Caller, text, start, end, interrupted: false })
+            }
+            UnwrittenLine::Obsolete(Played { text, began, ended, interrupted, .. }) if !text.is_empty() => {
+                Some(Entry { speaker: Speaker::Agent, text, start: began, end: ended, interrupted })
+            }
+            UnwrittenLine::Caller(CallerWords { text, start, end, remembered })
+            | UnwrittenLine::Reopened(CallerWords { text, start, end, remembered })
+                if !text.trim().is_empty() =>
+            {
                 if remembered {
                     self.history.caller_said(&text);
                 }

@@ -209,6 +209,11 @@ pub(super) const SPANISH: Language = Language {
         "según",
     ],
     stranding: None,
+    wants_object: &[],
+    subordinators: &["si", "cuando", "porque", "como", "aunque", "mientras"],
+    requests: &["quiero", "quisiera", "necesito", "me gustaría", "puede", "podría", "puedo", "por favor"],
+    asks_number: &["número", "teléfono", "tarjeta", "código"],
+    asks_card: &["tarjeta"],
     digits: &[
         "cero", "uno", "dos", "tres", "cuatro", "cinco", "seis", "siete", "ocho", "nueve", "doble", "triple", "cien",
     ],

@@ -162,6 +162,20 @@ pub(super) const FRENCH: Language = Language {
         "comme", "quand", "où", "qui", "dont", "si", "puis", "alors", "donc", "avec", "pour", "sur", "sous", "par",
     ],
     stranding: None,
+    wants_object: &[],
+    subordinators: &["si", "quand", "comme", "puisque", "lorsque"],
+    requests: &[
+        "je voudrais",
+        "je veux",
+        "j'aimerais",
+        "j'ai besoin",
+        "pouvez-vous",
+        "pourriez-vous",
+        "puis-je",
+        "est-ce que je peux",
+    ],
+    asks_number: &["numéro", "téléphone", "carte", "code"],
+    asks_card: &["carte"],
     // Telephone numbers are said in pairs.
     digits: &[
         "zéro",

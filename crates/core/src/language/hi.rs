@@ -189,6 +189,11 @@ pub(super) const HINDI: Language = Language {
         "main",
     ],
     stranding: None,
+    wants_object: &[],
+    subordinators: &["अगर", "जब", "क्योंकि"],
+    requests: &[],
+    asks_number: &["नंबर", "फ़ोन", "फोन"],
+    asks_card: &["कार्ड"],
     digits: &[
         "शून्य",
         "ज़ीरो",

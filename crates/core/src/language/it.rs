@@ -160,6 +160,11 @@ pub(super) const ITALIAN: Language = Language {
         "ne", "molto", "più", "come", "quando", "dove", "allora", "quindi", "una", "uno", "su", "però", "anche", "poi",
     ],
     stranding: None,
+    wants_object: &[],
+    subordinators: &["se", "quando", "siccome", "mentre", "anche se"],
+    requests: &["vorrei", "voglio", "ho bisogno", "può", "potrebbe", "posso", "per favore"],
+    asks_number: &["numero", "telefono", "carta", "codice"],
+    asks_card: &["carta"],
     digits: &[
         "zero", "uno", "due", "tre", "quattro", "cinque", "sei", "sette", "otto", "nove", "doppio", "triplo", "cento",
     ],

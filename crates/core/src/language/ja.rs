@@ -140,6 +140,11 @@ pub(super) const JAPANESE: Language = Language {
         "は", "を", "に", "で", "と", "の", "も", "へ", "や", "から", "まで", "より", "って", "して", "とか",
     ],
     stranding: None,
+    wants_object: &[],
+    subordinators: &[],
+    requests: &[],
+    asks_number: &["番号"],
+    asks_card: &["カード"],
     digits: &[
         "ゼロ",
         "れい",

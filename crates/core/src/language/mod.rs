@@ -50,6 +50,16 @@ pub struct Language {
     pub open_unless_closed: WordList,
     /// Words that are the last of a whole sentence in some constructions only, where the language has such.
     pub stranding: Option<Stranding>,
+    /// Verbs that a whole sentence seldom ends in.
+    pub wants_object: WordList,
+    /// Words that begin a clause to which another one belongs.
+    pub subordinators: WordList,
+    /// Beginnings of requests.
+    pub requests: WordList,
+    /// Words by which the agent asks for a number.
+    pub asks_number: WordList,
+    /// Those among them that ask for a card's number.
+    pub asks_card: WordList,
     /// Words for digits, and those said among them.
     pub digits: WordList,
     /// Words of one letter, which do not spell anything.
@@ -162,6 +172,11 @@ static NONE: Language = Language {
     always_open: &[],
     open_unless_closed: &[],
     stranding: None,
+    wants_object: &[],
+    subordinators: &[],
+    requests: &[],
+    asks_number: &[],
+    asks_card: &[],
     digits: &[],
     one_letter_words: &[],
     phone_digits: 0,

@@ -185,6 +185,11 @@ pub(super) const PORTUGUESE: Language = Language {
         "então", "um", "uma", "sobre", "até", "também", "a",
     ],
     stranding: None,
+    wants_object: &[],
+    subordinators: &["se", "quando", "como", "embora", "enquanto"],
+    requests: &["queria", "quero", "gostaria", "preciso", "pode", "poderia", "posso", "por favor"],
+    asks_number: &["número", "telefone", "telemóvel", "celular", "cartão", "código"],
+    asks_card: &["cartão"],
     // "Meia" is the six of telephone numbers.
     digits: &["zero", "um", "dois", "duas", "três", "quatro", "cinco", "seis", "meia", "sete", "oito", "nove", "cem"],
     one_letter_words: &["e", "o", "a", "é", "à"],

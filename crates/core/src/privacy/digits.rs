@@ -31,6 +31,23 @@ pub(super) fn find(text: &str, redactor: &Redactor) -> Vec<Found> {
     found
 }
 
+/// Replaces every digit by `0` and every number word by "zero".
+pub(super) fn zeroed(text: &str) -> String {
+    let mut zeroed = String::with_capacity(text.len());
+    let mut end = 0;
+    for atom in atoms(text).into_iter().filter(|atom| !atom.weak) {
+        zeroed.push_str(&text[end..atom.start]);
+        let written = &text[atom.start..atom.end];
+        if written.chars().all(|c| figure(c).is_some()) {
+            zeroed.extend(written.chars().map(|_| '0'));
+        } else {
+            zeroed.push_str("zero");
+        }
+        end = atom.end;
+    }
+    zeroed + &text[end..]
+}
+
 /// Finds runs of digits in `text`, separated only by short gaps.
 fn runs(text: &str) -> Vec<Vec<Atom>> {
     let mut runs: Vec<Vec<Atom>> = Vec::new();

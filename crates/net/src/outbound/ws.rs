@@ -26,9 +26,9 @@ const MAX_MESSAGE: usize = 1024 * 1024;
 /// Maximum bytes waiting to be written. Writers wait until they are sent, so it holds one message and pongs.
 const MAX_WRITE: usize = 4 * 1024 * 1024;
 
-/// Read buffer in bytes. Each read clears it, and audio arrives in chunks of a few hundred bytes: the library's 128 KiB cost more
-/// than everything else done with a chunk.
-pub const READ_AT_ONCE: usize = 8 * 1024;
+/// Read buffer in bytes. Each read clears it, each socket has one, a call has three sockets, and audio arrives in chunks of a few
+/// hundred bytes: the library's 128 KiB cost more than everything else done with a chunk.
+pub const READ_AT_ONCE: usize = 2 * 1024;
 
 /// An open WebSocket. Dropping it closes the connection without a close frame.
 pub type WebSocket = WebSocketStream<Upgraded>;

@@ -61,7 +61,7 @@ impl SttProtocol for Nova {
     }
 
     fn keep_alive(&self) -> KeepAlive {
-        KeepAlive::Message(KEEP_ALIVE, Message::text(r#"{"type":"KeepAlive"}"#))
+        KeepAlive::Message(KEEP_ALIVE, r#"{"type":"KeepAlive"}"#)
     }
 
     fn close_message(&self) -> Option<Message> {

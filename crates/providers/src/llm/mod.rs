@@ -307,7 +307,7 @@ impl StreamState {
                 call.id = format!("{}_{position}", call.id);
             }
             // Nobody listens any more: the response is no longer wanted.
-            let _ = events.send(LlmEvent::ToolCall(call)).await;
+            let _ = events.send(LlmEvent::ToolCall(Box::new(call))).await;
         }
         Ok(())
     }

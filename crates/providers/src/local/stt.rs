@@ -14,11 +14,14 @@ use switchhook_speech::moonshine::{self, Moonshine};
 use switchhook_speech::{Cancel, Core, Job, SpeechError};
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
+use tracing::Instrument as _;
 
 use super::shared::{LocalSpeech, check_language, english_only, failed};
 use crate::segment::{Segment, Segmenter};
 use crate::{ProviderError, Stt, SttEvent, SttOptions, SttSession, is_english, understood};
 
+/// Silence appended to a segment. Voice activity stops so soon that the model would take some last words for cut off.
+const TAIL_MS: usize = 80;
 /// Frames between two looks at the running segment: 600 ms.
 const PARTIAL_EVERY: u32 = 30;
 /// Longer segments are left alone until they end.
@@ -100,7 +103,8 @@ impl SttSession for LocalSttSession {
         while self.runs.try_join_next().is_some() {}
         let segment = self.segmenter.stopped(segment);
         let (transcriber, events) = (self.transcriber.clone(), self.transcriber.events.clone());
-        self.final_run = Some(self.runs.spawn(understood(events, transcriber.transcribe_segment(segment))));
+        self.final_run =
+            Some(self.runs.spawn(understood(events, transcriber.transcribe_segment(segment)).in_current_span()));
     }
 }
 
@@ -115,7 +119,9 @@ impl LocalSttSession {
         let Some(samples) = self.segmenter.so_far().filter(short) else { return };
         let Some(core) = self.transcriber.shared.cores.idle() else { return };
         self.frames_since_partial = 0;
-        self.partial_run = Some(self.runs.spawn(self.transcriber.clone().transcribe_partial(samples.to_vec(), core)));
+        self.partial_run = Some(
+            self.runs.spawn(self.transcriber.clone().transcribe_partial(samples.to_vec(), core).in_current_span()),
+        );
     }
 }
 
@@ -187,7 +193,8 @@ pub fn transcribe_call(
     job: &Job,
 ) -> Result<String, SpeechError> {
     job.go_on()?;
-    let samples: Vec<f32> = samples.iter().map(|sample| f32::from(*sample) / 32_768.0).collect();
+    let mut samples: Vec<f32> = samples.iter().map(|sample| f32::from(*sample) / 32_768.0).collect();
+    samples.resize(samples.len() + format.samples_in_ms(TAIL_MS), 0.0);
     let model_rate = moonshine::SAMPLE_RATE as u32;
     if format.sample_rate() == model_rate {
         return model.transcribe(&samples, job);

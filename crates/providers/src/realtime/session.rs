@@ -10,6 +10,7 @@ use switchhook_net::outbound::ws::Message;
 use switchhook_net::queues::Queue;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
+use tracing::Instrument as _;
 
 use super::output_limit::OutputLimit;
 use super::protocol::{RealtimeAdapter, RealtimeMessage, RealtimeProtocol};
@@ -69,7 +70,7 @@ impl Realtime for RealtimeClient {
     ) -> Result<Box<dyn RealtimeSession>, ProviderError> {
         let connection = self.connector.with_retries(&RETRY_PAUSES, || self.connect(&options)).await?;
         let (inputs, waiting) = mpsc::channel(WAITING);
-        tokio::spawn(connection.serve(waiting, events));
+        tokio::spawn(connection.serve(waiting, events).in_current_span());
         Ok(Box::new(SessionHandle { inputs }))
     }
 }

@@ -45,7 +45,7 @@ impl Llm for ScriptedLlm {
         if ends {
             let call =
                 ToolCall { id: "end".to_owned(), name: "end_call".to_owned(), arguments: json!({}), signature: None };
-            let _ = events.send(LlmEvent::ToolCall(call)).await;
+            let _ = events.send(LlmEvent::ToolCall(Box::new(call))).await;
         }
         Ok(Usage::default())
     }

@@ -26,14 +26,17 @@ const RETRY_PAUSES: [Duration; 2] = [Duration::from_millis(100), Duration::from_
 
 /// Opens a call's connections.
 pub(super) struct Connector {
-    pub(super) websocket: websocket::Connector,
-    pub(super) adapter: Arc<dyn SttAdapter>,
-    pub(super) options: SttOptions,
+    websocket: websocket::Connector,
+    adapter: Arc<dyn SttAdapter>,
+    options: SttOptions,
+    /// How the adapter wants a stream of these options.
+    pub(super) stream_config: SttStreamConfig,
 }
 
 impl Connector {
-    pub(super) fn stream_config(&self) -> SttStreamConfig {
-        self.adapter.stream_config(&self.options)
+    pub(super) fn new(websocket: websocket::Connector, adapter: Arc<dyn SttAdapter>, options: SttOptions) -> Self {
+        let stream_config = adapter.stream_config(&options);
+        Self { websocket, adapter, options, stream_config }
     }
 
     /// Opens the first connection of a call.
@@ -43,7 +46,7 @@ impl Connector {
 
     /// Opens one connection and waits until it is ready.
     pub(super) async fn connect(&self) -> Result<Connection, AttemptError> {
-        let stream_config = self.stream_config();
+        let stream_config = self.stream_config;
         let invalid = |words| AttemptError::config(stream_config.name, words);
         let SttStreamConfig { encoding, sample_rate, chunk, .. } = stream_config;
         let encoder = Encoder::new(self.options.format, encoding, sample_rate, chunk)
@@ -139,7 +142,7 @@ impl Connection {
         match self.protocol.keep_alive() {
             KeepAlive::Message(after, message) if now >= self.last_audio_at + after => {
                 self.last_audio_at = now;
-                self.session.send(message).await
+                self.session.send(Message::text(message)).await
             }
             KeepAlive::Silence(after) if now >= self.last_audio_at + after => match self.encoder.silence() {
                 Some(silence) => self.send_audio(silence).await,

@@ -20,6 +20,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use switchhook_media::frame::CallerAudio;
 use tokio::sync::mpsc;
+use tracing::Instrument as _;
 
 pub(crate) use self::encoder::{Encoder, Encoding};
 pub(crate) use self::protocol::{
@@ -60,11 +61,11 @@ impl Stt for StreamingStt {
         events: mpsc::Sender<SttEvent>,
     ) -> Result<Box<dyn SttSession>, ProviderError> {
         let (websocket, adapter) = (self.websocket.clone(), Arc::clone(&self.adapter));
-        let connector = Connector { websocket, adapter, options };
+        let connector = Connector::new(websocket, adapter, options);
         let connection = connector.open().await?;
         let (input, waiting) = mpsc::channel(WAITING);
         let sent = SentAudio::default();
-        tokio::spawn(Task::new(connector, events, waiting, sent.clone()).run(connection));
+        tokio::spawn(Task::new(connector, events, waiting, sent.clone()).run(connection).in_current_span());
         Ok(Box::new(StreamingSession { input, sent }))
     }
 

@@ -100,12 +100,12 @@ pub(crate) trait SttProtocol: Send + Sync {
 }
 
 /// How a connection is kept without audio.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum KeepAlive {
     /// Websocket pings are enough.
     Pings,
     /// A message of its own, after so long without audio.
-    Message(Duration, Message),
+    Message(Duration, &'static str),
     /// Silence, a chunk of it after so long without audio.
     Silence(Duration),
 }

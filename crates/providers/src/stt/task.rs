@@ -76,7 +76,7 @@ impl Task {
         waiting: mpsc::Receiver<SttInput>,
         sent: SentAudio,
     ) -> Self {
-        let transcripts = Transcripts::new(connector.stream_config());
+        let transcripts = Transcripts::new(connector.stream_config);
         Self {
             connector,
             events,
@@ -100,7 +100,8 @@ impl Task {
             if connection.session.opened_at.elapsed() >= STABLE_AFTER {
                 self.failed_connections = 0;
             }
-            match self.again(failure).await {
+            // Boxed: it is rare, and would make the task several times as large.
+            match Box::pin(self.again(failure)).await {
                 Ok(new) => connection = new,
                 Err(StreamEnd::Done) => return,
                 Err(StreamEnd::Failed(failure)) => return self.fail(failure).await,
@@ -126,7 +127,7 @@ impl Task {
             () = sleep_until(due), if deadline.is_some() => {
                 connection.session.check_liveness()?;
                 if self.transcripts.is_unanswered(connection.session.last_message_at, Instant::now()) {
-                    let stream_config = self.connector.stream_config();
+                    let stream_config = self.connector.stream_config;
                     self.unanswered(AttemptError::timeout(stream_config.name, stream_config.finalize_timeout_without_words))?;
                 }
                 let events = self.transcripts.expire(Instant::now());
@@ -139,7 +140,7 @@ impl Task {
 
     /// Stores first and sends then: what is lost on the way is replayed.
     async fn input(&mut self, connection: &mut Connection, input: SttInput) -> Result<(), AttemptError> {
-        let speech_only = self.connector.stream_config().speech_only;
+        let speech_only = self.connector.stream_config.speech_only;
         let speaking = self.transcripts.is_speaking();
         keep(&mut self.transcripts, &mut self.replay, &input);
         match input {
@@ -239,7 +240,7 @@ impl Task {
         };
         self.transcripts.reconnected(self.replay.is_whole(), Instant::now());
         // Without speech, a provider that gets speech only has nothing to transcribe.
-        if self.connector.stream_config().speech_only && !self.transcripts.is_open() {
+        if self.connector.stream_config.speech_only && !self.transcripts.is_open() {
             return Ok(Ok(connection));
         }
         Ok(self.replay(&mut connection).await.map(|()| connection))

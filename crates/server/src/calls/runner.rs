@@ -283,9 +283,9 @@ impl Runner {
             }
             ClaimReason::Queued => self.handle(CallInput::Dial).await?,
             ClaimReason::Orphaned => {
-                self.recover_conversation().await;
+                Box::pin(self.recover_conversation()).await;
                 if !self.call.is_in_conversation() {
-                    self.apply_pending_commands().await?; // Carrier events that came meanwhile wait in the database.
+                    Box::pin(self.apply_pending_commands()).await?; // Carrier events that came meanwhile wait in the database.
                 }
                 self.handle(CallInput::Abandoned).await?;
             }
@@ -416,7 +416,7 @@ impl Runner {
                 Ok(None)
             }
             TaskOutcome::Commands(looked) => {
-                self.apply_commands(looked).await?;
+                Box::pin(self.apply_commands(looked)).await?;
                 Ok(None)
             }
         }
@@ -441,7 +441,8 @@ impl Runner {
         }
         for effect in effects {
             match effect {
-                CallEffect::Commit(change) => match self.commit(&change).await? {
+                // Boxed, as below: it takes a moment, and what it holds would be part of the call's future for as long as the call lasts.
+                CallEffect::Commit(change) => match Box::pin(self.commit(&change)).await? {
                     Committed::Written => {}
                     Committed::IdTaken => {
                         self.call = before;
@@ -463,12 +464,15 @@ impl Runner {
     fn start(&mut self, work: impl Future<Output = Option<TaskOutcome>> + Send + 'static) {
         self.work.retain(|running| !running.is_finished());
         let outcomes = self.outcomes.0.clone();
-        self.work.push(AbortOnDropHandle::new(tokio::spawn(async move {
-            let panicked = || Some(TaskOutcome::Input(CallInput::TalkEnded(talking::panicked())));
-            if let Some(outcome) = caught(work).await.unwrap_or_else(|_| panicked()) {
-                // A runner that has gone needs no outcome.
-                let _ = outcomes.send(outcome);
+        self.work.push(AbortOnDropHandle::new(tokio::spawn(
+            async move {
+                let panicked = || Some(TaskOutcome::Input(CallInput::TalkEnded(talking::panicked())));
+                if let Some(outcome) = caught(work).await.unwrap_or_else(|_| panicked()) {
+                    // A runner that has gone needs no outcome.
+                    let _ = outcomes.send(outcome);
+                }
             }
-        })));
+            .in_current_span(),
+        )));
     }
 }

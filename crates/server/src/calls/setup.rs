@@ -457,6 +457,7 @@ fn for_call(mut agent: AgentConfig, row: &CallRow) -> AgentConfig {
     }
     let variables = variables(&agent, row);
     agent.greeting.text = fill_in(&agent.greeting.text, &variables);
+    agent.admit_demo_script();
     agent.instructions = fill_in(&agent.instructions, &variables);
     if let Some(message) = &mut agent.answering_machine.message {
         *message = fill_in(message, &variables);

@@ -22,7 +22,7 @@ pub(super) async fn seed(config: &Config, json: bool) -> Result<ExitCode, CliErr
 /// Prints the seeded resources and a command that places a call.
 pub(super) fn print_seeded(seeded: &Seeded, address: &str) {
     output::line(&format!("Tenant   {}  {}", seeded.tenant.id, seeded.tenant.name));
-    output::line(&format!("Agent    {}  Ava", seeded.agent_id));
+    output::line(&format!("Agent    {}  Ava, a demo agent: it books restaurant tables by a script", seeded.agent_id));
     output::line(&format!("Number   {}", seeded.number));
     output::line(&format!("API key  {}", seeded.api_key.key));
     output::line("\nThe key is shown only this once. Place a call with:\n");

@@ -12,7 +12,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::{Instant, MissedTickBehavior};
 
 use super::api::{Api, Refused};
-use super::screen::{Screen, text};
+use super::screen::{LinesInOrder, Screen, text};
 use super::{CliError, output};
 
 /// Default URL of the service.
@@ -64,9 +64,12 @@ pub(super) async fn run(args: Args, json: bool) -> Result<ExitCode, CliError> {
     let id = placed["id"].as_str().context("the call has no id")?.to_owned();
     let screen = Screen::new(json);
     let interrupts = signal(SignalKind::interrupt())?;
+    let order = LinesInOrder::default();
     let mut follower =
-        CallWatcher { api: &api, id: &id, screen: &screen, lines: 0, seen: 0, interrupts, hanging_up: false };
-    if let Outcome::Left = follower.follow().await? {
+        CallWatcher { api: &api, id: &id, screen: &screen, order, seen: 0, interrupts, hanging_up: false };
+    let followed = follower.follow().await;
+    screen.stop_clock();
+    if let Outcome::Left = followed? {
         let words =
             format!("stopped following call {id}, which may still be live; end it with `POST /v1/calls/{id}/hangup`");
         return Ok(output::failed(&words, 1));
@@ -132,8 +135,7 @@ struct CallWatcher<'a> {
     api: &'a Api,
     id: &'a str,
     screen: &'a Screen,
-    /// Transcript lines already shown.
-    lines: usize,
+    order: LinesInOrder,
     /// The last event shown.
     seen: i64,
     /// Ctrl-C: the first one hangs up, the second one stops following.
@@ -185,7 +187,7 @@ impl CallWatcher<'_> {
                     }
                 }
                 _ = looks.tick() => {
-                    let wait = self.show_lines().await;
+                    let wait = self.show_lines(false).await;
                     looks.reset_after(wait.unwrap_or(POLL_INTERVAL));
                 }
                 _ = self.interrupts.recv() => {
@@ -202,8 +204,8 @@ impl CallWatcher<'_> {
     /// Shows an event. Returns whether it was the last.
     async fn happened(&mut self, event: &Value) -> bool {
         let last = matches!(event["event"].as_str(), Some("call.completed" | "call.failed"));
-        if last {
-            self.show_lines().await; // Speech precedes the end.
+        if last || event["event"] == "carrier.hangup" {
+            self.show_lines(true).await; // Speech precedes the end.
         }
         self.seen = event["sequence"].as_i64().unwrap_or(self.seen);
         self.screen.event(event, &event["data"]);
@@ -211,11 +213,10 @@ impl CallWatcher<'_> {
     }
 
     /// Shows new transcript lines. Returns the service's `Retry-After`, if any.
-    async fn show_lines(&mut self) -> Option<Duration> {
+    async fn show_lines(&mut self, end: bool) -> Option<Duration> {
         match self.api.list(&format!("/v1/calls/{}/transcript", self.id)).await {
             Ok(said) => {
-                said.iter().skip(self.lines).for_each(|line| self.screen.line(line));
-                self.lines = self.lines.max(said.len());
+                self.order.due(&said, end).into_iter().for_each(|line| self.screen.line(line));
                 None
             }
             Err(error) => error.downcast_ref::<Refused>().and_then(|refused| refused.retry_after),

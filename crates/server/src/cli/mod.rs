@@ -2,23 +2,27 @@
 
 mod admin;
 mod api;
+mod backup;
 mod call;
 mod demo;
 mod doctor;
 mod key;
+mod language_model;
 mod models;
 mod output;
+mod replay;
 mod rotate;
 mod screen;
 mod serve;
 mod tenant;
 mod webhook;
+mod wrap;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::config::{Config, ConfigError, Flags};
 
@@ -58,7 +62,7 @@ enum CliCommand {
     /// Run the service.
     Serve(serve::Args),
     /// Run the service for development; the first start creates a tenant, an agent and a number.
-    Dev(serve::Args),
+    Dev(serve::DevArgs),
     /// Create a tenant, a key, connections, an agent and a number for development.
     Seed,
     /// Create and manage tenants.
@@ -73,6 +77,8 @@ enum CliCommand {
     /// Verify webhook signatures, or listen for deliveries.
     #[command(subcommand)]
     Webhook(webhook::WebhookCommand),
+    /// Run ended calls again: why did the agent speak when it did, and what would other settings have changed?
+    Replay(replay::Args),
     /// Check the configuration, database, credentials, models and public address, and print how to fix problems.
     Doctor,
     /// Migrate the database schema.
@@ -82,6 +88,10 @@ enum CliCommand {
         #[arg(long)]
         compact: bool,
     },
+    /// Back up the database, recordings and key file into a folder, also while the service runs.
+    Backup(backup::BackupArgs),
+    /// Restore a backup into the data directory of a stopped service.
+    Restore(backup::RestoreArgs),
     /// Create a new master key and reseal every stored secret, also while the service runs. If interrupted, run it again to
     /// continue.
     RotateMasterKey(rotate::Args),
@@ -119,10 +129,39 @@ impl NotConfig for anyhow::Error {}
 impl NotConfig for sqlx::Error {}
 impl NotConfig for std::io::Error {}
 
+/// Settings as arguments: their names in [`Common`], and as they are typed.
+const CONFIG: (&str, &str) = ("config", "config");
+const DATA_DIR: (&str, &str) = ("data_dir", "data-dir");
+const DATABASE_URL: (&str, &str) = ("database_url", "database-url");
+
+/// The settings that commands do not need. They are accepted, as everywhere, and not listed in the help.
+const UNUSED: [(&str, &[(&str, &str)]); 5] = [
+    ("call", &[CONFIG, DATA_DIR, DATABASE_URL]),
+    ("webhook", &[CONFIG, DATA_DIR, DATABASE_URL]),
+    ("openapi", &[CONFIG, DATA_DIR, DATABASE_URL]),
+    ("demo", &[DATABASE_URL]),
+    ("models", &[DATABASE_URL]),
+];
+
+/// The command line with a help that lists only options with an effect.
+fn command_line() -> clap::Command {
+    let hidden = |command: clap::Command, (name, typed): &(&'static str, &'static str)| {
+        let option = clap::Arg::new(*name).long(*typed).global(true).hide(true);
+        let path = *name != DATABASE_URL.0;
+        command.arg(if path { option.value_parser(clap::value_parser!(PathBuf)) } else { option })
+    };
+    UNUSED.iter().fold(Cli::command(), |line, (command, unused)| {
+        line.mut_subcommand(command, |command| unused.iter().fold(command, hidden))
+    })
+}
+
 /// Runs the command line and returns its exit code.
 #[must_use]
 pub fn run() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match Cli::from_arg_matches(&command_line().get_matches()) {
+        Ok(cli) => cli,
+        Err(error) => error.exit(),
+    };
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return output::failed(&format!("could not start the runtime: {error}"), 1),
@@ -146,11 +185,14 @@ impl Cli {
             CliCommand::Doctor => doctor::run(common.load(None), json).await,
             CliCommand::Demo(args) => demo::run(args, &common, json).await,
             CliCommand::Serve(args) => serve::serve(&args, common.load(Some(&args))?, json).await,
-            CliCommand::Dev(args) => serve::dev(&args, common.load(Some(&args))?, json).await,
+            CliCommand::Dev(args) => serve::dev(&args, common.load(Some(&args.serve))?, json).await,
             CliCommand::Seed => admin::seed(&*common.load(None)?, json).await,
             CliCommand::Tenant(command) => tenant::run(command, &*common.load(None)?, json).await,
             CliCommand::Key(command) => key::run(command, &*common.load(None)?, json).await,
             CliCommand::Models(command) => models::run(command, &*common.load(None)?, json).await,
+            CliCommand::Replay(args) => replay::run(args, &*common.load(None)?, json).await,
+            CliCommand::Backup(args) => backup::back_up(&args, &*common.load(None)?, json).await,
+            CliCommand::Restore(args) => backup::restore(&args, &*common.load(None)?, json).await,
             CliCommand::RotateMasterKey(args) => rotate::run(&args, &*common.load(None)?, json).await,
             CliCommand::Migrate { compact } => admin::migrate(&*common.load(None)?, compact, json).await,
         }
@@ -171,10 +213,26 @@ impl Common {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory as _;
 
     #[test]
     fn the_command_line_is_consistent() {
-        Cli::command().debug_assert();
+        command_line().debug_assert();
+    }
+
+    #[test]
+    fn a_command_lists_only_options_with_an_effect_and_takes_the_others() {
+        let help = |command: &str| {
+            let shown = command_line().try_get_matches_from(["switchhook", command, "--help"]).expect_err("help");
+            shown.to_string()
+        };
+        assert!(!help("call").contains("--data-dir") && !help("call").contains("--config"), "{}", help("call"));
+        assert!(help("serve").contains("--data-dir") && help("demo").contains("--data-dir"));
+        let settings = |arguments: &[&str]| {
+            let matches = command_line().try_get_matches_from(arguments).expect("valid");
+            Cli::from_arg_matches(&matches).expect("valid").common.data_dir
+        };
+        for arguments in [["switchhook", "--data-dir", "x", "openapi"], ["switchhook", "openapi", "--data-dir", "x"]] {
+            assert_eq!(settings(&arguments), Some(PathBuf::from("x")), "{arguments:?}");
+        }
     }
 }

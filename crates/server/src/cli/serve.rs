@@ -7,10 +7,10 @@ use serde_json::json;
 use switchhook_runtime::clock::Clock;
 use switchhook_speech::models::ModelStore;
 
-use super::{CliError, admin, models, output};
+use super::{CliError, admin, language_model, models, output};
 use crate::app::Service;
 use crate::config::{Config, NodeRole};
-use crate::{lifecycle, operator, telemetry};
+use crate::{files, lifecycle, operator, telemetry};
 
 /// Arguments of `switchhook serve`.
 #[derive(clap::Args, Debug)]
@@ -20,6 +20,15 @@ pub(super) struct Args {
     pub(super) listen: Option<String>,
 }
 
+/// Arguments of `switchhook dev`.
+#[derive(clap::Args, Debug)]
+pub(super) struct DevArgs {
+    #[command(flatten)]
+    pub(super) serve: Args,
+    #[command(flatten)]
+    model: language_model::Args,
+}
+
 pub(super) async fn serve(_args: &Args, config: Arc<Config>, json: bool) -> Result<ExitCode, CliError> {
     telemetry::start(&config);
     let service = start(&config, json).await?;
@@ -27,30 +36,78 @@ pub(super) async fn serve(_args: &Args, config: Arc<Config>, json: bool) -> Resu
     Ok(ExitCode::SUCCESS)
 }
 
-pub(super) async fn dev(_args: &Args, config: Arc<Config>, json: bool) -> Result<ExitCode, CliError> {
+pub(super) async fn dev(args: &DevArgs, config: Arc<Config>, json: bool) -> Result<ExitCode, CliError> {
+    let local_webhooks = config.webhook_allow != config.for_development().webhook_allow;
     let config = Arc::new(config.for_development());
     telemetry::start(&config);
+    files::data_directory(&config.data_dir)?;
     if let Err(error) = models::pull_all(&ModelStore::new(&config.data_dir)).await? {
         output::note(&format!(
             "Speech models are not available: {error}. Only agents with their own STT and TTS can take calls."
         ));
     }
     let service = start(&config, json).await?;
-    if !operator::is_seeded(service.store()).await? {
+    let first = !operator::is_seeded(service.store()).await?;
+    let mut key = None;
+    if first {
         let seeded = operator::seed(service.store(), &config).await?;
         if json {
             output::json_line(&seeded)?;
         } else {
             admin::print_seeded(&seeded, &service.address().to_string());
         }
+        key = Some(seeded.api_key.key);
     } else if !json {
         output::line("Using the tenant, agent and number of the first start; `switchhook seed` creates a new key.");
     }
     if !json {
         output::line(&format!("Dashboard  http://{}/", service.address()));
+        if local_webhooks {
+            output::line(
+                "Webhooks   may be on this machine, as http://127.0.0.1:9000: SWITCHHOOK_WEBHOOK_ALLOW is not set",
+            );
+        }
+    }
+    if first || args.model.llm_url.is_some() {
+        connect_model(args, &service, &config, key.as_deref(), json).await?;
     }
     until_stopped(service, &config).await;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Connects a language model, if one is found, and says how an agent uses it.
+async fn connect_model(
+    args: &DevArgs,
+    service: &Service,
+    config: &Config,
+    key: Option<&str>,
+    json: bool,
+) -> Result<(), CliError> {
+    let Some(tenant) = operator::seeded_tenant(service.store()).await? else { return Ok(()) };
+    let Some(model) = language_model::find(&args.model, !json).await? else {
+        if !json {
+            output::line("No language model is connected: agents of your own need one, see `switchhook dev --help`.");
+        }
+        return Ok(());
+    };
+    let id = operator::connect_language_model(service.store(), config, tenant.tenant(), &model).await?;
+    if json {
+        output::json_line(
+            &json!({ "language_model": { "connection_id": id, "provider": model.provider, "model": model.model } }),
+        )?;
+        return Ok(());
+    }
+    let named = model.model.as_ref().map(|name| format!(", model {name}")).unwrap_or_default();
+    output::line(&format!(
+        "\nLanguage model  {}{named}: connection {id}. Create an agent of your own with:\n",
+        model.found
+    ));
+    let (address, key) = (service.address(), key.unwrap_or("$KEY"));
+    output::line(&format!(
+        "  curl -s http://{address}/v1/agents -H 'Authorization: Bearer {key}' \\\n    -H 'Content-Type: application/json' \
+         -d '{{\"name\":\"Reception\",\"instructions\":\"You answer the phone of a dentist.\",\"llm\":{{\"connection_id\":\"{id}\"}}}}'\n"
+    ));
+    Ok(())
 }
 
 async fn start(config: &Arc<Config>, json: bool) -> anyhow::Result<Service> {

@@ -51,6 +51,9 @@ pub enum LogFormat {
 /// Settings of the contract without effect in this version.
 const RESERVED: [&str; 1] = ["sip_listen"];
 
+/// This machine, also without TLS, as in `webhook_allow`.
+pub const LOOPBACK: &str = "127.0.0.0/8,::1/128,http";
+
 /// The configuration. `config.default.toml` documents every field.
 #[derive(Clone, Debug)]
 #[expect(missing_docs, reason = "config.default.toml describes the settings")]
@@ -77,6 +80,8 @@ pub struct Config {
     pub media_timeout: Duration,
     pub retention_days: Option<u32>,
     pub delivery_retention_days: u32,
+    /// Days for which the inputs of conversations are kept for `switchhook replay`; 0 keeps none.
+    pub replay_days: u32,
     pub prices: Option<PathBuf>,
     pub roles: Vec<NodeRole>,
     pub drain_timeout: Duration,
@@ -137,6 +142,7 @@ impl Config {
             media_timeout: layers.required_checked("media_timeout", values::positive_duration)?,
             retention_days: layers.optional_number("retention_days", 1, 36_500)?,
             delivery_retention_days: layers.number("delivery_retention_days", 1, 36_500)?,
+            replay_days: layers.number("replay_days", 0, 36_500)?,
             prices: layers.checked("prices", values::readable_file)?,
             roles: layers.required_checked("roles", values::roles)?,
             drain_timeout: layers.required_checked("drain_timeout", parse_duration)?,
@@ -168,12 +174,18 @@ impl Config {
         Ok(config)
     }
 
-    /// As `switchhook dev` changes it: signing in needs no identity provider, and browsers on this machine use WebRTC.
+    /// As `switchhook dev` changes it: signing in needs no identity provider, browsers on this machine use WebRTC, and webhooks may be
+    /// on this machine unless `webhook_allow` says otherwise.
     #[must_use]
     pub fn for_development(&self) -> Self {
-        let free_port = SocketAddr::new(self.listen.ip(), 0);
-        let rtc_listen = self.rtc_listen.or(self.listen.ip().is_loopback().then_some(free_port));
-        Self { local_sign_in: true, rtc_listen, ..self.clone() }
+        let here = self.listen.ip().is_loopback();
+        let rtc_listen = self.rtc_listen.or(here.then_some(SocketAddr::new(self.listen.ip(), 0)));
+        let webhook_allow = if here && self.webhook_allow == AddressPolicy::default() {
+            LOOPBACK.parse().expect("a valid exemption")
+        } else {
+            self.webhook_allow.clone()
+        };
+        Self { local_sign_in: true, rtc_listen, webhook_allow, ..self.clone() }
     }
 
     /// Returns the database URL.

@@ -48,6 +48,7 @@ fn every_variable_of_the_contract_is_known() {
         "dns",
         "retention_days",
         "delivery_retention_days",
+        "replay_days",
         "max_connections",
         "max_connections_per_address",
     ] {
@@ -156,4 +157,17 @@ fn sign_in_needs_an_issuer_and_a_client_id() {
     assert_eq!((oidc.issuer.as_str(), oidc.scopes.len()), (ISSUER.1, 3), "the issuer stays as it is written");
     let local = [("SWITCHHOOK_OIDC_ISSUER", "http://127.0.0.1:9000"), id];
     assert!(load(&local).expect("loopback").oidc.expect("it is on").client_secret.is_none());
+}
+
+#[test]
+fn in_development_webhooks_may_be_on_this_machine_unless_the_setting_says_otherwise() {
+    let allowed = |environment: &[(&str, &str)]| load(environment).expect("valid").for_development().webhook_allow;
+    assert_eq!(allowed(&[]), LOOPBACK.parse().expect("valid"));
+    let named = "10.0.0.0/8";
+    assert_eq!(allowed(&[("SWITCHHOOK_WEBHOOK_ALLOW", named)]), named.parse().expect("valid"));
+    assert_eq!(
+        allowed(&[("SWITCHHOOK_LISTEN", "0.0.0.0:8080")]),
+        AddressPolicy::default(),
+        "others reach this service"
+    );
 }

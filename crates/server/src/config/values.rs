@@ -99,11 +99,20 @@ pub(super) fn roles(text: &str) -> Result<Vec<NodeRole>, String> {
         .collect()
 }
 
+/// Levels of `log`.
+const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
+
 pub(super) fn log_filter(text: &str) -> Result<String, String> {
-    match EnvFilter::try_new(text) {
-        Ok(_) => Ok(text.to_owned()),
-        Err(_) => Err(format!("must be a level such as info, or info,switchhook::http=debug, not {text:?}")),
+    // The parser takes a misspelt level for the name of a module.
+    let misspelt = |part: &str| {
+        let is_name = !part.is_empty() && !part.contains(['=', '[', ':']);
+        is_name && !LEVELS.iter().any(|level| part.eq_ignore_ascii_case(level)) && part.parse::<u8>().is_err()
+    };
+    if text.split(',').map(str::trim).any(misspelt) || EnvFilter::try_new(text).is_err() {
+        let levels = LEVELS.join(", ");
+        return Err(format!("must be one of {levels}, also by module as in info,switchhook::http=debug, not {text:?}"));
     }
+    Ok(text.to_owned())
 }
 
 pub(super) fn log_format(text: &str) -> Result<LogFormat, String> {

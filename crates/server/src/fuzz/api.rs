@@ -137,7 +137,7 @@ fn seeds() -> Vec<Dialogue> {
         ),
         ("POST /v1/api-keys".to_owned(), json!({ "name": "laptop", "expires_in_days": 30 })),
         (filters, Value::Null),
-        (format!("GET /v1/calls/{call}/events?after=0&limit=10"), Value::Null),
+        (format!("GET /v1/calls/{call}/events"), Value::Null),
         (
             format!("GET /v1/webhooks/{webhook}/deliveries?state=failed&event=call.completed&call_id={call}"),
             Value::Null,

@@ -1,5 +1,6 @@
 //! `/v1/agents`: how agents hold conversations.
 
+mod instructions;
 mod versions;
 
 use axum::Json;
@@ -198,15 +199,19 @@ async fn check_connections(conn: &mut Conn, tenant: Tenant, config: &AgentConfig
     if errors.is_empty() { Ok(()) } else { Err(ApiError::invalid_fields(errors)) }
 }
 
-/// Returns warnings about settings that the agent's providers do not support; none if the providers cannot be built.
+/// Returns warnings about instructions that nothing follows, and about settings that the agent's providers do not support; none of these if
+/// the providers cannot be built.
 async fn not_taken(
     state: &HttpState,
     conn: &mut Conn,
     tenant: Tenant,
     config: &AgentConfig,
 ) -> Result<Vec<String>, ApiError> {
-    let Ok(setup) = state.setup() else { return Ok(Vec::new()) };
-    Ok(setup.not_taken(conn, tenant.id, config).await?)
+    let mut warnings: Vec<String> = instructions::ignored(conn, tenant.id, config).await?.into_iter().collect();
+    if let Ok(setup) = state.setup() {
+        warnings.extend(setup.not_taken(conn, tenant.id, config).await?);
+    }
+    Ok(warnings)
 }
 
 /// Rejects a tool whose URL its connection's secrets may not be sent to. Variables are checked per call.

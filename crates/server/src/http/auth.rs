@@ -1,9 +1,12 @@
-//! Authenticates requests: finds the tenant of `Authorization: Bearer <API key>`, or of a session's cookie.
+//! Authenticates requests: finds the tenant of `Authorization: Bearer <API key>`, of a session's cookie, or of an event stream's token.
 //!
 //! Every request looks the key or session up and caches nothing, so revoking a key and signing out are immediate on every node. A
 //! token without the shape of a key is rejected without a query.
 
+mod event_token;
 pub(super) mod session;
+
+pub(super) use self::event_token::EventGrant;
 
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
@@ -15,6 +18,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode};
 use axum::middleware::Next;
 use axum::response::Response;
+use serde::{Deserialize, Serialize};
 use switchhook_core::Timestamp;
 use switchhook_core::api_key::PresentedKey;
 use switchhook_core::id::{ApiKeyId, TenantId};
@@ -39,7 +43,7 @@ pub struct Tenant {
 }
 
 /// Who makes a request.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub enum Principal {
     /// A program with an API key.
     Key(ApiKeyId),
@@ -89,7 +93,14 @@ impl<S: Send + Sync> FromRequestParts<S> for Tenant {
 /// Middleware: rejects requests without a valid key or session and adds the [`Tenant`] to the others.
 pub async fn require(state: HttpState, mut request: Request, next: Next) -> Result<Response, ApiError> {
     let from = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|ConnectInfo(address)| address.ip());
-    let tenant = match (request.headers().contains_key(AUTHORIZATION), cookies::session(request.headers())) {
+    let has_key = request.headers().contains_key(AUTHORIZATION);
+    if let Some(token) = event_token::of(&request).filter(|_| !has_key) {
+        // A browser sends the cookie by itself, but only the page has the token.
+        let tenant = event_token::authenticate(&state, &token).await?;
+        request.extensions_mut().insert(tenant);
+        return Ok(event_token::open_to_pages(next.run(request).await));
+    }
+    let tenant = match (has_key, cookies::session(request.headers())) {
         // Whoever sends both may be somebody else than they think.
         (true, Some(_)) => return Err(ApiError::unauthorized()),
         (false, Some(cookie)) => {

@@ -46,7 +46,7 @@ pub(super) fn routes() -> OpenApiRouter<HttpState> {
 /// first seconds: ignore an `id` that you know. A stream ends when the key or session stops working, when the service stops, or when the
 /// client reads too slowly. Streams of events and of transcripts share the limit of 32 per tenant and node.
 #[utoipa::path(
-    get, path = "/events", operation_id = "list_events", tag = "Calls", params(
+    get, path = "/events", operation_id = "list_events", tag = "Calls", security(("api_key" = []), ("event_token" = [])), params(
         PageRequest,
         ("Last-Event-ID" = Option<String>, Header, description = "For streams: the `id` of the last event seen", nullable = false),
     ),

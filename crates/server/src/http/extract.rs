@@ -1,17 +1,19 @@
 //! Extractors: a path id, a JSON body, a page of a list. Errors are 404 or 422 in the API's error shape.
 
+use std::collections::HashMap;
 use std::str::FromStr;
 
 use axum::body::{Bytes, HttpBody as _};
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::{HeaderMap, StatusCode, Uri};
 use percent_encoding::percent_decode_str;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::Value;
 use serde_path_to_error::Segment;
 use switchhook_core::agent::FieldError;
+use url::form_urlencoded;
 
 use super::BODY_LIMIT;
 use super::error::ApiError;
@@ -350,7 +352,7 @@ pub struct Params<T>(pub T);
 impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Params<T> {
     type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
         let sent: Vec<u8> = percent_decode_str(parts.uri.query().unwrap_or_default()).collect();
         if std::str::from_utf8(&sent).is_err() {
             return Err(ApiError::invalid("The query must be UTF-8, percent-encoded."));
@@ -358,11 +360,33 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Params<T> {
         if sent.contains(&0) {
             return Err(ApiError::invalid("The query must not contain the character U+0000."));
         }
-        let query = Query::<T>::from_request_parts(parts, state).await;
-        query
+        let uri = match joined(parts.uri.query().unwrap_or_default()) {
+            Some(query) => Uri::try_from(format!("/?{query}")).unwrap_or_else(|_| parts.uri.clone()),
+            None => parts.uri.clone(),
+        };
+        Query::<T>::try_from_uri(&uri)
             .map(|Query(value)| Self(value))
             .map_err(|rejection| ApiError::invalid(format!("{}.", rejection.body_text())))
     }
+}
+
+/// Joins the values of repeated parameters with commas, as generated clients send lists either way; `None` if nothing is repeated.
+fn joined(query: &str) -> Option<String> {
+    let mut merged: Vec<(String, String)> = Vec::new();
+    let mut places: HashMap<String, usize> = HashMap::new();
+    let mut repeated = false;
+    for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+        if let Some(place) = places.get(&*name) {
+            repeated = true;
+            let values = &mut merged[*place].1;
+            values.push(',');
+            values.push_str(&value);
+        } else {
+            places.insert(name.to_string(), merged.len());
+            merged.push((name.into_owned(), value.into_owned()));
+        }
+    }
+    repeated.then(|| form_urlencoded::Serializer::new(String::new()).extend_pairs(merged).finish())
 }
 
 impl<S: Send + Sync> FromRequestParts<S> for PageRequest {
@@ -421,6 +445,13 @@ mod tests {
         let body = parse::<Sample>(br#"{"inner":{"count":408.0}}"#).expect("a whole number");
         assert_eq!(body.value.inner.count, 408);
         assert!(parse::<Sample>(br#"{"inner":{"count":408.5}}"#).is_err());
+    }
+
+    #[test]
+    fn repeated_parameters_are_one_list() {
+        assert_eq!(joined("status=queued&limit=2&status=a%2Cb").as_deref(), Some("status=queued%2Ca%2Cb&limit=2"));
+        assert_eq!(joined("status=queued,dialing&limit=2"), None);
+        assert_eq!(joined(""), None);
     }
 
     #[test]

@@ -12,6 +12,7 @@ mod carrier;
 pub mod connections;
 mod dashboard;
 pub mod error;
+mod event_tokens;
 mod events;
 pub mod extract;
 mod fallback;
@@ -33,6 +34,7 @@ pub mod tenant;
 #[cfg(test)]
 mod tests;
 pub mod throttle;
+mod unknown_query;
 mod web_media;
 pub mod webhooks;
 
@@ -50,6 +52,8 @@ use tokio_util::sync::CancellationToken;
 use tower_http::catch_panic::CatchPanicLayer;
 use utoipa_axum::router::OpenApiRouter;
 
+use self::unknown_query::KnownParameters;
+
 /// Maximum body size, in bytes.
 const BODY_LIMIT: usize = 1 << 20;
 /// Time limit until the response starts.
@@ -61,8 +65,10 @@ const HOUSEKEEPING: Duration = Duration::from_secs(2);
 pub fn router(state: HttpState) -> Router {
     let limited = from_fn_with_state(state.clone(), rate_limit::enforce);
     let authenticated = from_fn_with_state(state.clone(), auth::require);
-    let (v1, _document) = v1().split_for_parts();
+    let (v1, document) = v1().split_for_parts();
+    let parameters = KnownParameters::of(&document, "/v1");
     let v1 = v1
+        .layer(from_fn_with_state(parameters, unknown_query::refuse))
         .fallback(fallback::not_found)
         .method_not_allowed_fallback(fallback::method_not_allowed)
         .layer(from_fn(fallback::do_not_store))
@@ -107,6 +113,7 @@ fn v1() -> OpenApiRouter<HttpState> {
         .merge(people::routes())
         .merge(statistics::routes())
         .merge(events::routes())
+        .merge(event_tokens::routes())
         .merge(attention::routes())
 }
 

@@ -8,7 +8,7 @@ use switchhook_core::id::{CallId, ConnectionId, TenantId};
 use switchhook_core::quota::QuotaUsage;
 
 use super::events::{self, Happened};
-use super::{Conn, Tx, dial_policy, execute, locking, refusals, run, statistics};
+use super::{Conn, Tx, columns, dial_policy, execute, locking, refusals, run, statistics};
 
 /// The condition of every index over live calls, word for word: SQLite uses a partial index only then.
 macro_rules! live {
@@ -22,7 +22,9 @@ macro_rules! live {
 
 pub mod commands;
 mod create;
+pub mod decisions;
 mod facts;
+pub mod inputs;
 mod leases;
 mod list;
 pub(in crate::store) mod row;
@@ -36,14 +38,14 @@ pub use leases::{
 };
 pub use list::{Filter, list};
 pub(in crate::store) use row::cost_micros;
-pub use row::{CallRequest, CallRow, Overrides, TranscriptEntry, WrapUp};
+pub use row::{AnalysisResult, AnalysisStatus, CallRequest, CallRow, Overrides, TranscriptEntry, WrapUp};
 
 /// Returns a call of a tenant.
 ///
 /// # Errors
 /// When the database fails.
 pub async fn get(conn: &mut Conn, tenant: TenantId, id: CallId) -> Result<Option<CallRow>, sqlx::Error> {
-    const SQL: &str = "SELECT * FROM calls WHERE tenant_id = $1 AND id = $2";
+    const SQL: &str = concat!("SELECT ", columns!(calls), " FROM calls WHERE tenant_id = $1 AND id = $2");
     run!(conn, query_as.fetch_optional, SQL; tenant.uuid(), id.uuid())
 }
 
@@ -52,7 +54,7 @@ pub async fn get(conn: &mut Conn, tenant: TenantId, id: CallId) -> Result<Option
 /// # Errors
 /// When the database fails.
 pub async fn get_for_carrier(conn: &mut Conn, id: CallId) -> Result<Option<CallRow>, sqlx::Error> {
-    const SQL: &str = "SELECT * FROM calls WHERE id = $1";
+    const SQL: &str = concat!("SELECT ", columns!(calls), " FROM calls WHERE id = $1");
     run!(conn, query_as.fetch_optional, SQL; id.uuid())
 }
 
@@ -65,7 +67,8 @@ pub async fn by_carrier_call_id(
     connection: ConnectionId,
     carrier_call_id: &str,
 ) -> Result<Option<CallRow>, sqlx::Error> {
-    const SQL: &str = "SELECT * FROM calls WHERE connection_id = $1 AND carrier_call_id = $2";
+    const SQL: &str =
+        concat!("SELECT ", columns!(calls), " FROM calls WHERE connection_id = $1 AND carrier_call_id = $2");
     run!(conn, query_as.fetch_optional, SQL; connection.uuid(), carrier_call_id)
 }
 
@@ -87,7 +90,11 @@ pub async fn has_twin_without_id(conn: &mut Conn, id: CallId, since: Timestamp) 
 /// # Errors
 /// When the database fails.
 pub async fn lock(tx: &mut Tx, tenant: TenantId, id: CallId) -> Result<Option<CallRow>, sqlx::Error> {
-    let sql = locking!(tx, "SELECT * FROM calls WHERE tenant_id = $1 AND id = $2", " FOR UPDATE");
+    let sql = locking!(
+        tx,
+        concat!("SELECT ", columns!(calls), " FROM calls WHERE tenant_id = $1 AND id = $2"),
+        " FOR UPDATE"
+    );
     run!(tx, query_as.fetch_optional, sql; tenant.uuid(), id.uuid())
 }
 
@@ -125,16 +132,16 @@ pub async fn request_hangup(tx: &mut Tx, tenant: TenantId, id: CallId, now: Time
     execute!(tx, SQL; tenant.uuid(), id.uuid(), now.as_micros()).map(drop)
 }
 
-/// Requests the end of every live call of a tenant.
+/// Requests the end of every live call of a tenant. Returns their number.
 ///
 /// # Errors
 /// When the database fails.
-pub async fn request_hangup_of_all(tx: &mut Tx, tenant: TenantId, now: Timestamp) -> Result<(), sqlx::Error> {
+pub async fn request_hangup_of_all(tx: &mut Tx, tenant: TenantId, now: Timestamp) -> Result<u64, sqlx::Error> {
     const SQL: &str = concat!(
         "UPDATE calls SET hangup_requested_at = $2 WHERE tenant_id = $1 AND hangup_requested_at IS NULL AND ",
         live!()
     );
-    execute!(tx, SQL; tenant.uuid(), now.as_micros()).map(drop)
+    execute!(tx, SQL; tenant.uuid(), now.as_micros())
 }
 
 /// Cancels a queued call and voids its lease, so that nobody dials it. Returns the call.
@@ -162,7 +169,9 @@ pub async fn lock_canceled_for_dialer(tx: &mut Tx, limit: i64) -> Result<Vec<Cal
     let sql = locking!(
         tx,
         concat!(
-            "SELECT * FROM calls WHERE status = 'queued' AND hangup_requested_at IS NOT NULL AND ",
+            "SELECT ",
+            columns!(calls),
+            " FROM calls WHERE status = 'queued' AND hangup_requested_at IS NOT NULL AND ",
             live!(),
             " LIMIT $1"
         ),
@@ -219,6 +228,10 @@ pub async fn apply_for_runner(
         search::add(tx, &written, written.ended_at.unwrap_or(now.as_micros())).await?;
         refusals::note(tx, &written, now).await?;
         statistics::add(tx, &written, wrap_up.map(|wrap_up| &wrap_up.responses)).await?;
+        if let Some(wrap_up) = wrap_up {
+            decisions::write(tx, row.tenant(), row.call_id(), &wrap_up.decisions).await?;
+            inputs::write(tx, row.tenant(), row.call_id(), &wrap_up.inputs, now).await?;
+        }
     }
     Ok(Some(written))
 }
@@ -229,7 +242,8 @@ async fn update(
     change: &Change,
     wrap_up: Option<&WrapUp>,
 ) -> Result<Option<CallRow>, sqlx::Error> {
-    const SQL: &str = "UPDATE calls SET status = $3, deadline = $4, \
+    const SQL: &str = concat!(
+        "UPDATE calls SET status = $3, deadline = $4, \
         dialing_at = COALESCE($5, dialing_at), ringing_at = COALESCE($6, ringing_at), \
         answered_at = COALESCE($7, answered_at), ended_at = COALESCE($8, ended_at), \
         duration_seconds = COALESCE($9, duration_seconds), carrier_call_id = COALESCE($10, carrier_call_id), \
@@ -239,8 +253,11 @@ async fn update(
         sip_code = COALESCE($17, sip_code), hangup_reported = (hangup_reported OR $18), \
         turns = COALESCE($19, turns), summary = COALESCE($20, summary), outcome = COALESCE($21, outcome), \
         latency = COALESCE($22, latency), usage = COALESCE($23, usage), recording = COALESCE($24, recording), \
-        answered_by = COALESCE($25, answered_by), hung_up_by = COALESCE($26, hung_up_by), event_count = event_count + $28 \
-        WHERE id = $1 AND lease_token = $2 AND event_count = $27 AND status IN ('queued', 'dialing', 'in_progress') RETURNING *";
+        answered_by = COALESCE($25, answered_by), hung_up_by = COALESCE($26, hung_up_by), event_count = event_count + $28, \
+        analysis = COALESCE($29, analysis) \
+        WHERE id = $1 AND lease_token = $2 AND event_count = $27 AND status IN ('queued', 'dialing', 'in_progress') RETURNING ",
+        columns!(calls)
+    );
     let error = change.ending.as_ref().and_then(Ending::error);
     let hangup = change.hangup.as_ref();
     run!(tx, query_as.fetch_optional, SQL;
@@ -256,7 +273,8 @@ async fn update(
         wrap_up.and_then(|w| w.outcome.clone()).map(Json), wrap_up.and_then(|w| w.latency.clone()).map(Json),
         wrap_up.and_then(|w| w.usage.clone()).map(Json), wrap_up.and_then(|w| w.recording.clone()),
         wrap_up.and_then(|w| w.answered_by), hangup.and_then(|hangup| hangup.hung_up_by).map(EndedBy::as_str),
-        row.event_count, i64::try_from(change.events.len()).unwrap_or(0)
+        row.event_count, i64::try_from(change.events.len()).unwrap_or(0),
+        wrap_up.and_then(|w| w.analysis.clone()).map(Json)
     )
 }
 
@@ -270,7 +288,11 @@ pub async fn applied_for_runner(
     row: &CallRow,
     change: &Change,
 ) -> Result<Option<CallRow>, sqlx::Error> {
-    const SQL: &str = "SELECT * FROM calls WHERE id = $1 AND lease_token = $2 AND event_count = $3 AND status = $4";
+    const SQL: &str = concat!(
+        "SELECT ",
+        columns!(calls),
+        " FROM calls WHERE id = $1 AND lease_token = $2 AND event_count = $3 AND status = $4"
+    );
     let events = i64::try_from(change.events.len()).unwrap_or(0);
     run!(conn, query_as.fetch_optional, SQL; row.id, row.lease_token, row.event_count + events, change.status.as_str())
 }

@@ -12,7 +12,7 @@ use switchhook_vault::{Vault, VaultError};
 use uuid::Uuid;
 
 use super::page::{Page, PageRequest};
-use super::{Conn, Tx, execute, run, sealed};
+use super::{Conn, Tx, columns, execute, run, sealed};
 
 /// A row of `connections`.
 #[derive(Clone, FromRow)]
@@ -112,7 +112,7 @@ pub async fn update(tx: &mut Tx, row: &ConnectionRow) -> Result<(), sqlx::Error>
 /// # Errors
 /// When the database fails.
 pub async fn get(conn: &mut Conn, tenant: TenantId, id: ConnectionId) -> Result<Option<ConnectionRow>, sqlx::Error> {
-    const SQL: &str = "SELECT * FROM connections WHERE tenant_id = $1 AND id = $2";
+    const SQL: &str = concat!("SELECT ", columns!(connections), " FROM connections WHERE tenant_id = $1 AND id = $2");
     run!(conn, query_as.fetch_optional, SQL; tenant.uuid(), id.uuid())
 }
 
@@ -121,7 +121,7 @@ pub async fn get(conn: &mut Conn, tenant: TenantId, id: ConnectionId) -> Result<
 /// # Errors
 /// When the database fails.
 pub async fn get_for_carrier(conn: &mut Conn, id: ConnectionId) -> Result<Option<ConnectionRow>, sqlx::Error> {
-    const SQL: &str = "SELECT * FROM connections WHERE id = $1";
+    const SQL: &str = concat!("SELECT ", columns!(connections), " FROM connections WHERE id = $1");
     run!(conn, query_as.fetch_optional, SQL; id.uuid())
 }
 
@@ -141,7 +141,11 @@ pub async fn provider(conn: &mut Conn, tenant: TenantId, id: ConnectionId) -> Re
 pub async fn list(conn: &mut Conn, tenant: TenantId, page: PageRequest) -> Result<Page<ConnectionRow>, sqlx::Error> {
     const SIZES: &str = "SELECT CAST(octet_length(CAST(settings AS TEXT)) + COALESCE(octet_length(credentials), 0) AS BIGINT) \
         FROM connections WHERE tenant_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3";
-    const SQL: &str = "SELECT * FROM connections WHERE tenant_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3";
+    const SQL: &str = concat!(
+        "SELECT ",
+        columns!(connections),
+        " FROM connections WHERE tenant_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3"
+    );
     let page = page.fitting(run!(conn, query_scalar.fetch_all, SIZES; tenant.uuid(), page.before(), page.limit)?);
     let rows = run!(conn, query_as.fetch_all, SQL; tenant.uuid(), page.before(), page.limit + 1)?;
     Ok(Page::from_rows(rows, page.limit, |row: &ConnectionRow| row.id))

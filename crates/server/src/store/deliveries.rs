@@ -10,7 +10,7 @@ use switchhook_core::id::{CallId, DeliveryId, TenantId, WebhookId};
 use uuid::Uuid;
 
 use super::page::{Page, PageRequest};
-use super::{Conn, Dialect, Tx, chunks, execute, on, push_ids, run};
+use super::{Conn, Dialect, Tx, chunks, columns, execute, on, push_ids, run};
 
 /// The conditions of the partial indexes, word for word: SQLite uses such an index only then.
 macro_rules! open {
@@ -144,8 +144,6 @@ pub struct DeliveryFilter {
     pub call: Option<Uuid>,
 }
 
-const COLUMNS: &str = "id, webhook_id, call_id, event, state, attempts, next_attempt_at, created_at";
-
 /// Returns a page of an endpoint's deliveries, newest first.
 ///
 /// # Errors
@@ -165,7 +163,7 @@ pub async fn list(
             // The order of `deliveries_ended`, which no other index of PostgreSQL's has.
             let bytes = |id: &str| if postgres && part.ended { format!("uuid_send({id})") } else { id.to_owned() };
             query.push(if number == 0 { "" } else { " UNION ALL " });
-            query.push(format!("SELECT * FROM (SELECT {COLUMNS} FROM deliveries WHERE "));
+            query.push(concat!("SELECT * FROM (SELECT ", columns!(deliveries), " FROM deliveries WHERE "));
             query.push(&part.condition).push(" AND webhook_id = ").push_bind(webhook.uuid());
             query.push(" AND tenant_id = ").push_bind(tenant.uuid());
             if let Some(call) = filter.call {
@@ -244,7 +242,11 @@ pub async fn get(
     webhook: WebhookId,
     id: DeliveryId,
 ) -> Result<Option<DeliveryRow>, sqlx::Error> {
-    const SQL: &str = "SELECT * FROM deliveries WHERE tenant_id = $1 AND webhook_id = $2 AND id = $3";
+    const SQL: &str = concat!(
+        "SELECT ",
+        columns!(deliveries),
+        " FROM deliveries WHERE tenant_id = $1 AND webhook_id = $2 AND id = $3"
+    );
     run!(conn, query_as.fetch_optional, SQL; tenant.uuid(), webhook.uuid(), id.uuid())
 }
 
@@ -280,10 +282,13 @@ pub async fn of_call(
     page: PageRequest,
 ) -> Result<Page<DeliveryOfCall>, sqlx::Error> {
     // Materialized: in the order of ids, a planner would look for them among everybody's.
-    const SQL: &str = "WITH of_call AS MATERIALIZED (SELECT id, webhook_id, call_id, event, state, attempts, \
-        next_attempt_at, created_at, (SELECT url FROM webhooks WHERE webhooks.id = webhook_id) AS url FROM deliveries \
+    const SQL: &str = concat!(
+        "WITH of_call AS MATERIALIZED (SELECT ",
+        columns!(deliveries),
+        ", (SELECT url FROM webhooks WHERE webhooks.id = webhook_id) AS url FROM deliveries \
         WHERE tenant_id = $1 AND call_id IS NOT NULL AND call_id = $2) \
-        SELECT * FROM of_call WHERE id < $3 ORDER BY id DESC LIMIT $4";
+        SELECT * FROM of_call WHERE id < $3 ORDER BY id DESC LIMIT $4"
+    );
     let rows = run!(conn, query_as.fetch_all, SQL; tenant.uuid(), call.uuid(), page.before(), page.limit + 1)?;
     Ok(Page::from_rows(rows, page.limit, |row: &DeliveryOfCall| row.delivery.id))
 }

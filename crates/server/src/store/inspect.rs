@@ -25,12 +25,18 @@ pub async fn schema(conn: &mut Conn) -> Result<Schema, sqlx::Error> {
     const POSTGRES: &str = "SELECT COUNT(*) FROM pg_tables WHERE tablename = '_sqlx_migrations' \
         AND schemaname = ANY (current_schemas(FALSE))";
     let (there, newest) = match conn.dialect() {
-        Dialect::Sqlite => (SQLITE, newest(&sqlx_macros::migrate!("migrations/sqlite"))),
+        Dialect::Sqlite => (SQLITE, newest_sqlite()),
         Dialect::Postgres => (POSTGRES, newest(&sqlx_macros::migrate!("migrations/postgres"))),
     };
     let there: i64 = run!(conn, query_scalar.fetch_one, there)?;
     let version = if there == 0 { 0 } else { run!(conn, query_scalar.fetch_one, SQL)? };
     Ok(Schema { version, newest })
+}
+
+/// The newest migration of SQLite that this program knows.
+#[must_use]
+pub fn newest_sqlite() -> i64 {
+    newest(&sqlx_macros::migrate!("migrations/sqlite"))
 }
 
 fn newest(migrator: &sqlx::migrate::Migrator) -> i64 {

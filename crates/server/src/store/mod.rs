@@ -16,7 +16,9 @@ pub mod agents;
 pub mod api_keys;
 pub mod batch;
 pub mod calls;
+mod columns;
 pub mod connections;
+mod copy;
 pub mod deactivation;
 pub mod deliveries;
 pub mod dial_policy;
@@ -46,6 +48,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Context as _;
+pub(crate) use columns::columns;
 use sqlx::migrate::Migrator;
 use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};

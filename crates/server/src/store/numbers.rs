@@ -6,7 +6,7 @@ use switchhook_core::id::{ConnectionId, NumberId, TenantId};
 use uuid::Uuid;
 
 use super::page::{Page, PageRequest};
-use super::{Conn, Tx, execute, on, run};
+use super::{Conn, Tx, columns, execute, on, run};
 
 /// A row of `numbers`. It has no `Debug`, which would print a phone number.
 #[derive(Clone, FromRow)]
@@ -28,7 +28,9 @@ pub struct NumberRow {
 macro_rules! select {
     ($rest:literal) => {
         concat!(
-            "SELECT numbers.*, (SELECT provider FROM connections WHERE connections.id = numbers.connection_id) AS provider \
+            "SELECT ",
+            columns!(numbers),
+            ", (SELECT provider FROM connections WHERE connections.id = numbers.connection_id) AS provider \
              FROM numbers ",
             $rest
         )

@@ -7,7 +7,7 @@ use switchhook_core::sign_in::Role;
 use uuid::Uuid;
 
 use super::page::{Page, PageRequest};
-use super::{Conn, Tx, execute, run};
+use super::{Conn, Tx, columns, execute, run};
 
 /// A row of `people`. It has no `Debug`, which would print personal data.
 #[derive(Clone, FromRow)]
@@ -71,7 +71,7 @@ impl PersonRow {
 /// # Errors
 /// When the database fails.
 pub async fn find_for_sign_in(conn: &mut Conn, issuer: &str, subject: &str) -> Result<Option<PersonRow>, sqlx::Error> {
-    const SQL: &str = "SELECT * FROM people WHERE issuer = $1 AND subject = $2";
+    const SQL: &str = concat!("SELECT ", columns!(people), " FROM people WHERE issuer = $1 AND subject = $2");
     run!(conn, query_as.fetch_optional, SQL; issuer, subject)
 }
 
@@ -80,8 +80,12 @@ pub async fn find_for_sign_in(conn: &mut Conn, issuer: &str, subject: &str) -> R
 /// # Errors
 /// When the database fails.
 pub async fn invitation_for_sign_in(conn: &mut Conn, email: &str) -> Result<Option<PersonRow>, sqlx::Error> {
-    const SQL: &str = "SELECT * FROM people WHERE email = $1 AND issuer IS NULL \
-        AND tenant_id IN (SELECT id FROM tenants WHERE active = TRUE) ORDER BY id LIMIT 1";
+    const SQL: &str = concat!(
+        "SELECT ",
+        columns!(people),
+        " FROM people WHERE email = $1 AND issuer IS NULL \
+        AND tenant_id IN (SELECT id FROM tenants WHERE active = TRUE) ORDER BY id LIMIT 1"
+    );
     run!(conn, query_as.fetch_optional, SQL; email)
 }
 
@@ -138,7 +142,8 @@ pub async fn saw(tx: &mut Tx, tenant: TenantId, id: PersonId, now: Timestamp) ->
 /// # Errors
 /// When the database fails.
 pub async fn list(conn: &mut Conn, tenant: TenantId, page: PageRequest) -> Result<Page<PersonRow>, sqlx::Error> {
-    const SQL: &str = "SELECT * FROM people WHERE tenant_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3";
+    const SQL: &str =
+        concat!("SELECT ", columns!(people), " FROM people WHERE tenant_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3");
     let rows = run!(conn, query_as.fetch_all, SQL; tenant.uuid(), page.before(), page.limit + 1)?;
     Ok(Page::from_rows(rows, page.limit, |row: &PersonRow| row.id))
 }
@@ -148,7 +153,7 @@ pub async fn list(conn: &mut Conn, tenant: TenantId, page: PageRequest) -> Resul
 /// # Errors
 /// When the database fails.
 pub async fn get(conn: &mut Conn, tenant: TenantId, id: PersonId) -> Result<Option<PersonRow>, sqlx::Error> {
-    const SQL: &str = "SELECT * FROM people WHERE tenant_id = $1 AND id = $2";
+    const SQL: &str = concat!("SELECT ", columns!(people), " FROM people WHERE tenant_id = $1 AND id = $2");
     run!(conn, query_as.fetch_optional, SQL; tenant.uuid(), id.uuid())
 }
 

@@ -1,7 +1,7 @@
 //! Erases the words of calls at the end of their retention.
 //!
 //! Status, numbers, times, metadata, latency and usage stay: they are counted and paid for. Everything with words is deleted:
-//! transcript, tool calls, summary, outcome, error, recording, variables and the request's texts, and their copies in events, in ended
+//! transcript, tool calls, the log of inputs, summary, outcome, error, recording, variables and the request's texts, and their copies in events, in ended
 //! deliveries with the receivers' responses, and in a stored response of `POST /v1/calls`.
 
 use serde_json::Value;
@@ -59,6 +59,7 @@ async fn erase_call(tx: &mut Tx, call: &Expired, now: Timestamp) -> Result<(), s
         error = CASE WHEN error IS NULL THEN NULL ELSE $2 END, recording = NULL, request = $3, erased_at = $4 WHERE id = $1";
     const LINES: &str = "DELETE FROM transcript_entries WHERE call_id = $1";
     const TOOLS: &str = "DELETE FROM tool_calls WHERE call_id = $1";
+    const INPUTS: &str = "DELETE FROM call_inputs WHERE call_id = $1";
     const ANSWER: &str = "DELETE FROM idempotency_keys WHERE tenant_id = $1 AND created_at = $2 AND location = $3";
     const DELIVERIES: &str = "UPDATE deliveries SET erase = TRUE \
         WHERE call_id = $1 AND event IN ('call.completed', 'call.failed')";
@@ -67,6 +68,7 @@ async fn erase_call(tx: &mut Tx, call: &Expired, now: Timestamp) -> Result<(), s
     execute!(tx, CALL; call.id, WORDS_DELETED, &request, now.as_micros())?;
     execute!(tx, LINES; call.id)?;
     execute!(tx, TOOLS; call.id)?;
+    execute!(tx, INPUTS; call.id)?;
     execute!(tx, ANSWER; call.tenant_id, call.created_at, format!("/v1/calls/{}", call.id))?;
     execute!(tx, DELIVERIES; call.id)?;
     erase_event(tx, call.id).await
@@ -83,6 +85,7 @@ fn without_words(request: &CallRequest) -> CallRequest {
         overrides: Overrides { limits: request.overrides.limits.clone(), ..Overrides::default() },
         answering_machine,
         ring_timeout_seconds: request.ring_timeout_seconds,
+        schedule_at: request.schedule_at,
         ..CallRequest::default()
     }
 }
@@ -138,6 +141,8 @@ pub async fn delete_calls_for_housekeeping(
     for beginning in [
         "DELETE FROM transcript_entries WHERE call_id IN (",
         "DELETE FROM tool_calls WHERE call_id IN (",
+        "DELETE FROM call_decisions WHERE call_id IN (",
+        "DELETE FROM call_inputs WHERE call_id IN (",
         "DELETE FROM events WHERE call_id IN (",
         "DELETE FROM call_commands WHERE call_id IN (",
         "DELETE FROM deliveries WHERE state NOT IN ('pending', 'sending') AND call_id IN (",

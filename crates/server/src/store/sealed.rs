@@ -92,13 +92,14 @@ mod tests {
     use super::*;
 
     /// Columns of bytes that hold no secret, or one that nobody can open: a hash.
-    const PLAIN: [(&str, &str); 8] = [
+    const PLAIN: [(&str, &str); 9] = [
         ("api_keys", "hash"),
         ("sessions", "hash"),
         ("used_sign_ins", "hash"),
         ("deliveries", "body"),
         ("idempotency_keys", "fingerprint"),
         ("idempotency_keys", "body"),
+        ("call_inputs", "log"),
         ("call_search_segments", "ids"),
         ("call_search_postings", "positions"),
     ];

@@ -6,7 +6,7 @@ use switchhook_core::id::TenantId;
 use switchhook_core::quota::QuotaLimits;
 use uuid::Uuid;
 
-use super::{Conn, Tx, execute, locking, run};
+use super::{Conn, Tx, columns, execute, locking, run};
 use crate::config::Config;
 
 /// A row of `tenants`.
@@ -89,7 +89,7 @@ pub(super) fn limits(config: &Config, rate: Option<i64>, concurrent: Option<i64>
 /// # Errors
 /// When the database fails.
 pub async fn get(conn: &mut Conn, tenant: TenantId) -> Result<Option<TenantRow>, sqlx::Error> {
-    const SQL: &str = "SELECT * FROM tenants WHERE id = $1";
+    const SQL: &str = concat!("SELECT ", columns!(tenants), " FROM tenants WHERE id = $1");
     run!(conn, query_as.fetch_optional, SQL; tenant.uuid())
 }
 
@@ -99,7 +99,7 @@ pub async fn get(conn: &mut Conn, tenant: TenantId) -> Result<Option<TenantRow>,
 /// # Errors
 /// When the database fails.
 pub async fn lock(tx: &mut Tx, tenant: TenantId) -> Result<Option<TenantRow>, sqlx::Error> {
-    let sql = locking!(tx, "SELECT * FROM tenants WHERE id = $1", " FOR NO KEY UPDATE");
+    let sql = locking!(tx, concat!("SELECT ", columns!(tenants), " FROM tenants WHERE id = $1"), " FOR NO KEY UPDATE");
     run!(tx, query_as.fetch_optional, sql; tenant.uuid())
 }
 
@@ -114,9 +114,12 @@ pub async fn create_for_operator(
     limits: OwnLimits,
     now: Timestamp,
 ) -> Result<TenantRow, sqlx::Error> {
-    const SQL: &str = "INSERT INTO tenants \
+    const SQL: &str = concat!(
+        "INSERT INTO tenants \
         (id, name, active, rate_per_minute, concurrent_calls, monthly_calls, created_at, updated_at) \
-        VALUES ($1, $2, TRUE, $3, $4, $5, $6, $6) RETURNING *";
+        VALUES ($1, $2, TRUE, $3, $4, $5, $6, $6) RETURNING ",
+        columns!(tenants)
+    );
     run!(tx, query_as.fetch_one, SQL;
         id.uuid(), name, limits.rate_per_minute.map(i64::from), limits.concurrent_calls.map(i64::from),
         limits.monthly_calls.map(MonthlyCap::column), now.as_micros()
@@ -128,7 +131,7 @@ pub async fn create_for_operator(
 /// # Errors
 /// When the database fails.
 pub async fn list_for_operator(conn: &mut Conn) -> Result<Vec<TenantRow>, sqlx::Error> {
-    run!(conn, query_as.fetch_all, "SELECT * FROM tenants ORDER BY id")
+    run!(conn, query_as.fetch_all, concat!("SELECT ", columns!(tenants), " FROM tenants ORDER BY id"))
 }
 
 /// Updates the given limits of a tenant. Returns the tenant.
@@ -141,9 +144,12 @@ pub async fn set_limits_for_operator(
     limits: OwnLimits,
     now: Timestamp,
 ) -> Result<Option<TenantRow>, sqlx::Error> {
-    const SQL: &str = "UPDATE tenants SET rate_per_minute = COALESCE($2, rate_per_minute), \
+    const SQL: &str = concat!(
+        "UPDATE tenants SET rate_per_minute = COALESCE($2, rate_per_minute), \
         concurrent_calls = COALESCE($3, concurrent_calls), monthly_calls = COALESCE($4, monthly_calls), updated_at = $5 \
-        WHERE id = $1 RETURNING *";
+        WHERE id = $1 RETURNING ",
+        columns!(tenants)
+    );
     run!(tx, query_as.fetch_optional, SQL;
         id.uuid(), limits.rate_per_minute.map(i64::from), limits.concurrent_calls.map(i64::from),
         limits.monthly_calls.map(MonthlyCap::column), now.as_micros()
@@ -196,7 +202,8 @@ pub async fn rename_for_operator(
     name: &str,
     now: Timestamp,
 ) -> Result<Option<TenantRow>, sqlx::Error> {
-    const SQL: &str = "UPDATE tenants SET name = $2, updated_at = $3 WHERE id = $1 RETURNING *";
+    const SQL: &str =
+        concat!("UPDATE tenants SET name = $2, updated_at = $3 WHERE id = $1 RETURNING ", columns!(tenants));
     run!(tx, query_as.fetch_optional, SQL; id.uuid(), name, now.as_micros())
 }
 
@@ -209,7 +216,8 @@ pub async fn activate_for_operator(
     id: TenantId,
     now: Timestamp,
 ) -> Result<Option<TenantRow>, sqlx::Error> {
-    const SQL: &str = "UPDATE tenants SET active = TRUE, updated_at = $2 WHERE id = $1 RETURNING *";
+    const SQL: &str =
+        concat!("UPDATE tenants SET active = TRUE, updated_at = $2 WHERE id = $1 RETURNING ", columns!(tenants));
     run!(tx, query_as.fetch_optional, SQL; id.uuid(), now.as_micros())
 }
 

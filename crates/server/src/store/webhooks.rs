@@ -13,7 +13,7 @@ use switchhook_vault::Vault;
 use uuid::Uuid;
 
 use super::page::{Page, PageRequest};
-use super::{Conn, Tx, execute, locking, run, sealed};
+use super::{Conn, Tx, columns, execute, locking, run, sealed};
 
 /// How long a replaced secret still signs beside its successor.
 pub const OVERLAP: Duration = Duration::from_secs(24 * 3600);
@@ -164,7 +164,7 @@ pub async fn update(tx: &mut Tx, row: &WebhookRow) -> Result<(), sqlx::Error> {
 /// # Errors
 /// When the database fails.
 pub async fn get(conn: &mut Conn, tenant: TenantId, id: WebhookId) -> Result<Option<WebhookRow>, sqlx::Error> {
-    const SQL: &str = "SELECT * FROM webhooks WHERE tenant_id = $1 AND id = $2";
+    const SQL: &str = concat!("SELECT ", columns!(webhooks), " FROM webhooks WHERE tenant_id = $1 AND id = $2");
     run!(conn, query_as.fetch_optional, SQL; tenant.uuid(), id.uuid())
 }
 
@@ -173,7 +173,11 @@ pub async fn get(conn: &mut Conn, tenant: TenantId, id: WebhookId) -> Result<Opt
 /// # Errors
 /// When the database fails.
 pub async fn lock(tx: &mut Tx, tenant: TenantId, id: WebhookId) -> Result<Option<WebhookRow>, sqlx::Error> {
-    let sql = locking!(tx, "SELECT * FROM webhooks WHERE tenant_id = $1 AND id = $2", " FOR NO KEY UPDATE");
+    let sql = locking!(
+        tx,
+        concat!("SELECT ", columns!(webhooks), " FROM webhooks WHERE tenant_id = $1 AND id = $2"),
+        " FOR NO KEY UPDATE"
+    );
     run!(tx, query_as.fetch_optional, sql; tenant.uuid(), id.uuid())
 }
 
@@ -182,7 +186,11 @@ pub async fn lock(tx: &mut Tx, tenant: TenantId, id: WebhookId) -> Result<Option
 /// # Errors
 /// When the database fails.
 pub async fn list(conn: &mut Conn, tenant: TenantId, page: PageRequest) -> Result<Page<WebhookRow>, sqlx::Error> {
-    const SQL: &str = "SELECT * FROM webhooks WHERE tenant_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3";
+    const SQL: &str = concat!(
+        "SELECT ",
+        columns!(webhooks),
+        " FROM webhooks WHERE tenant_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3"
+    );
     let rows = run!(conn, query_as.fetch_all, SQL; tenant.uuid(), page.before(), page.limit + 1)?;
     Ok(Page::from_rows(rows, page.limit, |row: &WebhookRow| row.id))
 }

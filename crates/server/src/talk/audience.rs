@@ -3,14 +3,14 @@
 //! The conversation pushes into a [`Tap`], which never waits: what a slow [`Listener`] has not taken is overwritten. The tap is the
 //! conversation's only tie to its listeners, and with it they are gone.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use switchhook_media::format::AudioFormat;
 use switchhook_media::frame::{AgentAudio, CallerAudio};
 use tokio::sync::broadcast::error::RecvError;
-use tokio::sync::broadcast::{self, WeakSender};
+use tokio::sync::broadcast::{self, Sender};
 use tokio::time::Instant;
 use uuid::Uuid;
 
@@ -31,15 +31,23 @@ pub struct Audience(Arc<Mutex<Inner>>);
 #[derive(Debug, Default)]
 struct Inner {
     /// What is heard, once the conversation has begun.
-    stage: Option<Broadcast>,
+    stage: Weak<Broadcast>,
     /// Tickets that were used, and when they are good for nothing anyway.
     used: Vec<(TicketNumber, Instant)>,
 }
 
+/// What is heard of one conversation. Dropped with its [`Tap`].
 #[derive(Debug)]
 struct Broadcast {
-    frames: WeakSender<Bytes>,
+    /// Nothing until the first one listens: hardly anybody does, and the channel has room for all its frames.
+    frames: OnceLock<Sender<Bytes>>,
     format: AudioFormat,
+}
+
+impl Broadcast {
+    fn listeners(&self) -> usize {
+        self.frames.get().map_or(0, Sender::receiver_count)
+    }
 }
 
 /// Why somebody may not listen.
@@ -57,16 +65,16 @@ impl Audience {
     /// Lets people listen to a conversation in this format, which begins.
     #[must_use]
     pub fn open(&self, format: AudioFormat) -> Tap {
-        let (frames, _) = broadcast::channel(BEHIND);
-        self.lock().stage = Some(Broadcast { frames: frames.downgrade(), format });
-        Tap(frames)
+        let broadcast = Arc::new(Broadcast { frames: OnceLock::new(), format });
+        self.lock().stage = Arc::downgrade(&broadcast);
+        Tap(broadcast)
     }
 
     /// Whether nobody else may listen now.
     #[must_use]
     pub fn is_full(&self) -> bool {
-        let inner = self.lock();
-        inner.stage.as_ref().and_then(|stage| stage.frames.upgrade()).is_some_and(|frames| is_full(&frames))
+        let stage = self.lock().stage.upgrade();
+        stage.is_some_and(|stage| stage.listeners() >= MOST)
     }
 
     /// Admits a listener with a ticket, which is then used.
@@ -79,12 +87,12 @@ impl Audience {
         if inner.used.iter().any(|(used, _)| *used == ticket) {
             return Err(ListenRefusal::Used);
         }
-        let stage = inner.stage.as_ref().ok_or(ListenRefusal::Silent)?;
-        let frames = stage.frames.upgrade().ok_or(ListenRefusal::Silent)?;
-        if is_full(&frames) {
+        let stage = inner.stage.upgrade().ok_or(ListenRefusal::Silent)?;
+        if stage.listeners() >= MOST {
             return Err(ListenRefusal::Full);
         }
-        let listener = Listener { frames: frames.subscribe(), format: stage.format };
+        let frames = stage.frames.get_or_init(|| Sender::new(BEHIND)).subscribe();
+        let listener = Listener { frames, format: stage.format };
         inner.used.push((ticket, now + TICKET_LIFE));
         Ok(listener)
     }
@@ -95,23 +103,20 @@ impl Audience {
     }
 }
 
-fn is_full(frames: &broadcast::Sender<Bytes>) -> bool {
-    frames.receiver_count() >= MOST
-}
-
 /// Where a conversation is heard.
 #[derive(Debug)]
-pub struct Tap(broadcast::Sender<Bytes>);
+pub struct Tap(Arc<Broadcast>);
 
 impl Tap {
     /// Whether anybody listens.
     #[must_use]
     pub fn is_heard(&self) -> bool {
-        self.0.receiver_count() > 0
+        self.0.listeners() > 0
     }
 
     /// The next 20 ms of both sides. Never waits.
     pub fn push(&self, caller: &CallerAudio, agent: &AgentAudio) {
+        let Some(frames) = self.0.frames.get() else { return };
         let (caller, agent) = (caller.0.samples(), agent.0.samples());
         let mut stereo = BytesMut::with_capacity(4 * caller.len());
         for (left, right) in caller.iter().zip(agent) {
@@ -119,7 +124,7 @@ impl Tap {
             stereo.extend_from_slice(&right.to_le_bytes());
         }
         // Listeners may leave at any time.
-        let _ = self.0.send(stereo.freeze());
+        let _ = frames.send(stereo.freeze());
     }
 }
 

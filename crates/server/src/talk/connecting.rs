@@ -2,6 +2,7 @@
 
 use switchhook_providers::ProviderError;
 use tokio_util::task::AbortOnDropHandle;
+use tracing::Instrument as _;
 
 /// How far it is.
 pub(super) enum Connecting<T> {
@@ -12,7 +13,7 @@ pub(super) enum Connecting<T> {
 impl<T: Send + 'static> Connecting<T> {
     /// Starts it; dropping it cancels it.
     pub(super) fn start(work: impl Future<Output = Result<T, ProviderError>> + Send + 'static) -> Self {
-        Self::InProgress(AbortOnDropHandle::new(tokio::spawn(work)))
+        Self::InProgress(AbortOnDropHandle::new(tokio::spawn(work.in_current_span())))
     }
 
     /// Waits until it is done. `provider` is named should it panic. May be dropped and called again.

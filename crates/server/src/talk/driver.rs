@@ -23,8 +23,10 @@ use switchhook_carriers::{CallInfo, Media};
 use switchhook_core::Timestamp;
 use switchhook_core::conversation::realtime::RealtimeInput;
 use switchhook_core::conversation::{
-    Conversation, Effect, Entry, Failure, FailureCode, Input, ResponseStages, Speaker, TurnTimes,
+    Conversation, Decision, DecisionKind, Effect, Entry, Failure, FailureCode, Input, ResponseStages, Speaker,
+    TurnTimes,
 };
+use switchhook_core::replay::InputLogWriter;
 use switchhook_media::format::FRAME_DURATION;
 use switchhook_media::frame::CallerAudio;
 use switchhook_media::vad::{Vad, VadSettings};
@@ -47,10 +49,13 @@ use super::recorder::Recorder;
 use super::strip_nul::strip_nul;
 use super::{CarrierRequest, Command, Commands, Ended, Note, Notes, Report, Settings, TranscriptLine, panicked};
 
+/// More decisions of a call are not kept. An hour of conversation has a thousand.
+pub(crate) const MAX_DECISIONS: usize = 4_000;
+
 /// What running requests give, each with the number of its request.
 type Signals<T> = (mpsc::Sender<(u32, Signal<T>)>, mpsc::Receiver<(u32, Signal<T>)>);
-/// The turn of a tool, the id of its call, and its result.
-type ToolResult = (u32, ToolRun, Value);
+/// The turn of a tool, the id of its call, and its result. Boxed: the channel has room for many.
+type ToolResult = Box<(u32, ToolRun, Value)>;
 
 pub(super) fn failure(error: &ProviderError) -> Failure {
     let kind = match error {
@@ -130,6 +135,8 @@ pub(super) struct Driver {
     models: Models,
     media_session: MediaSession,
     vad: Vad,
+    /// Whether the conversation knows that speech may be starting.
+    speech_pending: bool,
     machine: MachineDetector,
     segment: u32,
     /// Virtual time zero of the conversation: it only ever sees time since then.
@@ -145,6 +152,8 @@ pub(super) struct Driver {
     results: (mpsc::Sender<ToolResult>, mpsc::Receiver<ToolResult>),
     latencies: Latencies,
     last_response: Option<ResponseStages>,
+    decisions: Vec<Decision>,
+    inputs: InputLogWriter,
     usage: Spent,
     notes: Notes,
     end: Option<Ended>,
@@ -166,47 +175,52 @@ impl Driver {
         media: Media,
         notes: Notes,
         usage: Spent,
-    ) -> Self {
+    ) -> Box<Self> {
         let (agent, format, zero) = (&settings.agent, settings.format, Timestamp::from_micros(0));
         let recorder = settings.recording.clone().map(|path| Recorder::start(path, format));
         let (conversation, phrases) = match &models {
             Models::Cascade(_) => (Conversation::cascade(agent, zero), Conversation::phrases(agent)),
             Models::Realtime(_) => (Conversation::realtime(agent, zero), Vec::new()),
         };
-        Self {
+        Box::new(Self {
             conversation,
             pipeline,
             models,
             media_session: MediaSession::new(media, format, recorder, settings.audience.open(format)),
             vad: Vad::new(VadSettings::default()),
+            speech_pending: false,
             machine: MachineDetector::new(agent),
             segment: 0,
             began: Instant::now(),
             greeted: false,
             synthesis: Synthesis::new(),
             tts_signals: mpsc::channel(64),
-            phrases: PhraseWarmup::new(phrases),
+            phrases: PhraseWarmup::new(phrases, usage.clone()),
             tasks: JoinSet::new(),
             results: mpsc::channel(64),
             latencies: Latencies::default(),
             last_response: None,
+            decisions: Vec::new(),
+            inputs: InputLogWriter::default(),
             usage,
             notes,
             end: None,
-        }
+        })
     }
 
-    /// Holds the conversation until it ends, or something in it panics.
-    pub(super) async fn talk(mut self, commands: Commands) -> Report {
+    /// Holds the conversation until it ends, or something in it panics. Boxed: a future has room for every place that its parts are moved to.
+    pub(super) async fn talk(mut self: Box<Self>, commands: Commands) -> Report {
         if caught(self.run(commands)).await.is_err() {
             self.end = Some(panicked());
         }
         self.report().await
     }
 
-    /// The conversation's time: what has passed since it began.
+    /// The conversation's time: what has passed since it began. In whole milliseconds, since most steps of a log are alike then, and
+    /// rounded up, so that a deadline has come when it is acted on.
     fn now(&self) -> Timestamp {
-        Timestamp::from_micros(0) + self.began.elapsed()
+        let micros = self.began.elapsed().as_micros().div_ceil(1_000) * 1_000;
+        Timestamp::from_micros(i64::try_from(micros).unwrap_or(i64::MAX))
     }
 
     async fn run(&mut self, mut commands: Commands) {
@@ -221,8 +235,10 @@ impl Driver {
                 frame = self.media_session.media.incoming.recv() => self.frame_in(frame),
                 event = self.models.next() => self.on_model_event(event),
                 Some((utterance, signal)) = self.tts_signals.1.recv() => self.on_tts_signal(utterance, signal),
-                Some(usage) = self.phrases.spent.recv() => { self.add(usage); Inputs::new() }
-                Some((turn, run, result)) = self.results.1.recv() => vec![self.tool_ended(turn, run, result)],
+                Some(ended) = self.results.1.recv() => {
+                    let (turn, run, result) = *ended;
+                    vec![self.tool_ended(turn, run, result)]
+                }
                 Some(command) = commands.recv() => vec![self.command_input(command)],
                 Some(done) = self.tasks.join_next() => { self.ended(&done); Inputs::new() }
                 () = tokio::time::sleep_until(deadline.unwrap_or(self.began)), if deadline.is_some() => vec![Input::Tick],
@@ -286,6 +302,7 @@ impl Driver {
         let now = self.now();
         let mut inputs = VecDeque::from([input]);
         while let Some(input) = inputs.pop_front() {
+            self.inputs.record(now, &input);
             for effect in self.conversation.handle(now, input) {
                 inputs.extend(self.perform(effect));
             }
@@ -307,6 +324,7 @@ impl Driver {
             Effect::Transfer { number } => self.request_of_carrier(CarrierRequest::Transfer(number)),
             Effect::Transcript(entry) => self.write_transcript(entry),
             Effect::Turn(times) => self.measured(&times),
+            Effect::Decision(decision) => self.note_decision(*decision),
             Effect::Cascade(effect) => self.perform_cascade(effect),
             Effect::Realtime(effect) => return self.perform_realtime(effect),
             Effect::HangUp { reason } => self.end = Some(Ended::By(reason)),
@@ -314,11 +332,24 @@ impl Driver {
         None
     }
 
+    fn note_decision(&mut self, decision: Decision) {
+        if decision.kind == DecisionKind::TurnEnded {
+            self.media_session.inform(|| CallInfo::TurnEnded);
+        }
+        if self.decisions.len() < MAX_DECISIONS {
+            self.decisions.push(decision);
+        }
+    }
+
     fn write_transcript(&mut self, entry: Entry) {
         let by_agent = entry.speaker == Speaker::Agent;
         let stages = if by_agent { self.last_response.take() } else { None };
         let text = || entry.text.clone().into();
         self.media_session.inform(|| CallInfo::Said { by_agent, text: text(), is_final: true });
+        if !by_agent && matches!(self.models, Models::Realtime(_)) {
+            // A speech-to-speech model judges turns by itself, and its transcript is the first sign of it.
+            self.media_session.inform(|| CallInfo::TurnEnded);
+        }
         let line = TranscriptLine {
             by_agent,
             text: entry.text,
@@ -329,7 +360,7 @@ impl Driver {
             stages,
         };
         // Whoever keeps notes may be gone; the call is not.
-        let _ = self.notes.send(Note::Transcript(line));
+        let _ = self.notes.send(Note::Transcript(Box::new(line)));
     }
 
     fn measured(&mut self, times: &TurnTimes) {
@@ -355,7 +386,7 @@ impl Driver {
         self.usage.add(usage);
     }
 
-    async fn report(mut self) -> Report {
+    async fn report(mut self: Box<Self>) -> Report {
         // What was still in the air when the call ended belongs into the transcript as far as it was heard.
         let now = self.now();
         let finished = caught_now(|| {
@@ -367,7 +398,7 @@ impl Driver {
             self.end = Some(panicked());
         }
         self.stop_speaking();
-        self.phrases.end(&self.usage);
+        self.phrases.stop();
         let recorded = self.media_session.written().await;
         self.models.end(&self.usage).await;
         Report {
@@ -377,6 +408,9 @@ impl Driver {
             latency: self.latencies.summary(),
             responses: self.latencies.histogram(),
             usage: self.usage.usage(),
+            decisions: self.decisions,
+            inputs: self.inputs,
+            ended: now,
             recorded,
         }
     }

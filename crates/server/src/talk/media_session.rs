@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use switchhook_carriers::{CallInfo, FromCarrier, Media, ToCarrier};
 use switchhook_media::dtmf::Dialer;
+use switchhook_media::echo::{EchoGuard, Heard};
 use switchhook_media::format::{AudioFormat, FRAME_DURATION};
 use switchhook_media::frame::{AgentAudio, CallerAudio, Frame};
 use tokio::sync::mpsc;
@@ -37,6 +38,9 @@ pub(super) struct MediaSession {
     /// Until when tones of keys are heard.
     tones_until: Instant,
     punctuality: Punctuality,
+    echo: EchoGuard,
+    /// When the line began.
+    began: Instant,
     recorder: Option<Recorder>,
     tap: Tap,
     /// Frames of the caller that are recorded and listened to when their turn comes.
@@ -81,6 +85,8 @@ impl MediaSession {
             dialer: Dialer::new(format),
             tones_until: now,
             punctuality: Punctuality::default(),
+            echo: EchoGuard::default(),
+            began: now,
             recorder,
             tap,
             caller_behind: VecDeque::new(),
@@ -104,7 +110,7 @@ impl MediaSession {
         }
         loop {
             let wanted = self.lead.as_ref().is_none_or(|lead| lead.wants_more(now));
-            if !wanted || !self.send_next(now, &mut sent) || self.lead.is_none() {
+            if !wanted || !self.send_next(now, due, &mut sent) || self.lead.is_none() {
                 break;
             }
         }
@@ -114,15 +120,15 @@ impl MediaSession {
     }
 
     /// The next frame: tones of keys, before which speech stands back, or the next of the agent's speech. Whether there was one.
-    fn send_next(&mut self, now: Instant, sent: &mut FrameOutcome) -> bool {
+    fn send_next(&mut self, now: Instant, due: Instant, sent: &mut FrameOutcome) -> bool {
         if let Some(tone) = self.dialer.next_frame() {
-            self.tones_until = self.send_audio(now, AgentAudio(tone)) + FRAME_DURATION;
+            self.tones_until = self.send_audio(now, due, AgentAudio(tone)) + FRAME_DURATION;
             sent.dtmf_sent = self.dialer.is_idle();
             return true;
         }
         let Some((audio, played)) = self.playback.next_frame() else { return false };
         let plays_at = match &audio {
-            Some(audio) => self.send_audio(now, audio.clone()),
+            Some(audio) => self.send_audio(now, due, audio.clone()),
             None => self.lead.as_ref().map_or(now, |lead| lead.next(now)),
         };
         sent.speech |= audio.is_some();
@@ -132,13 +138,22 @@ impl MediaSession {
         true
     }
 
-    /// Sends a frame; gives when the carrier plays it.
-    fn send_audio(&mut self, now: Instant, audio: AgentAudio) -> Instant {
+    /// Sends a frame that was due at `due`; gives when the carrier plays it.
+    fn send_audio(&mut self, now: Instant, due: Instant, audio: AgentAudio) -> Instant {
         if self.is_overheard() {
             self.sent_ahead.push_back(audio.clone());
         }
+        let level = audio.0.rms_dbfs();
         self.send(ToCarrier::Audio(audio));
-        self.lead.as_mut().map_or(now, |lead| lead.send(now))
+        let plays_at = self.lead.as_mut().map(|lead| lead.send(now));
+        // A carrier that does not buffer plays one frame after the other, also those that a busy node sends at once.
+        self.echo.sent(plays_at.unwrap_or(due) - self.began, level);
+        plays_at.unwrap_or(now)
+    }
+
+    /// Who is heard in a frame of the caller: lines return the agent's voice. To be asked for every frame.
+    pub(super) fn heard(&mut self, frame: &CallerAudio) -> Heard {
+        self.echo.heard(self.began.elapsed(), frame.0.rms_dbfs())
     }
 
     /// 20 ms of both sides to the recording and to whoever listens, as they are heard.

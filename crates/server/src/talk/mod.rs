@@ -29,9 +29,11 @@ pub mod voice;
 use std::path::PathBuf;
 
 use serde_json::Value;
+use switchhook_core::Timestamp;
 use switchhook_core::agent::AgentConfig;
-use switchhook_core::conversation::{End, Failure, FailureCode, Message, ResponseStages, ToolCall};
+use switchhook_core::conversation::{Decision, End, Failure, FailureCode, Message, ResponseStages, ToolCall};
 use switchhook_core::histogram::Histogram;
+use switchhook_core::replay::InputLogWriter;
 use switchhook_media::format::AudioFormat;
 use switchhook_providers::Usage;
 use tokio::sync::mpsc;
@@ -87,10 +89,10 @@ pub enum Command {
 /// Something worth keeping, as it happens. `Debug` would print spoken words, so there is none.
 #[derive(Clone)]
 pub enum Note {
-    /// Somebody has said something.
-    Transcript(TranscriptLine),
+    /// Somebody has said something. Boxed, as below: channels have room for many notes.
+    Transcript(Box<TranscriptLine>),
     /// A tool has run.
-    ToolCall(ToolCallNote),
+    ToolCall(Box<ToolCallNote>),
     /// The agent requests something of the carrier.
     CarrierRequest(CarrierRequest),
 }
@@ -153,6 +155,12 @@ pub struct Report {
     pub usage: Usage,
     /// Whether a recording was written.
     pub recorded: bool,
+    /// What was decided about turns.
+    pub decisions: Vec<Decision>,
+    /// What happened to the conversation.
+    pub inputs: InputLogWriter,
+    /// When it was over, from its beginning.
+    pub ended: Timestamp,
 }
 
 /// The end of a conversation in which something panicked.

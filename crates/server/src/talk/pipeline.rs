@@ -27,6 +27,7 @@ use switchhook_runtime::panics::{Panicked, caught};
 use tokio::sync::{Semaphore, mpsc};
 use tokio::time::{Instant, timeout_at};
 use tokio_util::task::AbortOnDropHandle;
+use tracing::Instrument as _;
 
 use self::run::{Entry, PipelineStage, run};
 use self::usage_ledger::UsageLedger;
@@ -128,8 +129,8 @@ pub struct LlmSettings {
 pub enum Signal<T> {
     /// The next piece.
     Piece(T),
-    /// That was all.
-    Done(Usage),
+    /// That was all. Boxed: channels have room for many signals.
+    Done(Box<Usage>),
     /// It failed, and no fallback was left.
     Failed(ProviderError),
 }
@@ -207,11 +208,11 @@ impl Pipeline {
     }
 
     /// Has the first voice say into memory what of `texts` is not there, one after the other and until one cannot be said. What
-    /// that costs is reported before it is requested, since it is charged also when it is not waited for. Each takes one of the `places`.
+    /// that costs is added before it is requested, since it is charged also when it is not waited for. Each takes one of the `places`.
     pub fn cache_phrases(
         &self,
         texts: Vec<String>,
-        spent: mpsc::Sender<Usage>,
+        spent: Spent,
         places: Arc<Semaphore>,
     ) -> impl Future<Output = ()> + Send + use<> {
         let pipeline = self.clone();
@@ -224,9 +225,7 @@ impl Pipeline {
                 let Ok(place) = places.acquire().await else { return };
                 let Some(making) = pipeline.phrases.make(voice, text) else { continue };
                 let characters = text.chars().count() as u64;
-                if spent.send(pipeline.stopped(characters)).await.is_err() {
-                    return;
-                }
+                spent.add(pipeline.stopped(characters));
                 match pipeline.say_into_memory(voice, text).await {
                     Ok(said) => making.store(said),
                     Err(error) => return drop(voice.1.health.judge(error)),
@@ -386,12 +385,15 @@ fn running<T: Send + 'static>(
     signals: mpsc::Sender<(u32, Signal<T>)>,
     work: impl Future<Output = ()> + Send + 'static,
 ) -> Running {
-    AbortOnDropHandle::new(tokio::spawn(async move {
-        if let Err(panicked) = caught(work).await {
-            // A driver that has gone needs no signal.
-            let _ = signals.send((tag, Signal::Failed(stopped(kind.words(), panicked)))).await;
+    AbortOnDropHandle::new(tokio::spawn(
+        async move {
+            if let Err(panicked) = caught(work).await {
+                // A driver that has gone needs no signal.
+                let _ = signals.send((tag, Signal::Failed(stopped(kind.words(), panicked)))).await;
+            }
         }
-    }))
+        .in_current_span(),
+    ))
 }
 
 fn stopped(provider: &'static str, panicked: Panicked) -> ProviderError {

@@ -7,6 +7,7 @@ use switchhook_carriers::Media;
 use switchhook_core::Timestamp;
 use switchhook_core::conversation::{Conversation, End, Failure};
 use switchhook_core::histogram::Histogram;
+use switchhook_core::replay::InputLogWriter;
 use switchhook_providers::{Spent, Usage};
 
 use super::latency::Latencies;
@@ -87,6 +88,9 @@ pub(super) fn failed_report(settings: &Settings, failure: Failure) -> Report {
         latency: Latencies::default().summary(),
         responses: Histogram::default(),
         usage: Usage::default(),
+        decisions: Vec::new(),
+        inputs: InputLogWriter::default(),
+        ended: Timestamp::from_micros(0),
         recorded: false,
     }
 }

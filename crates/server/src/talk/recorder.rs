@@ -12,6 +12,7 @@ use switchhook_media::frame::{AgentAudio, CallerAudio};
 use switchhook_media::wav::StereoWriter;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
+use tracing::Instrument as _;
 
 use crate::files;
 
@@ -35,7 +36,7 @@ impl Recorder {
     #[must_use]
     pub fn start(path: PathBuf, format: AudioFormat) -> Self {
         let (chunks, waiting) = mpsc::channel(WAITING);
-        let writer = tokio::spawn(write(path, format, waiting));
+        let writer = tokio::spawn(write(path, format, waiting).in_current_span());
         Self { pairs: Vec::with_capacity(CHUNK), chunks: Some(chunks), writer }
     }
 

@@ -1,9 +1,10 @@
 //! Calls over the simulated phone network, placed through the API, told by webhooks.
 
 use reqwest::{Method, StatusCode};
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::harness::{TestService, deliveries_of, text};
+use crate::harness::process::{Node, json_of};
+use crate::harness::{Client, TestService, deliveries_of, text};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_spoken_call_books_a_table_and_every_event_is_delivered_in_order() {
@@ -47,6 +48,63 @@ async fn a_spoken_call_books_a_table_and_every_event_is_delivered_in_order() {
     let measured = &statistics["totals"]["response_ms"];
     assert_eq!(measured["n"], ended["latency"]["response_ms"]["n"], "{statistics}");
     assert!(measured["p95"].as_i64() >= measured["p50"].as_i64() && measured["p50"].is_i64(), "{statistics}");
+    explains_its_turns(&service, &call, &transcript).await;
+    service.stop().await;
+}
+
+/// Every response of the transcript follows a turn that ended for a stated reason, and nobody else reads why.
+async fn explains_its_turns(service: &TestService, call: &str, transcript: &Value) {
+    let path = format!("/v1/calls/{call}/decisions");
+    let (status, explained) = service.client.get(&path).await;
+    assert_eq!(status, StatusCode::OK, "{explained}");
+    let decisions = explained["data"].as_array().expect("a list");
+    assert!(decisions.is_sorted_by_key(|decision| decision["at_ms"].as_i64()), "{explained}");
+    let ends: Vec<_> = decisions.iter().filter(|decision| decision["kind"] == "turn_ended").collect();
+    let lines = transcript["data"].as_array().expect("a list");
+    let responses = lines.iter().filter(|line| line["latency_ms"].is_i64()).count();
+    assert!(responses > 0 && ends.len() >= responses, "{explained}");
+    for end in ends {
+        assert!(end["silence_ms"].as_i64() >= end["silence_needed_ms"].as_i64(), "{end}");
+        assert!(end["probability"].as_f64().is_some_and(|it| (0.0..=1.0).contains(&it)), "{end}");
+        let evidence = end["evidence"].as_array().expect("a list");
+        assert!(evidence.iter().all(|one| one["name"].is_string() && one["weight"].is_f64()), "{end}");
+    }
+    let stranger = service.another_tenant().await;
+    assert_eq!(stranger.get(&path).await.0, StatusCode::NOT_FOUND);
+}
+
+/// Answers and talks; answers and says nothing.
+const TALKS: &str = "+12025550100";
+const SAYS_NOTHING: &str = "+12025550109";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_agents_voice_that_the_line_returns_is_nobody_who_speaks() {
+    let service = TestService::start().await;
+    let silence = json!({ "reprompt_after_seconds": 4, "max_reprompts": 1, "hangup_after_seconds": 8 });
+    let agent = service.client.scripted_agent(json!({ "silence": silence })).await;
+    let (_, connections) = service.client.get("/v1/connections").await;
+    let simulator =
+        connections["data"].as_array().and_then(|all| all.iter().find(|one| one["provider"] == "simulator"));
+    let path = format!("/v1/connections/{}", text(&simulator.expect("a simulator")["id"]));
+    let faults = json!({ "echo_loss_db": 20, "echo_delay_ms": 200 });
+    let (status, patched) =
+        service.client.patch(&path, json!({ "settings": { "time_scale": 0.05, "faults": faults } })).await;
+    assert_eq!(status, StatusCode::OK, "{patched}");
+
+    // A caller who speaks may speak over the agent on a busy machine; one who is silent leaves the echo alone with it.
+    let [silent, talking] =
+        [service.client.place(&agent, SAYS_NOTHING).await, service.client.place(&agent, TALKS).await];
+    let ended = service.client.wait_for_end(&silent).await;
+    assert_eq!((&ended["end_reason"], &ended["turns"]), (&json!("silence"), &json!(0)), "{ended}");
+    let (_, decided) = service.client.get(&format!("/v1/calls/{silent}/decisions")).await;
+    assert_eq!(decided["data"], json!([]), "nobody spoke");
+    let (_, transcript) = service.client.get(&format!("/v1/calls/{silent}/transcript")).await;
+    let lines = transcript["data"].as_array().expect("a list");
+    let spoken_out = |line: &Value| line["role"] == "agent" && line["interrupted"] == false;
+    assert!(lines.len() > 1 && lines.iter().all(spoken_out), "{transcript}");
+
+    let ended = service.client.wait_for_end(&talking).await;
+    assert_eq!((&ended["status"], &ended["outcome"]["confirmed"]), (&json!("completed"), &json!(true)), "{ended}");
     service.stop().await;
 }
 
@@ -116,7 +174,9 @@ async fn a_call_cancelled_before_it_is_due_rings_nobody() {
     let client = &service.client;
     let in_a_day = switchhook_runtime::clock::Clock::system().now() + std::time::Duration::from_secs(86_400);
     let body = json!({ "agent_id": agent.id, "to": "+12025550100", "schedule_at": in_a_day });
-    let call = text(&client.create("/v1/calls", body).await["id"]);
+    let placed = client.create("/v1/calls", body).await;
+    assert_eq!((&placed["status"], &placed["schedule_at"]), (&json!("queued"), &json!(in_a_day)), "{placed}");
+    let call = text(&placed["id"]);
     client.post(&format!("/v1/calls/{call}/hangup"), json!({})).await;
     let ended = client.wait_for_end(&call).await;
     assert_eq!((&ended["end_reason"], &ended["duration_seconds"]), (&json!("canceled"), &json!(0)), "{ended}");
@@ -192,6 +252,7 @@ async fn bad_calls_are_refused_with_the_field_to_blame() {
     let dry = json!({ "agent_id": agent.id, "to": "+12025550100", "dry_run": true, "colour": 1 });
     let (status, shown) = service.client.post("/v1/calls", dry).await;
     assert_eq!((status, shown["warnings"].as_array().map(Vec::len)), (StatusCode::OK, Some(1)), "{shown}");
+    assert!(shown.get("id").is_none() && shown["to"] == "+12025550100", "there is no such call: {shown}");
     let (_, calls) = service.client.get("/v1/calls").await;
     assert_eq!(calls["data"], json!([]), "a dry run leaves nothing behind");
     for (dry_run, status) in [(false, StatusCode::CREATED), (true, StatusCode::CONFLICT)] {
@@ -269,7 +330,7 @@ async fn a_bad_line_changes_neither_the_facts_nor_the_events() {
     let service = TestService::start().await;
     let agent = service.client.scripted_agent(json!({})).await;
     let client = &service.client;
-    let (_, connections) = client.get("/v1/connections?provider=simulator").await;
+    let (_, connections) = client.get("/v1/connections").await;
     let simulator =
         connections["data"].as_array().and_then(|all| all.iter().find(|one| one["provider"] == "simulator"));
     let id = text(&simulator.expect("it was made")["id"]);
@@ -380,4 +441,38 @@ async fn a_call_that_cannot_be_held_ends_and_costs_nobody_else_anything() {
         assert_eq!(ended["error_code"], "config_error", "{ended}");
     }
     service.stop().await;
+}
+
+/// Answers, and the language model never does.
+const MODEL_IS_SILENT: &str = "+12025550112";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_failed_analysis_says_so_and_each_line_about_a_call_carries_its_id() {
+    switchhook_net::install_tls();
+    let node = Node::new().await.with("SWITCHHOOK_LOG_FORMAT", "json");
+    let tenant = json_of(node.command().args(["tenant", "create", "acme", "--rate-limit", "100000", "--json"]));
+    let service = node.serve();
+    let client = Client::new(service.base.clone(), text(&tenant["api_key"]["key"]));
+    let agent = client.scripted_agent(json!({})).await;
+    let calls = [client.place(&agent, MODEL_IS_SILENT).await, client.place(&agent, TALKS).await];
+    let silent = client.wait_for_end(&calls[0]).await;
+    assert_eq!(silent["error_code"], "provider_timeout", "{silent}");
+    let words = "The language model could not analyse the conversation (provider_timeout).";
+    assert_eq!(silent["analysis"], json!({ "status": "failed", "error": words }));
+    let talked = client.wait_for_end(&calls[1]).await;
+    assert_eq!(talked["analysis"], json!({ "status": "completed", "error": null }), "{talked}");
+    service.kill();
+
+    let log = node.log();
+    let lines = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let about_calls = |line: &Value| {
+        let target = line["target"].as_str().unwrap_or_default().to_owned();
+        ["switchhook::calls::runner", "switchhook::talk"].iter().any(|part| target.starts_with(part))
+    };
+    let lines: Vec<Value> = lines.filter(about_calls).collect();
+    assert!(lines.iter().any(|line| line["fields"]["message"] == "post-call analysis failed"), "{log}");
+    for line in lines {
+        let spans = line["spans"].to_string();
+        assert!(calls.iter().any(|call| spans.contains(call.as_str())), "of which call is this? {line}");
+    }
 }

@@ -24,11 +24,12 @@ async fn bad_usage_and_bad_configuration_are_one_sentence_and_exit_code_2() {
     let broken = tempfile::NamedTempFile::new().expect("a file");
     writeln!(broken.as_file(), "listen = 7").expect("written");
     let file = broken.path().to_str().expect("text").to_owned();
-    let table: [Case; 6] = [
+    let table: [Case; 7] = [
         Case(&["serve", "--listen", "nowhere"], &[], "nowhere"),
         Case(&["serve", "--config", &file], &[], "listen"),
         Case(&["serve", "--config", "/does/not/exist.toml"], &[], "/does/not/exist.toml"),
         Case(&["serve"], &[("SWITCHHOOK_ENV", "prod")], "SWITCHHOOK_MASTER_KEY"),
+        Case(&["serve"], &[("SWITCHHOOK_LOG", "loud")], "SWITCHHOOK_LOG must be one of off, error"),
         Case(&["serve"], &[("SWITCHHOOK_DATABASE_URL", "mysql://x")], "database_url"),
         Case(&["migrate"], &[("SWITCHHOOK_WEBHOOK_RETRY_DELAYS", "soon")], "SWITCHHOOK_WEBHOOK_RETRY_DELAYS"),
     ];

@@ -4,6 +4,7 @@
 //! be created (`ci/with-postgres.sh` starts one).
 
 mod agent_tools;
+mod backup;
 mod calls;
 mod carriers;
 mod cluster;
@@ -15,10 +16,12 @@ mod demo;
 mod doubles;
 mod harness;
 mod http;
+mod instructions;
 mod listening;
 mod mcp_tools;
 mod privacy;
 mod providers;
+mod replay;
 mod security;
 mod sign_in;
 mod tool_secrets;

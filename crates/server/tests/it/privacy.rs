@@ -5,11 +5,13 @@ use std::time::Duration;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use switchhook::retention::Recordings;
+use switchhook::store::calls::inputs;
 use switchhook::webhooks::receiver::Receiver;
 use switchhook_core::event::{NO_SUMMARY, WORDS_DELETED};
 use switchhook_core::webhook::SigningSecret;
 use switchhook_runtime::clock::Clock;
 
+use crate::harness::process::json_of;
 use crate::harness::{TestService, text};
 
 const HOUR: Duration = Duration::from_secs(3_600);
@@ -61,6 +63,7 @@ async fn words_are_deleted_at_the_end_of_their_retention_and_the_rest_stays() {
     let recording =
         service.data_dir().join("recordings").join(client_tenant(&service).await).join(format!("{call}.wav"));
     assert!(recording.exists() && before["recording_url"].is_string(), "{before}");
+    assert!(log_of(&service, &call).await.is_some_and(|log| log.contains("Zebulon")), "its inputs can be replayed");
     let (_, said) = client.get(&format!("/v1/calls/{call}/transcript")).await;
     assert!(said.to_string().contains("Zebulon"), "{said}");
     let first = tokio::time::timeout(HOUR / 60, receiver.next()).await.expect("an attempt");
@@ -75,6 +78,7 @@ async fn words_are_deleted_at_the_end_of_their_retention_and_the_rest_stays() {
         assert_eq!(after[kept], before[kept], "{kept} stays");
     }
     assert!(!recording.exists());
+    assert_eq!(log_of(&service, &call).await, None);
     for (path, status) in
         [("transcript", StatusCode::OK), ("events", StatusCode::OK), ("recording", StatusCode::NOT_FOUND)]
     {
@@ -96,6 +100,32 @@ async fn words_are_deleted_at_the_end_of_their_retention_and_the_rest_stays() {
     let later = redelivered(&service, &webhook, &mut receiver).await;
     assert_eq!((&later["summary"], &later["outcome"]), (&json!(WORDS_DELETED), &json!(null)), "{later}");
     assert_eq!((&later["to"], &later["metadata"]), (&before["to"], &before["metadata"]));
+    service.stop().await;
+}
+
+/// What is kept of a call to replay it.
+async fn log_of(service: &TestService, call: &str) -> Option<String> {
+    let mut conn = service.store().read().await.expect("a connection");
+    let logged = inputs::get_for_operator(&mut conn, call.parse().expect("an id")).await.expect("read");
+    logged.map(|logged| logged.log().expect("a log"))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_redacted_call_is_replayed_without_its_numbers() {
+    let service = TestService::start().await;
+    let agent = service.client.scripted_agent(json!({ "privacy": { "redact": ["digits"] } })).await;
+    let call = service.client.place(&agent, "+12025550100").await;
+    let ended = service.client.wait_for_end(&call).await;
+    assert_eq!(ended["status"], "completed", "{ended}");
+    let log = log_of(&service, &call).await.expect("a log");
+    // Four people at half-past seven.
+    let texts: Vec<&str> = log.split("\"text\":\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+    for said in &texts {
+        assert!(!["four", "seven", "7", "4"].iter().any(|number| said.contains(number)), "{said}");
+    }
+    assert!(texts.iter().any(|said| said.contains('0') || said.contains("zero")), "{texts:?}");
+    let replayed = json_of(service.command().args(["replay", "--json", &call]));
+    assert_eq!(replayed["as_it_was"]["turns"], ended["turns"], "{replayed}");
     service.stop().await;
 }
 

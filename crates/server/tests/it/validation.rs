@@ -106,6 +106,7 @@ async fn each_field_of_an_agent_is_checked_and_blamed_by_its_path() {
         ("realtime.connection_id", ids()),
         ("turn_taking.min_silence_ms", range(99, 5_001).into_iter().filter(|value| *value != 5_001).collect()),
         ("turn_taking.max_silence_ms", range(199, 10_001)),
+        ("turn_taking.eagerness", also(not(&["text"]), vec![json!("soon")])),
         ("turn_taking.speculative", not(&["bool"])),
         ("interruption.enabled", not(&["bool"])),
         ("interruption.min_speech_ms", range(49, 5_001)),
@@ -246,9 +247,11 @@ async fn a_patch_merges_null_clears_and_only_a_change_is_a_version() {
     let (_, shown) = client.get(&agent).await;
     let (status, back) = client.patch(&agent, shown).await;
     assert_eq!((status, &back["version"]), (StatusCode::OK, &json!(5)), "what was read can be sent back: {back}");
+    let ignored =
+        back["warnings"].as_array().into_iter().flatten().map(text).filter(|words| words.starts_with("Unknown"));
     assert_eq!(
-        back["warnings"],
-        json!(["created_at", "id", "updated_at", "version"].map(|name| format!("Unknown field {name} was ignored."))),
+        ignored.collect::<Vec<_>>(),
+        ["created_at", "id", "updated_at", "version"].map(|name| format!("Unknown field {name} was ignored.")),
     );
     service.stop().await;
 }
@@ -446,7 +449,8 @@ async fn unknown_fields_are_named_at_any_depth() {
     for (path, body, unknown) in table {
         let (status, made) = client.post(path, body).await;
         assert!(status.is_success(), "{path}: {made}");
-        let named: BTreeSet<_> = made["warnings"].as_array().into_iter().flatten().map(text).collect();
+        let warnings = made["warnings"].as_array().into_iter().flatten().map(text);
+        let named: BTreeSet<_> = warnings.filter(|words| words.starts_with("Unknown")).collect();
         let expected = unknown.iter().map(|field| format!("Unknown field {field} was ignored.")).collect();
         assert_eq!(named, expected, "{path}");
     }

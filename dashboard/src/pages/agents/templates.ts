@@ -156,7 +156,7 @@ export function templateNamed(id: string | null): Template {
  */
 export const DEFAULTS: JsonObject = {
   greeting: { mode: "speak", interruptible: true },
-  turn_taking: { min_silence_ms: 400, max_silence_ms: 2000, speculative: true },
+  turn_taking: { eagerness: "normal", min_silence_ms: 400, max_silence_ms: 2000, speculative: true },
   interruption: { enabled: true, min_speech_ms: 500, min_words: 2 },
   silence: { reprompt_after_seconds: 8, max_reprompts: 2, hangup_after_seconds: 30 },
   limits: { max_duration_seconds: 1800, ring_timeout_seconds: 30 },

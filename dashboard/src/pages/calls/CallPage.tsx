@@ -19,6 +19,7 @@ import { endWords } from "../../lib/words";
 import { CallSummary } from "./CallSummary";
 import styles from "./CallPage.module.css";
 import { CostCard } from "./CostCard";
+import { DecisionsCard } from "./DecisionsCard";
 import { DetailsCard } from "./DetailsCard";
 import { EventsCard } from "./EventsCard";
 import { Failure } from "./Failure";
@@ -88,7 +89,7 @@ function CallView({ call, neighbours }: { call: Call; neighbours: Neighbours }) 
   };
   useKeys({
     " ": (event) => {
-      if ((event.target as HTMLElement).closest("button, a")) return;
+      if ((event.target as HTMLElement).closest("button, a, summary")) return;
       event.preventDefault();
       playback?.toggle();
     },
@@ -125,6 +126,7 @@ function CallView({ call, neighbours }: { call: Call; neighbours: Neighbours }) 
             <EventsCard call={call} live={live} />
           </div>
         </div>
+        {!live && <DecisionsCard call={call} onSeek={go} />}
         <div className={styles.pair}>
           <CostCard call={call} />
           <DetailsCard call={call} />

@@ -1,5 +1,5 @@
 import { Pause, Play, VolumeX } from "lucide-react";
-import { useContext, useMemo } from "react";
+import { useContext, useEffect, useMemo } from "react";
 import { isLive } from "../../api/calls";
 import type { FullTranscript } from "../../api/types";
 import type { Call } from "../../api/queries";
@@ -100,9 +100,13 @@ function Player(props: {
     () => ({
       time: () => playback?.time ?? 0,
       follow: (listener: () => void) => playback?.follow(listener) ?? (() => undefined),
+      seek: (seconds: number) => playback?.seek(seconds),
     }),
     [playback],
   );
+  useEffect(() => {
+    if (playback && peaks) playback.setLength(peaks.seconds);
+  }, [playback, peaks]);
   if (error) return <p className={styles.note}>The recording could not be read.</p>;
   return (
     <div className={styles.player}>

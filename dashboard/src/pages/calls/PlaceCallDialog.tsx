@@ -70,9 +70,9 @@ function Form(props: {
   const queries = useQueryClient();
   const navigate = useNavigate();
   const place = useMutation({
-    mutationFn: () => {
+    mutationFn: async () => {
       const given = Object.entries(variables).filter(([, value]) => value !== "");
-      return take(
+      const placed = await take(
         client.POST("/v1/calls", {
           body: {
             to: to.startsWith("sip") ? to.trim() : to.replace(/[\s().-]/g, ""),
@@ -82,6 +82,9 @@ function Form(props: {
           },
         }),
       );
+      // Only a dry run has no id, and this is none.
+      if (!("id" in placed)) throw new Error("The call was not placed.");
+      return placed;
     },
     onSuccess: (call) => {
       queries.setQueryData(callQuery(call.id).queryKey, call);

@@ -9,6 +9,8 @@ export class Playback {
   private frame = 0;
   /** A seek before anything is loaded. */
   private start: number | null = null;
+  /** How long the recording is, once that is known: nothing is played before it is asked for. */
+  private length = Infinity;
 
   constructor(address: string) {
     this.audio.preload = "none";
@@ -39,8 +41,12 @@ export class Playback {
     if (this.playing) this.audio.pause();
     else void this.audio.play().catch(() => this.tell());
   };
+  setLength(seconds: number): void {
+    this.length = seconds;
+    if (this.time > seconds) this.seek(seconds);
+  }
   seek = (seconds: number): void => {
-    const time = Math.max(0, seconds);
+    const time = Math.min(Math.max(0, seconds), this.length);
     if (this.audio.readyState === 0) this.start = time;
     else this.audio.currentTime = time;
     this.tell();

@@ -154,13 +154,9 @@ function Figures({ usage }: { usage: Usage }) {
             first="Connection"
             rows={usage.connections.map((connection) => ({
               ...connection,
-              id: connection.connection_id,
-              title: connection.name ? (
-                <Link to={`/connections/${connection.connection_id}`}>{connection.name}</Link>
-              ) : (
-                "Deleted connection"
-              ),
-              note: connection.provider ? providerInfo(connection.provider).title : undefined,
+              id: connection.connection_id ?? "browser",
+              title: <ConnectionName id={connection.connection_id} name={connection.name} />,
+              note: connection.name && connection.provider ? providerInfo(connection.provider).title : undefined,
             }))}
           />
         )}
@@ -190,6 +186,11 @@ function Total({ name, value }: { name: string; value: string }) {
 
 function NoCalls() {
   return <EmptyState>No calls ended in these days.</EmptyState>;
+}
+
+function ConnectionName({ id, name }: { id: string | null; name: string | null }) {
+  if (id === null) return "Browser";
+  return name === null ? "Deleted connection" : <Link to={`/connections/${id}`}>{name}</Link>;
 }
 
 interface BreakdownRow {

@@ -47,9 +47,19 @@ impl Words<'_> {
         let content = self.content(settings);
         let needed =
             if self.one_word_interrupts { 1 } else { usize::try_from(settings.min_words).unwrap_or(usize::MAX) };
+        needed > 0 && content > 0 && (content >= needed || self.has_command())
+    }
+
+    fn has_command(&self) -> bool {
         let words = self.language.words(self.text);
-        let command = words.iter().any(|word| self.language.commands.contains(&word.as_str()));
-        needed > 0 && content > 0 && (content >= needed || command)
+        words.iter().any(|word| self.language.commands.contains(&word.as_str()))
+    }
+
+    /// Whether it is a word that asks for nothing. Said briefly in the middle of the agent's sentence it is a backchannel that the STT
+    /// misheard, more often than not.
+    pub(super) fn are_aside(&self, settings: &Interruption) -> bool {
+        let asks = self.text.trim_end().ends_with(['?', '？']);
+        self.content(settings) == 1 && !self.one_word_interrupts && !asks && !self.has_command()
     }
 
     /// Whether nothing in them needs a response.
@@ -67,6 +77,16 @@ impl Words<'_> {
 }
 
 impl Overlap {
+    /// Voice began again; after a longer silence it is judged by itself.
+    pub(super) fn resume(&mut self, onset: Timestamp, timings: &Timings) {
+        let same =
+            self.stopped.is_some_and(|stopped| onset.since(stopped - timings.vad_hangover) <= timings.same_speech);
+        if !same {
+            self.onset = onset;
+        }
+        self.stopped = None;
+    }
+
     pub(super) fn judge(&self, said: Words<'_>, settings: &Interruption, timings: &Timings, now: Timestamp) -> Verdict {
         if said.interrupt(settings) {
             return Verdict::Interrupt;
@@ -98,6 +118,7 @@ impl Overlap {
             // Backchannels take as long as words, which are worth waiting for.
             (true, None) => needed * 2,
             (false, _) if said.are_backchannel(settings) => needed.max(timings.long_backchannel),
+            (false, Some(_)) if said.settled && said.are_aside(settings) => needed.max(timings.long_word),
             _ => needed,
         }
     }
@@ -127,28 +148,31 @@ mod tests {
         let (settings, timings) = (Interruption::default(), Timings::default()); // 500 ms or two words.
         let at = Timestamp::from_millis;
         let going_on = Overlap { onset: at(0), stopped: None };
-        // A stop is reported 200 ms after the speech: at 600 the voice lasted 400 ms.
-        let short = Overlap { onset: at(0), stopped: Some(at(600)) };
-        let long = Overlap { onset: at(0), stopped: Some(at(700)) };
+        // A stop is reported 120 ms after the speech: at 520 the voice lasted 400 ms.
+        let short = Overlap { onset: at(0), stopped: Some(at(520)) };
+        let long = Overlap { onset: at(0), stopped: Some(at(620)) };
+        let drawn_out = Overlap { onset: at(0), stopped: Some(at(920)) };
         let table = [
-            (going_on, said("", false), 1_199, Verdict::Wait), // 2 * 500 + 200
-            (going_on, said("", false), 1_200, Verdict::Interrupt),
-            (going_on, said("tonight", false), 700, Verdict::Interrupt), // 500 + 200
+            (going_on, said("", false), 1_119, Verdict::Wait), // 2 * 500 + 120
+            (going_on, said("", false), 1_120, Verdict::Interrupt),
+            (going_on, said("tonight", false), 620, Verdict::Interrupt), // 500 + 120
             (going_on, said("I want", false), 300, Verdict::Interrupt),
             (going_on, said("I", false), 300, Verdict::Wait),
             (going_on, said("wait", false), 300, Verdict::Interrupt),
-            (going_on, said("yeah okay", false), 1_699, Verdict::Wait), // 1500 + 200
-            (going_on, said("yeah okay", false), 1_700, Verdict::Interrupt),
-            (short, said("", false), 600, Verdict::Wait),
-            (short, said("", true), 600, Verdict::GoOn),
-            (short, said("", false), 1_600, Verdict::GoOn), // 600 + 1000
-            (short, said("sure", true), 600, Verdict::GoOn),
-            (long, said("", false), 700, Verdict::Wait),
-            (long, said("", false), 1_700, Verdict::Interrupt), // 700 + 1000
-            (long, said("", true), 700, Verdict::GoOn),
-            (long, said("Friday", true), 700, Verdict::Interrupt),
-            (long, said("Mamma.", true), 700, Verdict::GoOn),
-            (long, said("okay right", true), 700, Verdict::GoOn),
+            (going_on, said("yeah okay", false), 1_619, Verdict::Wait), // 1500 + 120
+            (going_on, said("yeah okay", false), 1_620, Verdict::Interrupt),
+            (short, said("", false), 520, Verdict::Wait),
+            (short, said("", true), 520, Verdict::GoOn),
+            (short, said("", false), 1_520, Verdict::GoOn), // 520 + 1000
+            (short, said("sure", true), 520, Verdict::GoOn),
+            (long, said("", false), 620, Verdict::Wait),
+            (long, said("", false), 1_620, Verdict::Interrupt), // 620 + 1000
+            (long, said("", true), 620, Verdict::GoOn),
+            (long, said("Friday", true), 620, Verdict::GoOn),
+            (drawn_out, said("Friday", true), 920, Verdict::Interrupt),
+            (long, said("Friday?", true), 620, Verdict::Interrupt),
+            (long, said("Mamma.", true), 620, Verdict::GoOn),
+            (long, said("okay right", true), 620, Verdict::GoOn),
         ];
         for (overlap, words, now, expected) in table {
             let verdict = overlap.judge(words, &settings, &timings, at(now));

@@ -10,6 +10,8 @@ use crate::Timestamp;
 pub(super) struct CallerTurn {
     /// Since when there is voice on the line.
     speaking: Option<Timestamp>,
+    /// Until when it is open whether there is: the turn is not over before.
+    speech_pending: Option<Timestamp>,
     /// The first audio or key of the turn.
     began: Option<Timestamp>,
     /// The last audio or key.
@@ -35,11 +37,30 @@ pub(super) struct FinishedTurn {
     pub(super) voiced: Duration,
     /// Whether the STT has transcribed all of it.
     pub(super) transcribed: bool,
+    /// Whether some of a response to it was heard.
+    pub(super) answered: bool,
+    finals: BTreeMap<u32, String>,
+    open_from: u32,
+}
+
+impl FinishedTurn {
+    /// The STT has transcribed a segment of it again, with the next one: its words come there.
+    pub(super) fn withdraw(&mut self, segment: u32) {
+        if let Some(text) = self.finals.get_mut(&segment) {
+            text.clear();
+        }
+    }
 }
 
 impl CallerTurn {
+    /// Speech may be starting, and is known to have started by then; nothing when it was none.
+    pub(super) fn speech_pending(&mut self, until: Option<Timestamp>) {
+        self.speech_pending = until;
+    }
+
     pub(super) fn started(&mut self, onset: Timestamp) {
         self.speaking = Some(onset);
+        self.speech_pending = None;
         self.began.get_or_insert(onset);
         self.judged = false;
     }
@@ -111,6 +132,11 @@ impl CallerTurn {
         self.speaking
     }
 
+    /// Until when it is open whether the caller speaks.
+    pub(super) fn pending_until(&self) -> Option<Timestamp> {
+        self.speech_pending
+    }
+
     /// When it began.
     pub(super) fn began(&self) -> Option<Timestamp> {
         self.began
@@ -118,6 +144,11 @@ impl CallerTurn {
 
     pub(super) fn ended(&self) -> Option<Timestamp> {
         self.ended
+    }
+
+    /// How much voice there was in it.
+    pub(super) fn voiced(&self) -> Duration {
+        self.voiced
     }
 
     pub(super) fn is_judged_over(&self) -> bool {
@@ -146,6 +177,15 @@ impl CallerTurn {
         all.join(" ")
     }
 
+    /// Goes on with a turn that was taken too early.
+    pub(super) fn reopen(&mut self, past: FinishedTurn) {
+        self.began = Some(self.began.map_or(past.began, |began| began.min(past.began)));
+        self.touched(past.ended);
+        self.voiced += past.voiced;
+        self.finals.extend(past.finals);
+        self.open_from = past.open_from;
+    }
+
     /// Ends the turn, with this as its text. Words that come late for it will be dropped, except when there were none at all.
     pub(super) fn take(&mut self, text: String, now: Timestamp) -> FinishedTurn {
         let ended = self.ended.unwrap_or(now);
@@ -154,10 +194,13 @@ impl CallerTurn {
             ended,
             voiced: self.voiced,
             transcribed: self.is_settled(),
+            answered: false,
             text,
+            finals: std::mem::take(&mut self.finals),
+            open_from: self.open_from,
         };
         if !said.text.is_empty() {
-            let last = self.finals.keys().next_back().map_or(0, |segment| segment.saturating_add(1));
+            let last = said.finals.keys().next_back().map_or(0, |segment| segment.saturating_add(1));
             self.open_from = self.open_from.max(self.current).max(last);
             if self.speaking.is_some() && self.judged {
                 self.open_from = self.open_from.max(self.current.saturating_add(1));

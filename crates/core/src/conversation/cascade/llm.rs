@@ -19,6 +19,7 @@ use crate::conversation::playback::Kind;
 use crate::conversation::response_deadline::ResponseDeadline;
 use crate::conversation::tool_call::ToolCall;
 use crate::conversation::tools::{END_CALL, Returned};
+use crate::language::is_unspaced;
 
 /// A request to the LLM.
 pub(super) struct CompletionRequest {
@@ -64,6 +65,47 @@ pub(super) struct TurnResponse {
     pub(super) filler_at: Option<Timestamp>,
 }
 
+/// Whether two transcripts differ in case and punctuation at most.
+pub(super) fn same_words(one: &str, other: &str) -> bool {
+    plain(one) == plain(other)
+}
+
+/// The words in lower case with a space between them, and the signs of numbers: "10.5" is not "105". Where words are written without
+/// spaces there are none.
+fn plain(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let (mut last, mut before, mut gap) = (None, None, false);
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        if c.is_alphanumeric() || is_sign_of_number(before, c, chars.peek().copied()) {
+            let apart = |last: char| gap && !is_unspaced(last) && !is_unspaced(c);
+            if last.is_some_and(apart) {
+                plain.push(' ');
+            }
+            plain.extend(c.to_lowercase());
+            (last, gap) = (Some(c), false);
+        } else {
+            gap |= c.is_whitespace() || is_mark(c);
+        }
+        before = Some(c);
+    }
+    plain
+}
+
+/// Whether words end at a punctuation mark: not at an apostrophe.
+fn is_mark(c: char) -> bool {
+    (c.is_ascii_punctuation() && c != '\'') || matches!(c, '\u{2010}'..='\u{2015}' | '\u{2026}')
+}
+
+/// Whether it changes the number that it stands at: "-5", "10.5", "$5", "5%".
+fn is_sign_of_number(before: Option<char>, c: char, after: Option<char>) -> bool {
+    const BEFORE: &[char] = &['.', ',', ':', '/', '-', '\u{2212}', '+', '#'];
+    const BESIDE: &[char] = &['%', '$', '€', '£', '¥', '₹', '°'];
+    let is_digit = |c: Option<char>| c.is_some_and(char::is_numeric);
+    let leads = is_digit(after) && (BEFORE.contains(&c) || BESIDE.contains(&c));
+    leads || (is_digit(before) && BESIDE.contains(&c))
+}
+
 impl Cascade {
     /// Asks the model. `early` are the caller's words when their turn may yet go on.
     pub(super) fn request_completion(
@@ -96,7 +138,8 @@ impl Cascade {
 
     /// Responds to what the caller said, with the response to an early request if there is one.
     pub(super) fn respond(&mut self, d: &mut Dialogue, said: &FinishedTurn) {
-        let early = self.request.take_if(|request| request.early.as_ref() == Some(&said.text));
+        let early =
+            self.request.take_if(|request| request.early.as_ref().is_some_and(|early| same_words(early, &said.text)));
         self.cancel_llm(d);
         let mut deadline = ResponseDeadline::after_turn(said.ended, d.now);
         (deadline.since, deadline.first_token) = (said.ended, early.as_ref().and_then(|request| request.first_text));
@@ -169,6 +212,9 @@ impl Cascade {
     fn say_sentences(&mut self, d: &mut Dialogue, sentences: Vec<String>, whole: bool) {
         let Some(request) = self.request.as_mut() else { return };
         if request.early.is_some() {
+            if let Some(first) = sentences.first().filter(|_| request.held.is_empty()) {
+                d.emit(CascadeEffect::PrepareSpeech { turn: request.turn, text: first.clone() });
+            }
             request.held.extend(sentences);
             return;
         }
@@ -208,6 +254,8 @@ impl Cascade {
     }
 
     fn run_tools(&mut self, d: &mut Dialogue, mut request: CompletionRequest) {
+        // What tools do cannot be taken back with the turn.
+        self.release_turn(d);
         let (turn, calls) = (request.turn, std::mem::take(&mut request.calls));
         let filler = request.filler.take().filter(|_| !request.said);
         request.stage = LlmStage::Tools(d.now);
@@ -283,6 +331,7 @@ impl Cascade {
                 d.emit(CascadeEffect::CancelCompletion { turn: request.turn });
             }
             LlmStage::Tools(_) => self.leave_tools_running(d),
+            LlmStage::Done if request.early.is_some() => d.emit(CascadeEffect::CancelCompletion { turn: request.turn }),
             LlmStage::Done => {}
         }
     }
@@ -294,8 +343,11 @@ impl Cascade {
     }
 
     pub(super) fn note_audio_heard(&mut self, d: &mut Dialogue, kind: Kind, utterance: u32) {
-        if let Some((turn, deadline)) = self.response_with(utterance).filter(|_| kind == Kind::Response) {
-            deadline.heard(d, turn);
+        let response = self.response_with(utterance).filter(|_| kind == Kind::Response);
+        if response.is_some_and(|(turn, deadline)| deadline.heard(d, turn))
+            && let Some(said) = &mut self.resumable
+        {
+            said.answered = true;
         }
     }
 
@@ -304,5 +356,51 @@ impl Cascade {
         let response =
             self.response.as_ref().filter(|it| it.first_utterance.is_some_and(|first| first <= utterance))?;
         Some((response.turn, self.response_deadline.as_mut()?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn transcripts_with_other_case_and_punctuation_have_the_same_words() {
+        let table = [
+            ("i want a table", "I want a table."),
+            ("Yes please", "Yes, please!"),
+            ("Don't you?", "don\u{2019}t you"),
+            ("a check-in at ten", "A check in, at ten."),
+            ("it's 10.5", "It's 10.5."),
+            ("room 204, please", "Room 204 please."),
+            ("明日の七時に", "明日の、七時に。"),
+            ("発信音 の 後", "発信音の後"),
+            ("कल शाम को", "कल शाम को।"),
+            ("¿Está libre?", "está libre"),
+        ];
+        for (one, other) in table {
+            assert!(same_words(one, other) && same_words(other, one), "{one} {other}");
+        }
+    }
+
+    #[test]
+    fn other_numbers_and_other_words_are_not_the_same() {
+        let table = [
+            ("10.5", "105"),
+            ("1 25", "125"),
+            ("-5", "5"),
+            ("minus -5 degrees", "minus 5 degrees"),
+            ("7:30", "730"),
+            ("1,5", "15"),
+            ("1/2", "12"),
+            ("5%", "5"),
+            ("$5", "5"),
+            ("9-5", "95"),
+            ("I am a part", "I am apart"),
+            ("a table", "a table for"),
+            ("９０ １２", "９０１２"),
+        ];
+        for (one, other) in table {
+            assert!(!same_words(one, other) && !same_words(other, one), "{one} {other}");
+        }
     }
 }

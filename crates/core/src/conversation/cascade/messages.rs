@@ -2,12 +2,15 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use crate::conversation::failure::Failure;
 use crate::conversation::history::Message;
 use crate::conversation::tool_call::ToolCall;
 
 /// One thing that STT or LLM reports. Its `Debug` names the event and its numbers, never what was said.
-#[derive(Clone, PartialEq)]
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum CascadeInput {
     /// What the STT makes of the segment being spoken, so far. Replaces the partial before it.
     TranscriptPartial {
@@ -67,6 +70,13 @@ pub enum CascadeEffect {
         /// Whether the caller may yet go on, and the response be thrown away.
         speculative: bool,
     },
+    /// Synthesize the first sentence of a speculative completion. It is said once the turn is over, or never.
+    PrepareSpeech {
+        /// The number of the [`CascadeEffect::RequestCompletion`]; its cancellation cancels this as well.
+        turn: u32,
+        /// The text of the [`Effect::Speak`](crate::conversation::Effect::Speak) that may follow.
+        text: String,
+    },
     /// The completion of this turn is no longer wanted. Unknown and finished turns may be named.
     CancelCompletion {
         /// The number of the [`CascadeEffect::RequestCompletion`].
@@ -97,6 +107,7 @@ impl fmt::Debug for CascadeEffect {
             Self::RequestCompletion { turn, messages, speculative } => {
                 write!(f, "RequestCompletion(turn {turn}, messages {}, speculative {speculative})", messages.len())
             }
+            Self::PrepareSpeech { turn, .. } => write!(f, "PrepareSpeech(turn {turn})"),
             Self::CancelCompletion { turn } => write!(f, "CancelCompletion(turn {turn})"),
         }
     }

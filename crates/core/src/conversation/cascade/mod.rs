@@ -1,30 +1,39 @@
 //! Turns by STT, LLM and TTS: we judge when the caller has finished and when they interrupt, and speak the LLM's response
 //! sentence by sentence.
 //!
-//! `caller_turn` is what the caller says; `endpointing` says how much silence ends it (`turn_taking`). `llm` requests the response,
+//! `caller_turn` is what the caller says; `endpointing` weighs the `evidence` that it is over, and says how much silence that needs
+//! (`turn_taking`). `llm` requests the response,
 //! which `sentences` cuts into utterances, and has its tools run. `barge_in` judges callers who speak over the agent (`overlap`).
 //! `dead_air` lets no caller wait in silence, and `failures` covers up for providers.
 
 mod barge_in;
 mod caller_turn;
 mod dead_air;
+mod dictation;
 mod endpointing;
+pub(super) mod evidence;
 mod failures;
 mod llm;
 pub(super) mod messages;
 mod overlap;
+mod pauses;
+mod question;
 mod sentences;
 mod turn_taking;
+mod weights;
 
 use std::time::Duration;
 
 use serde_json::Value;
 
+pub use self::endpointing::probability;
+pub use self::evidence::{Evidence, Found, Spoken, evidence};
 pub use self::messages::{CascadeEffect, CascadeInput};
 
 use self::barge_in::{Overlap, Words};
-use self::caller_turn::CallerTurn;
+use self::caller_turn::{CallerTurn, FinishedTurn};
 use self::llm::{CompletionRequest, TurnResponse};
+use self::pauses::Pauses;
 use self::sentences::sentences_of;
 
 use super::Conversation;
@@ -34,7 +43,7 @@ use super::failure::Failure;
 use super::input::StrategyInput;
 use super::phase::Phase;
 use super::phrases;
-use super::playback::Kind;
+use super::playback::{FRAME, Kind};
 use super::response_deadline::ResponseDeadline;
 use super::strategy::{Prompt, Strategy};
 use super::tools::Tools;
@@ -67,8 +76,14 @@ pub(super) struct Cascade {
     /// How many fillers stood in for a late TTS since it was last heard.
     dead_air_fillers: u32,
     unclear: u32,
+    /// How long the caller pauses within turns.
+    pauses: Pauses,
     /// When a turn with words was last taken.
     turn_taken: Option<Timestamp>,
+    /// That turn, while the caller may go on with it.
+    resumable: Option<FinishedTurn>,
+    /// Whether the turn that was reopened had been counted as answered.
+    uncounted: bool,
     /// Whether the turn before this one had a filler.
     filled: bool,
 }
@@ -95,6 +110,10 @@ impl Strategy for Cascade {
         }
     }
 
+    fn speech_pending(&mut self, d: &mut Dialogue, pending: bool) {
+        self.turn.speech_pending(pending.then(|| d.now + d.timings.vad_onset + FRAME));
+    }
+
     fn speech_started(&mut self, d: &mut Dialogue) {
         self.voice_started(d);
     }
@@ -112,6 +131,9 @@ impl Strategy for Cascade {
                 }
             }
             CascadeInput::TranscriptFinal { segment, text } => {
+                if let Some(resumable) = self.resumable.as_mut().filter(|_| text.trim().is_empty()) {
+                    resumable.withdraw(segment);
+                }
                 if self.turn.settled(segment, &text, d.now) {
                     d.caller_active();
                 }
@@ -143,7 +165,8 @@ impl Strategy for Cascade {
         self.agent_heard(d, kind, utterance);
     }
 
-    fn played(&mut self, _: &mut Dialogue, kind: Kind) {
+    fn played(&mut self, d: &mut Dialogue, kind: Kind) {
+        self.release_turn(d);
         if kind == Kind::Response {
             self.response = None;
         }
@@ -195,6 +218,7 @@ impl Strategy for Cascade {
 
     fn finish(&mut self, d: &mut Dialogue) {
         self.cancel_llm(d);
+        self.release_turn(d);
         d.cut();
         let said = self.take_caller_turn(d);
         turn_taking::record(d, &said, true);
@@ -204,6 +228,7 @@ impl Strategy for Cascade {
         const RULES: &[Rule] = &[
             Cascade::handle_tts_failure,
             Cascade::judge_overlap,
+            Cascade::close_turn,
             Cascade::drop_backchannel,
             Cascade::drop_speculation,
         ];
@@ -231,6 +256,7 @@ impl Strategy for Cascade {
     fn next_deadline(&self, d: &Dialogue) -> Option<Timestamp> {
         let all = [
             self.overlap_at(d),
+            self.turn_closed_at(d),
             self.tts_timeout_at(d),
             self.dead_air_at(d),
             self.llm_timeout_at(d),
@@ -299,6 +325,7 @@ impl Cascade {
 
     /// Falls silent at once: what was heard is recorded, the rest is forgotten. What the API wanted said and has not begun waits on.
     fn stop_speaking(&mut self, d: &mut Dialogue) {
+        self.release_turn(d);
         self.cancel_llm(d);
         let held = self.overlap.take().is_some();
         if !d.cut() && held {

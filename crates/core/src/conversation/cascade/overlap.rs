@@ -2,7 +2,9 @@
 
 use super::Cascade;
 use super::barge_in::{Overlap, Verdict, Words};
+use super::caller_turn::FinishedTurn;
 use crate::Timestamp;
+use crate::conversation::decision::DecisionKind;
 use crate::conversation::dialogue::Dialogue;
 use crate::conversation::effect::Effect;
 use crate::conversation::playback::Kind;
@@ -10,12 +12,17 @@ use crate::conversation::playback::Kind;
 impl Cascade {
     pub(super) fn voice_started(&mut self, d: &mut Dialogue) {
         let onset = d.now - d.timings.vad_onset;
+        self.note_pause(d, onset);
         self.turn.started(onset);
         if !self.is_busy(d) || !self.may_be_interrupted(d) {
             return;
         }
-        if self.overlap.replace(Overlap { onset, stopped: None }).is_none() {
-            d.emit(Effect::PausePlayback);
+        match &mut self.overlap {
+            Some(overlap) => overlap.resume(onset, &d.timings),
+            None => {
+                self.overlap = Some(Overlap { onset, stopped: None });
+                d.emit(Effect::PausePlayback);
+            }
         }
     }
 
@@ -39,11 +46,30 @@ impl Cascade {
 
     /// What the caller said over the agent.
     pub(super) fn words_over_agent<'a>(&self, d: &Dialogue, text: &'a str) -> Words<'a> {
+        let one_word_interrupts = self.resumes_turn(d) || !d.playback.was_heard();
+        Words { language: d.language, text, settled: self.turn.is_final(), one_word_interrupts }
+    }
+
+    /// Whether the caller speaks so soon after their turn was taken that they go on with it.
+    fn resumes_turn(&self, d: &Dialogue) -> bool {
         let onset = self.overlap.map_or_else(|| self.turn.began(), |overlap| Some(overlap.onset));
         let taken = self.turn_taken.map(|taken| taken + d.timings.turn_resumed);
-        let resumed = onset.zip(taken).is_some_and(|(onset, until)| onset <= until);
-        let one_word_interrupts = resumed || !d.playback.was_heard();
-        Words { language: d.language, text, settled: self.turn.is_final(), one_word_interrupts }
+        onset.zip(taken).is_some_and(|(onset, until)| onset <= until)
+    }
+
+    /// Takes back that the turn was over. One response is due to both parts.
+    fn reopen_turn(&mut self, d: &mut Dialogue, past: FinishedTurn) {
+        if let Some(onset) = self.turn.began() {
+            self.pauses.add(onset.since(past.ended));
+        }
+        d.decided(DecisionKind::TurnReopened);
+        d.turns -= u32::from(past.answered);
+        self.uncounted = past.answered;
+        self.turn.reopen(past);
+        d.transcript.reopen();
+        let asked = d.last_said.clone();
+        self.stop_speaking(d);
+        d.last_said = asked;
     }
 
     pub(super) fn overlap_at(&self, d: &Dialogue) -> Option<Timestamp> {
@@ -70,8 +96,18 @@ impl Cascade {
         };
         match verdict {
             Verdict::Wait => return false,
-            Verdict::Interrupt => self.stop_speaking(d),
+            Verdict::Interrupt => {
+                let resumed = self.resumes_turn(d);
+                match self.resumable.take_if(|_| resumed) {
+                    Some(past) => self.reopen_turn(d, past),
+                    None => {
+                        d.decided(DecisionKind::Interruption);
+                        self.stop_speaking(d);
+                    }
+                }
+            }
             Verdict::GoOn => {
+                d.decided(DecisionKind::FalseInterruption);
                 let stopped = self.overlap.take().and_then(|overlap| overlap.stopped);
                 self.defer_response_deadline(stopped.unwrap_or(d.now));
                 d.playback.touch(d.now);

@@ -19,6 +19,7 @@ const WIDE_CLAUSE_ENDS: &[char] = &['、', '，'];
 /// May stand between the end of a sentence and the space after it.
 const CLOSERS: &[char] =
     &['"', '\'', ')', ']', '\u{201d}', '\u{2019}', '*', '_', '.', '!', '?', '」', '』', '）', '。', '！', '？'];
+
 /// A stream being cut. Where it is cut does not depend on how it was chopped into deltas.
 pub(super) struct SentenceSplitter {
     language: &'static Language,
@@ -82,8 +83,10 @@ fn cut(text: &str, first: bool, language: &Language) -> Option<usize> {
             continue;
         }
         let end = end + text[end..].len() - text[end..].trim_start_matches(CLOSERS).len();
-        let parted = wide_sentence || wide_clause || text[end..].starts_with(char::is_whitespace);
-        if parted && has_more(&text[end..]) {
+        if !has_more(&text[end..]) {
+            return None;
+        }
+        if wide_sentence || wide_clause || text[end..].starts_with(char::is_whitespace) {
             return Some(end);
         }
     }
@@ -230,6 +233,15 @@ mod tests {
         for (text, spoken) in table {
             assert_eq!(cut_all(text).join(" "), spoken);
         }
+    }
+
+    /// A delta that ends within `.?!.` once let the longest piece end before it.
+    #[test]
+    fn an_end_of_several_marks_is_awaited_at_the_longest_piece() {
+        let text = format!("{} .?!. Next one.", "a".repeat(FIRST_PIECE_MAX - 3));
+        let mut sentences = SentenceSplitter::new(Language::of("en"));
+        let streamed: Vec<String> = text.chars().flat_map(|c| sentences.push(&c.to_string())).collect();
+        assert_eq!(streamed, cut_all(&text)[..1]);
     }
 
     #[test]

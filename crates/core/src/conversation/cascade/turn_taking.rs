@@ -5,9 +5,13 @@ use std::time::Duration;
 use super::Cascade;
 use super::barge_in::Words;
 use super::caller_turn::FinishedTurn;
-use super::endpointing::{Spoken, is_likely_end, is_yes_no_question, silence_needed};
+use super::endpointing::{Judgement, judge};
+use super::evidence::Spoken;
+use super::llm::same_words;
 use crate::Timestamp;
+use crate::conversation::decision::{Decision, DecisionKind};
 use crate::conversation::dialogue::Dialogue;
+use crate::conversation::effect::Effect;
 use crate::conversation::playback::Kind;
 use crate::conversation::response_deadline::ResponseDeadline;
 use crate::conversation::transcript::CallerWords;
@@ -35,36 +39,96 @@ impl Cascade {
         let silence = if !d.dtmf.is_empty() {
             Duration::from_millis(d.agent.dtmf.digit_timeout_ms.into())
         } else {
-            silence_needed(self.spoken(d, &words), &d.agent.turn_taking)
+            self.judge(d, &words).silence_needed(&d.agent.turn_taking)
         };
         // An STT that takes long has not forgotten what was said.
         let recognised = if self.turn.is_settled() { silence } else { silence.max(d.timings.stt) };
-        Some(ended + recognised)
+        let over = ended + recognised;
+        Some(self.turn.pending_until().map_or(over, |pending| over.max(pending)))
     }
 
-    fn spoken<'a>(&self, d: &Dialogue, words: &'a str) -> Spoken<'a> {
-        let yes_no = is_yes_no_question(&d.last_said, d.language);
-        Spoken { language: d.language, text: words, settled: self.turn.is_final(), yes_no }
+    /// How probable it is that the caller has finished with these words.
+    fn judge(&self, d: &Dialogue, words: &str) -> Judgement {
+        let pauses_ms = self.pauses.mean_ms();
+        let is_final = self.turn.is_final();
+        judge(Spoken { language: d.language, text: words, is_final, asked: &d.last_said, pauses_ms })
+    }
+
+    /// A decision about the turn, with the evidence for it.
+    fn decision(&self, d: &Dialogue, kind: DecisionKind) -> Effect {
+        let judgement = self.judge(d, &self.turn.words());
+        Effect::Decision(Box::new(Decision {
+            silence: self.turn.ended().map(|ended| d.now.since(ended)),
+            silence_needed: Some(judgement.silence_needed(&d.agent.turn_taking)),
+            probability: Some(judgement.probability),
+            evidence: judgement.found,
+            ..Decision::new(d.now, kind)
+        }))
+    }
+
+    /// The caller speaks again: a pause where they might have finished says how they speak.
+    pub(super) fn note_pause(&mut self, d: &Dialogue, onset: Timestamp) {
+        let Some(ended) = self.turn.ended() else { return };
+        if self.judge(d, &self.turn.words()).is_likely_end() {
+            self.pauses.add(onset.since(ended));
+        }
     }
 
     pub(super) fn take_turn(&mut self, d: &mut Dialogue) -> bool {
         if !d.is_due(self.turn_over_at(d)) {
             return false;
         }
+        let keys = !d.dtmf.is_empty();
+        let decision = self.decision(d, DecisionKind::TurnEnded);
         let said = self.take_caller_turn(d);
         self.speculations = 0;
         if said.text.is_empty() {
-            self.ask_to_repeat(d, &said);
+            self.cancel_llm(d);
+            if self.is_to_repeat(d, &said) {
+                d.emit(decision);
+                self.ask_to_repeat(d, &said);
+            }
             return true;
         }
-        record(d, &said, true);
+        d.emit(decision);
+        self.release_turn(d);
+        if said.transcribed && !keys {
+            d.transcript.hold_caller(caller_words(&said, true));
+        } else {
+            record(d, &said, true);
+        }
         self.unclear = 0;
         self.turn_taken = Some(d.now);
         // A machine gets no response.
         if !d.phase.is_voicemail() {
             self.respond(d, &said);
         }
+        self.resumable = Some(said).filter(|said| said.transcribed && !keys);
         true
+    }
+
+    /// When the caller can no longer go on with the turn that was taken.
+    pub(super) fn turn_closed_at(&self, d: &Dialogue) -> Option<Timestamp> {
+        self.resumable.as_ref()?;
+        let until = self.turn_taken? + d.timings.turn_resumed;
+        let undecided = self.overlap.is_some_and(|overlap| overlap.onset <= until);
+        (!undecided).then_some(until)
+    }
+
+    pub(super) fn close_turn(&mut self, d: &mut Dialogue) -> bool {
+        let due = d.is_due(self.turn_closed_at(d));
+        if due {
+            self.release_turn(d);
+        }
+        due
+    }
+
+    /// The caller has not gone on with the turn that was taken, or it is too late for that.
+    pub(super) fn release_turn(&mut self, d: &mut Dialogue) {
+        if self.resumable.take().is_some() {
+            d.transcript.release();
+            d.write_transcript();
+        }
     }
 
     /// Whether the caller has said or typed something that nobody has dealt with, not counting voice that goes on.
@@ -85,21 +149,32 @@ impl Cascade {
     }
 
     pub(super) fn take_caller_turn(&mut self, d: &mut Dialogue) -> FinishedTurn {
+        let wordless = self.turn.words().is_empty();
         let text = self.caller_text(d);
         d.dtmf.take();
-        self.turn.take(text, d.now)
+        let said = self.turn.take(text, d.now);
+        let counted = std::mem::take(&mut self.uncounted);
+        if wordless {
+            // Noise reopened a turn, and the STT found no words in both together: it is not to cost those that were known.
+            d.turns += u32::from(counted);
+            d.transcript.restore();
+            d.write_transcript();
+        }
+        said
     }
 
-    /// Somebody spoke, and no words came of it. An STT that returns nothing at all says nothing about the caller, who is not to
-    /// be left in silence.
-    fn ask_to_repeat(&mut self, d: &mut Dialogue, said: &FinishedTurn) {
-        self.cancel_llm(d);
+    /// Whether the caller is to repeat a turn of which no words came. An STT that returns nothing at all says nothing about the caller,
+    /// who is not to be left in silence.
+    fn is_to_repeat(&self, d: &Dialogue, said: &FinishedTurn) -> bool {
         let unclear = said.voiced >= d.timings.unclear_speech && self.unclear < MAX_UNCLEAR;
-        if (unclear || !said.transcribed) && !d.phase.is_voicemail() {
-            self.unclear += u32::from(said.transcribed);
-            self.response_deadline = Some(ResponseDeadline::without_turn(said.ended));
-            self.say_one_of(d, Kind::Unclear, d.language.phrases.unclear);
-        }
+        let may = !d.phase.is_voicemail() && !d.language.phrases.unclear.is_empty();
+        may && (unclear || !said.transcribed)
+    }
+
+    fn ask_to_repeat(&mut self, d: &mut Dialogue, said: &FinishedTurn) {
+        self.unclear += u32::from(said.transcribed);
+        self.response_deadline = Some(ResponseDeadline::without_turn(said.ended));
+        self.say_one_of(d, Kind::Unclear, d.language.phrases.unclear);
     }
 
     /// Asks the model although the turn is not over, when it probably is.
@@ -110,10 +185,12 @@ impl Cascade {
             return false;
         }
         let words = self.turn.words();
-        if words.is_empty() || !is_likely_end(self.spoken(d, &words)) {
+        if words.is_empty() || !self.turn.is_final() || !self.judge(d, &words).is_likely_end() {
             return false;
         }
         self.speculations += 1;
+        let decision = self.decision(d, DecisionKind::Speculation);
+        d.emit(decision);
         let messages = d.transcript.history.with_caller(&words);
         self.request_completion(d, Kind::Response, messages, Some(words));
         true
@@ -122,8 +199,9 @@ impl Cascade {
     /// The caller has said more than the LLM request contains.
     pub(super) fn drop_speculation(&mut self, d: &mut Dialogue) -> bool {
         let early = self.request.as_ref().and_then(|request| request.early.as_ref());
-        let outdated = early.is_some_and(|words| *words != self.caller_text(d));
+        let outdated = early.is_some_and(|words| !same_words(words, &self.caller_text(d)));
         if outdated {
+            d.decided(DecisionKind::SpeculationDiscarded);
             self.cancel_llm(d);
         }
         outdated
@@ -139,12 +217,15 @@ impl Cascade {
         let text = self.turn.words();
         let about_to_finish = d.playback.remaining().is_some_and(|rest| rest <= d.timings.backchannel_boundary);
         let answers = about_to_finish && !self.llm_pending() && !text.is_empty();
-        let words = Words { language: d.language, text: &text, settled: true, one_word_interrupts: false };
-        if answers || !words.are_backchannel(&d.agent.interruption) {
+        let words = Words { settled: true, ..self.words_over_agent(d, &text) };
+        let settings = &d.agent.interruption;
+        let aside = words.are_aside(settings) && self.turn.voiced() < d.timings.long_word;
+        if answers || !(words.are_backchannel(settings) || aside) {
             return false;
         }
+        d.decided(DecisionKind::Backchannel);
         let said = self.take_caller_turn(d);
-        record(d, &said, false);
+        record(d, &said, aside);
         true
     }
 
@@ -185,9 +266,13 @@ impl Cascade {
     }
 }
 
+fn caller_words(said: &FinishedTurn, remembered: bool) -> CallerWords {
+    CallerWords { text: said.text.clone(), start: said.began, end: said.ended, remembered }
+}
+
 /// Writes what the caller said.
 pub(super) fn record(d: &mut Dialogue, said: &FinishedTurn, remembered: bool) {
     if !said.text.is_empty() {
-        d.record_caller(CallerWords { text: said.text.clone(), start: said.began, end: said.ended, remembered });
+        d.record_caller(caller_words(said, remembered));
     }
 }

@@ -3,13 +3,16 @@
 use std::fmt;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::conversation::failure::Failure;
 use crate::conversation::tool_call::ToolCall;
+use crate::time::nanoseconds;
 
 /// One thing that a session reports. Its `Debug` names the event, never what was said.
-#[derive(Clone, PartialEq)]
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum RealtimeInput {
     /// The model hears the caller speak.
     SpeechStarted,
@@ -46,6 +49,7 @@ pub enum RealtimeInput {
         /// The item that it belongs to.
         item: String,
         /// How much came now.
+        #[serde(with = "nanoseconds")]
         audio: Duration,
     },
     /// Text of the model has come.

@@ -9,6 +9,9 @@ use super::*;
 use super::{RealtimeCommand, RealtimeEffect, RealtimeInput};
 use crate::conversation::{Conversation, Effect, FailureCode, Input, SpeechSource, ToolCall};
 
+/// How late the end of speech is reported.
+const HANGOVER_MS: i64 = 120;
+
 /// A conversation and what came of it: effects in short words, in order.
 struct Script {
     engine: Conversation,
@@ -479,7 +482,7 @@ fn a_model_that_does_not_hear_the_end_of_a_turn_is_asked_to_answer() {
         .heard(2_000, 1)
         .at(3_000, Input::SpeechStarted)
         .at(3_100, Input::from(RealtimeInput::SpeechStarted))
-        .at(3_900, Input::SpeechStopped { segment: 0 });
+        .at(3_700 + HANGOVER_MS, Input::SpeechStopped { segment: 0 });
     script.until(6_300);
     assert_eq!(script.done(), Vec::<String>::new(), "they may go on");
     script.until(6_400);

@@ -160,7 +160,7 @@ fn a_sentence_that_fails_is_missed_when_its_turn_comes() {
 
     let mut talk = asked();
     fails(&mut talk, FailureCode::Pipeline);
-    talk.until(3_000).caller_says("No, wait, stop that please.", 1_000).until(4_500);
+    talk.until(3_000).caller_says("No, wait, stop that please.", 1_000).until(5_500);
     assert_eq!((talk.asks().len(), talk.spoken().len()), (2, 2), "what nobody wants to hear is not missed");
 }
 
@@ -189,7 +189,7 @@ fn a_recogniser_that_says_nothing_leaves_nobody_in_silence_however_often() {
         talk.until(start).caller_starts().until(start + 200);
         let segment = talk.segment;
         talk.segment += 1;
-        talk.until(start + 400).tell(Input::SpeechStopped { segment }).until(start + 3_200);
+        talk.until(start + 200 + HANGOVER_MS).tell(Input::SpeechStopped { segment }).until(start + 3_200);
         let spoken = talk.spoken();
         let (began, _) = spoken.get(before).unwrap_or_else(|| panic!("nothing is said after {start}"));
         assert_eq!(*began, start + 2_700, "2.5 s after the last audio");

@@ -8,6 +8,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::agent::{MachineDetection, OnMachine};
 use crate::conversation::Timings;
+use crate::replay::{Header, InputLog, InputLogWriter, TurnStrategy, rerun};
 
 /// What happens next, its first argument, its second, and how many milliseconds later.
 type Step = (u8, u8, u8, u8);
@@ -58,6 +59,8 @@ struct Watched {
     words: u32,
     held: bool,
     ended: bool,
+    log: InputLogWriter,
+    effects: Vec<(Timestamp, Effect)>,
 }
 
 impl Watched {
@@ -68,7 +71,9 @@ impl Watched {
         }
         let mut inputs = VecDeque::from([input]);
         while let Some(input) = inputs.pop_front() {
+            self.log.record(self.now, &input);
             for effect in self.conversation.handle(self.now, input) {
+                self.effects.push((self.now, effect.clone()));
                 inputs.extend(self.check(effect));
             }
         }
@@ -138,7 +143,10 @@ impl Watched {
                 assert!(pressed.any(|other| other == key), "{key} was not pressed");
             }
         }
-        self.keys.clear();
+        // A turn may be written after keys that belong to the next one.
+        if !inputs.is_empty() {
+            self.keys.clear();
+        }
     }
 
     /// Lets time pass, with a tick at each deadline.
@@ -249,7 +257,7 @@ proptest! {
         steps in vec(any::<Step>(), 0..60),
     ) {
         let agent = agent(seed);
-        let began = at(1_000);
+        let began = at(0);
         let mut watched = Watched {
             conversation: Conversation::cascade(&agent, began),
             agent: agent.clone(),
@@ -266,7 +274,11 @@ proptest! {
             words: 0,
             held: false,
             ended: false,
+            log: InputLogWriter::default(),
+            effects: Vec::new(),
         };
+        // Another run takes as long as the first: one of eight is enough.
+        let replayed = steps.len().is_multiple_of(8);
         for (i, step) in steps.into_iter().enumerate() {
             if i == early && !watched.media {
                 watched.began = watched.now;
@@ -284,5 +296,13 @@ proptest! {
         let end = watched.began + longest;
         watched.pass(end);
         prop_assert!(watched.ended, "it ends after the longest duration and a goodbye");
+
+        if replayed {
+            let header = Header::new("test", TurnStrategy::Cascade, &agent);
+            let mut log = InputLog::parse(&watched.log.finish(&header, watched.now)).expect("a log");
+            // The instructions are left out, and are among the effects.
+            log.header.agent = agent;
+            prop_assert!(rerun(&log).effects == watched.effects, "the same inputs have the same effects");
+        }
     }
 }

@@ -17,7 +17,7 @@ fn eventful(language: &str) -> Talk {
     agent.silence.hangup_after_seconds = Some(90);
     let mut talk = Talk::with(&agent);
     talk.ready = true;
-    talk.until(1_000).caller_says("Tisch?", 500); // Answered after a filler.
+    talk.until(1_000).caller_says("Is there a table?", 500); // Answered after a filler.
     talk.until(7_000).model_says("Sieben?");
     talk.until(9_000).caller_says("", 1_500); // Unclear.
     talk.until(28_000).tell(Input::TransferStarted);
@@ -72,7 +72,7 @@ fn a_caller_who_waited_for_a_transfer_is_not_hung_up_on_because_nothing_is_said_
 fn without_phrases_calls_end_as_they_do_where_none_is_cached() {
     let slow = |language: &str, voice: Voice| {
         let mut talk = Talk::with_voice(&agent(language), voice);
-        talk.until(1_000).caller_says("Tisch?", 500);
+        talk.until(1_000).caller_says("Is there a table?", 500);
         talk.until(2_500).model_says("Sieben?");
         talk.until(30_000);
         talk.end().map(|(ms, reason)| (ms, reason.clone()))
@@ -90,7 +90,7 @@ fn without_phrases_calls_end_as_they_do_where_none_is_cached() {
     let mut agent = agent("xx");
     agent.silence.hangup_after_seconds = None;
     let mut talk = Talk::with(&agent);
-    talk.until(1_000).caller_says("Tisch?", 500);
+    talk.until(1_000).caller_says("Is there a table?", 500);
     for seconds in [3, 5] {
         talk.until(seconds * 1_000).model_fails(FailureCode::Pipeline);
     }
@@ -101,7 +101,7 @@ fn without_phrases_calls_end_as_they_do_where_none_is_cached() {
 #[test]
 fn a_goodbye_without_words_ends_the_call() {
     let mut talk = Talk::with(&agent("xx"));
-    talk.until(1_000).caller_says("Tisch?", 500);
+    talk.until(1_000).caller_says("Is there a table?", 500);
     talk.until(3_000).model_calls("call_1", "end_call").model_done();
     talk.until(10_000);
     assert_eq!(talk.end(), Some((3_300, &End::AgentHungUp)));

@@ -41,6 +41,8 @@ const NOT_PUT_THROUGH: WordList = ENGLISH.phrases.not_put_through;
 const TIME_IS_UP: WordList = ENGLISH.phrases.time_is_up;
 
 const MS_PER_CHARACTER: u64 = 60;
+/// How late the end of speech is reported.
+const HANGOVER_MS: u64 = 120;
 
 /// How the voice works.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -189,12 +191,12 @@ impl Talk {
         self.until(reported).tell(Input::SpeechStarted)
     }
 
-    /// The voice ends now: that is reported 200 ms later, and its words 100 ms after that.
+    /// The voice ends now: that is reported 120 ms later, and its words 180 ms after that.
     fn caller_stops(&mut self, words: &str) -> &mut Self {
         let ended = self.now;
         let segment = self.segment;
         self.segment += 1;
-        self.until(ended + 200).tell(Input::SpeechStopped { segment });
+        self.until(ended + HANGOVER_MS).tell(Input::SpeechStopped { segment });
         self.until(ended + 300).tell(Input::from(CascadeInput::TranscriptFinal { segment, text: words.to_owned() }))
     }
 

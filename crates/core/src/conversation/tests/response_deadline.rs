@@ -98,7 +98,7 @@ impl Slow {
     /// A turn that begins now and takes a second.
     fn caller_asks(&mut self, segment: u32, words: &str) {
         self.later(64, Input::SpeechStarted);
-        self.later(1_200, Input::SpeechStopped { segment });
+        self.later(1_000 + HANGOVER_MS, Input::SpeechStopped { segment });
         self.later(1_300, Input::from(CascadeInput::TranscriptFinal { segment, text: words.to_owned() }));
     }
 
@@ -111,7 +111,7 @@ impl Slow {
             }
             // It is the caller who is waited for until then.
             Input::SpeechStarted => self.waiting_since = None,
-            Input::SpeechStopped { .. } => self.waiting_since = Some(self.now - 200),
+            Input::SpeechStopped { .. } => self.waiting_since = Some(self.now - HANGOVER_MS),
             _ => {}
         }
         if let Input::SpeechSynthesized { utterance, audio, complete, .. } = &input

@@ -1,5 +1,5 @@
 use super::*;
-use crate::conversation::TurnTimes;
+use crate::conversation::{DecisionKind, TurnTimes};
 
 #[test]
 fn a_finished_sentence_is_answered_sooner_than_an_open_one() {
@@ -9,7 +9,8 @@ fn a_finished_sentence_is_answered_sooner_than_an_open_one() {
         talk.asks().first().copied()
     };
     assert_eq!(asked_at("I want a table."), Some((1_900, false)), "400 ms after the last audio at 1500");
-    assert_eq!(asked_at("I want a table and"), Some((3_500, false)), "2000 ms after it");
+    let open = asked_at("I want a table and").map(|(ms, _)| ms);
+    assert!(open.is_some_and(|ms| (3_000..=3_500).contains(&ms)), "1500 to 2000 ms after it: {open:?}");
 }
 
 #[test]
@@ -23,10 +24,26 @@ fn a_caller_who_goes_on_is_answered_once() {
 }
 
 #[test]
+fn a_turn_is_not_over_while_speech_may_be_starting() {
+    let asked_at = |pending: &[(u64, bool)]| {
+        let mut talk = Talk::with(&quiet_agent());
+        talk.until(1_000).caller_says("I want a table.", 500);
+        for (ms, pending) in pending {
+            talk.until(*ms).tell(Input::SpeechPending { pending: *pending });
+        }
+        talk.until(6_000);
+        talk.asks()[0].0
+    };
+    assert_eq!(asked_at(&[]), 1_900);
+    assert_eq!(asked_at(&[(1_880, true)]), 1_964, "64 ms and a frame later it is known");
+    assert_eq!(asked_at(&[(1_880, true), (1_920, false)]), 1_920, "it was none");
+}
+
+#[test]
 fn words_that_the_recogniser_still_owes_are_awaited_for_a_while() {
     let mut talk = Talk::with(&quiet_agent());
     talk.until(1_000).caller_starts().partial("I want").until(1_500);
-    talk.until(1_700).tell(Input::SpeechStopped { segment: 0 });
+    talk.until(1_500 + HANGOVER_MS).tell(Input::SpeechStopped { segment: 0 });
     talk.until(3_999);
     assert!(talk.asks().is_empty());
     talk.until(4_000);
@@ -64,6 +81,8 @@ fn an_early_answer_is_said_when_the_turn_is_over_and_not_before() {
     talk.until(1_005).caller_says("I want a table.", 500);
     assert_eq!(talk.asks(), [(1_805, true)]);
     talk.model_says("For how many?").until(1_904);
+    let prepared = CascadeEffect::PrepareSpeech { turn: 1, text: "For how many?".to_owned() };
+    assert_eq!(talk.times(|effect| *effect == Effect::Cascade(prepared.clone())), [1_805]);
     assert!(talk.spoken().is_empty() && talk.transcript().is_empty());
     talk.until(4_000);
     assert_eq!(talk.spoken(), [(1_905, "For how many?")]);
@@ -109,6 +128,32 @@ fn speech_without_words_is_asked_back_twice_and_noise_never() {
     talk.until(16_000);
     assert_eq!(talk.spoken().len(), 2);
     assert!(talk.asks().is_empty());
+}
+
+#[test]
+fn a_noise_that_gets_no_response_ends_no_turn() {
+    let ended = |effect: &Effect| matches!(effect, Effect::Decision(it) if it.kind == DecisionKind::TurnEnded);
+    let mut talk = Talk::with(&quiet_agent());
+    talk.until(1_000).caller_says("", 200).until(4_000);
+    assert!(talk.times(ended).is_empty(), "a cough: nothing is to be thought about");
+    for start in [5_000, 10_000, 15_000] {
+        talk.until(start).caller_says("", 600);
+    }
+    talk.until(20_000);
+    let asked: Vec<u64> = talk.spoken().iter().map(|(ms, _)| *ms).collect();
+    assert_eq!((asked.len(), talk.times(ended)), (2, asked), "the agent asks to repeat it, twice");
+}
+
+#[test]
+fn an_early_answer_to_another_number_is_thrown_away() {
+    let mut agent = quiet_agent();
+    agent.turn_taking.speculative = true;
+    let mut talk = Talk::with(&agent);
+    talk.until(1_000).caller_says("I have paid you 105 euros.", 500).model_says("105 euros, thank you.");
+    let text = "I have paid you 10.5 euros.".to_owned();
+    talk.until(1_850).tell(Input::from(CascadeInput::TranscriptFinal { segment: 0, text }));
+    talk.model_says("10.5 euros, thank you.").until(6_000);
+    assert_eq!(talk.history(), [user("I have paid you 10.5 euros."), assistant("10.5 euros, thank you.")]);
 }
 
 #[test]

@@ -226,6 +226,7 @@ fn call_request(request: &PlaceCall, agent: &AgentConfig) -> (CallRequest, Vec<F
         overrides,
         answering_machine: request.answering_machine.clone(),
         ring_timeout_seconds: request.ring_timeout_seconds,
+        schedule_at: request.schedule_at,
     };
     (call_request, errors)
 }

@@ -9,7 +9,7 @@ use switchhook_providers::Usage;
 use switchhook_providers::json_schema::Schema;
 
 use crate::calls::setup::CallPlan;
-use crate::store::calls::TranscriptEntry;
+use crate::store::calls::{AnalysisResult, AnalysisStatus, TranscriptEntry};
 use crate::talk::Report;
 
 /// How long the model may take.
@@ -21,13 +21,22 @@ const QUOTED: usize = 200;
 pub(super) struct Analysis {
     pub(super) summary: String,
     pub(super) outcome: Option<Value>,
+    pub(super) result: AnalysisResult,
     /// What the analysis used.
     pub(super) usage: Usage,
 }
 
 impl Analysis {
-    pub(super) fn only(summary: impl Into<String>) -> Self {
-        Self { summary: summary.into(), outcome: None, usage: Usage::default() }
+    /// A summary without an analysis, because there is nothing to analyse.
+    fn skipped(summary: impl Into<String>) -> Self {
+        let result = AnalysisResult { status: AnalysisStatus::Skipped, error: None };
+        Self { summary: summary.into(), outcome: None, result, usage: Usage::default() }
+    }
+
+    /// What is left of an analysis that broke down.
+    pub(super) fn broken(history: &[Message]) -> Self {
+        let result = failed("The analysis stopped with an internal error.");
+        Self { summary: extract(history), outcome: None, result, usage: Usage::default() }
     }
 }
 
@@ -35,23 +44,26 @@ impl Analysis {
 pub(super) async fn analyse(report: &Report, plan: &CallPlan) -> Analysis {
     let analysis = &plan.talk.agent.analysis;
     if report.history.iter().all(|message| message.role == Role::System) {
-        return Analysis::only(NO_CONVERSATION);
+        return Analysis::skipped(NO_CONVERSATION);
     }
     if !analysis.summary && analysis.schema.is_none() {
-        return Analysis::only(NO_SUMMARY);
+        return Analysis::skipped(NO_SUMMARY);
     }
     if plan.pipeline.llm.is_empty() {
         // A speech-to-speech model cannot analyse a transcript.
         let summary = if analysis.summary { extract(&report.history) } else { NO_SUMMARY.to_owned() };
-        return Analysis::only(summary);
+        return Analysis::skipped(summary);
     }
     let (found, usage) = plan.pipeline.analyse(&report.history, plan.outcome.as_ref(), TIMEOUT).await;
-    let (written, outcome) = match found {
-        Ok((written, outcome)) => (Some(written), Some(outcome)),
+    let (written, outcome, mut result) = match found {
+        Ok((written, outcome)) => {
+            (Some(written), Some(outcome), AnalysisResult { status: AnalysisStatus::Completed, error: None })
+        }
         Err(error) => {
             // Its words may quote the conversation.
-            tracing::warn!(code = error.code().as_str(), "post-call analysis failed");
-            (None, None)
+            let code = error.code().as_str();
+            tracing::warn!(code, "post-call analysis failed");
+            (None, None, failed(format!("The language model could not analyse the conversation ({code}).")))
         }
     };
     let summary = match written.filter(|written| !written.trim().is_empty()) {
@@ -61,9 +73,17 @@ pub(super) async fn analyse(report: &Report, plan: &CallPlan) -> Analysis {
     };
     let outcome = match outcome {
         Some(outcome) if follows(&outcome, plan.outcome.as_ref()).await => Some(outcome),
+        Some(outcome) if !outcome.is_null() => {
+            result = failed("The outcome does not follow the agent's schema and is left out.");
+            None
+        }
         _ => None,
     };
-    Analysis { summary, outcome, usage }
+    Analysis { summary, outcome, result, usage }
+}
+
+fn failed(words: impl Into<String>) -> AnalysisResult {
+    AnalysisResult { status: AnalysisStatus::Failed, error: Some(words.into()) }
 }
 
 /// Whoever asked for an outcome of a certain form can rely on it.
@@ -77,7 +97,7 @@ async fn follows(outcome: &Value, schema: Option<&Schema>) -> bool {
 }
 
 /// A summary without a model: what the caller wanted first, and where it ended.
-pub(super) fn extract(history: &[Message]) -> String {
+fn extract(history: &[Message]) -> String {
     let mut caller = history.iter().filter(|message| message.role == Role::User);
     let quoted = |message: &Message| {
         let text: String = message.text.chars().take(QUOTED).collect();

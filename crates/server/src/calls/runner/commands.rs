@@ -10,6 +10,7 @@ use switchhook_core::call::{CallInput, EndedBy, TalkEnd};
 use switchhook_core::id::TenantId;
 use switchhook_core::phone_number::PhoneNumber;
 use switchhook_runtime::panics::caught;
+use tracing::Instrument as _;
 use uuid::Uuid;
 
 use super::effects::{CARRIER_ANSWER, answer_of};
@@ -126,11 +127,14 @@ impl Runner {
     /// Starts a request to the carrier. It outlives the runner: what was accepted and taken once is not broken off halfway.
     fn ask_carrier(&self, request: impl Future<Output = TaskOutcome> + Send + 'static) {
         let outcomes = self.outcomes.0.clone();
-        self.context.runners.spawn(async move {
-            let panicked = || TaskOutcome::Input(CallInput::TalkEnded(talking::panicked()));
-            // A runner that has gone needs no outcome.
-            let _ = outcomes.send(caught(request).await.unwrap_or_else(|_| panicked()));
-        });
+        self.context.runners.spawn(
+            async move {
+                let panicked = || TaskOutcome::Input(CallInput::TalkEnded(talking::panicked()));
+                // A runner that has gone needs no outcome.
+                let _ = outcomes.send(caught(request).await.unwrap_or_else(|_| panicked()));
+            }
+            .in_current_span(),
+        );
     }
 
     /// Sends DTMF through the carrier, or in band where the carrier has no call for it; in order.

@@ -15,6 +15,7 @@ use switchhook_runtime::panics::caught;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument as _;
 
 use super::{Runner, Stopped, TaskOutcome, talking};
 use crate::calls::{HEARTBEAT, LEASE};
@@ -87,20 +88,23 @@ impl Runner {
             control,
         };
         let outcomes = self.outcomes.0.clone();
-        self.context.runners.spawn(async move {
-            // A process that was stopped since then may have lost the call, and who has it may have ended it.
-            let ours = decided.elapsed() < LEASE - HEARTBEAT;
-            let input = if ours { dial.ask(decided, &outcomes).await } else { CallInput::DialUnknown };
-            let carrier_call_id = match &input {
-                CallInput::DialAccepted { carrier_call_id, .. } => Some(carrier_call_id.clone()),
-                _ => None,
-            };
-            if outcomes.send(TaskOutcome::Input(input)).is_err()
-                && let Some(carrier_call_id) = carrier_call_id
-            {
-                dial.control.hang_up_unowned(carrier_call_id).await;
+        self.context.runners.spawn(
+            async move {
+                // A process that was stopped since then may have lost the call, and who has it may have ended it.
+                let ours = decided.elapsed() < LEASE - HEARTBEAT;
+                let input = if ours { dial.ask(decided, &outcomes).await } else { CallInput::DialUnknown };
+                let carrier_call_id = match &input {
+                    CallInput::DialAccepted { carrier_call_id, .. } => Some(carrier_call_id.clone()),
+                    _ => None,
+                };
+                if outcomes.send(TaskOutcome::Input(input)).is_err()
+                    && let Some(carrier_call_id) = carrier_call_id
+                {
+                    dial.control.hang_up_unowned(carrier_call_id).await;
+                }
             }
-        });
+            .in_current_span(),
+        );
     }
 
     fn dial_request(&self) -> Result<(Arc<Carrier>, DialRequest), (ErrorCode, String)> {
@@ -163,7 +167,7 @@ impl Runner {
     /// Has the carrier end the leg, also when the runner has ended before that is done.
     pub(super) fn hang_up(&mut self) {
         let Some(control) = self.leg_control() else { return };
-        self.context.runners.spawn(async move { control.hang_up().await });
+        self.context.runners.spawn(async move { control.hang_up().await }.in_current_span());
     }
 
     /// Asks the carrier again and again, since what it lists may be late, until it knows the call or the call moves on otherwise;

@@ -1,24 +1,30 @@
 //! The conversation of a live call: started, stopped, recorded in the transcript and analysed.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use sqlx::types::Json;
+use switchhook_core::Timestamp;
 use switchhook_core::agent::MachineDetection;
 use switchhook_core::call::{CallInput, TalkEnd, TalkFailure};
 use switchhook_core::conversation::{End, Failure, FailureCode, Role};
 use switchhook_core::event::NO_CONVERSATION;
-use switchhook_core::privacy::{Redactor, pressed_in};
+use switchhook_core::privacy::{Redact, Redactor, pressed_in};
+use switchhook_core::replay::{Header, InputLog, InputLogWriter, TurnStrategy};
 use switchhook_providers::Spent;
 use switchhook_runtime::panics::caught;
 use tokio::sync::mpsc;
 use tokio::task::JoinError;
 use tokio_util::task::AbortOnDropHandle;
+use tracing::Instrument as _;
 
 use super::analysis::{self, Analysis, analyse};
 use super::recovery;
 use super::{Runner, TaskOutcome};
 use crate::calls::setup::CallPlan;
+use crate::store::calls::decisions::DecisionEntry;
+use crate::store::calls::inputs::PackedLog;
 use crate::store::calls::tool_calls::ToolCallEntry;
 use crate::store::calls::{TranscriptEntry, WrapUp};
 use crate::talk::strip_nul::{strip_nul, strip_nul_value};
@@ -91,8 +97,8 @@ impl Talk {
         tokio::select! {
             biased;
             note = next_note(&mut self.notes) => match note {
-                Note::Transcript(line) => TalkEvent::Line(self.entry(line)),
-                Note::ToolCall(note) => TalkEvent::ToolCall(self.tool_call(note)),
+                Note::Transcript(line) => TalkEvent::Line(self.entry(*line)),
+                Note::ToolCall(note) => TalkEvent::ToolCall(self.tool_call(*note)),
                 Note::CarrierRequest(request) => TalkEvent::Request(request),
             },
             report = report(&mut self.stage) => {
@@ -135,8 +141,8 @@ impl Talk {
     pub(super) fn at_hand(&mut self) -> Option<TalkEvent> {
         loop {
             match self.notes.as_mut()?.try_recv().ok()? {
-                Note::Transcript(line) => return Some(TalkEvent::Line(self.entry(line))),
-                Note::ToolCall(note) => return Some(TalkEvent::ToolCall(self.tool_call(note))),
+                Note::Transcript(line) => return Some(TalkEvent::Line(self.entry(*line))),
+                Note::ToolCall(note) => return Some(TalkEvent::ToolCall(self.tool_call(*note))),
                 // Wishes of a conversation that is over come too late.
                 Note::CarrierRequest(_) => {}
             }
@@ -226,7 +232,7 @@ impl Runner {
         let (commands, orders) = mpsc::unbounded_channel();
         let (notes, written) = mpsc::unbounded_channel();
         let usage = prepared.usage();
-        let task = AbortOnDropHandle::new(tokio::spawn(prepared.talk(media, orders, notes)));
+        let task = AbortOnDropHandle::new(tokio::spawn(prepared.talk(media, orders, notes).in_current_span()));
         let redactor = self.plan.as_ref().map_or_else(|_| Redactor::default(), |plan| redactor_of(plan));
         let machine = self.talk.machine.take();
         let stage = TalkState::Running { commands, task };
@@ -240,6 +246,7 @@ impl Runner {
         let stopping = self.talk.stop();
         let plan = self.plan.clone();
         let recording = self.context.setup.recording_name(&self.row);
+        let logged = self.context.config.replay_days > 0;
         let path = self.context.config.data_dir.join(&recording);
         self.start(async move {
             let known = stopping.await;
@@ -248,7 +255,11 @@ impl Runner {
                 StoppedTalk::Nothing => {
                     (WrapUp { summary: Some(NO_CONVERSATION.to_owned()), ..WrapUp::default() }, false)
                 }
-                StoppedTalk::Report(report) => (wrap_up(&report, &plan, recording).await, false),
+                StoppedTalk::Report(mut report) => {
+                    let inputs = std::mem::take(&mut report.inputs);
+                    let inputs = if logged { packed(inputs, report.ended, &plan).await } else { PackedLog::default() };
+                    (WrapUp { inputs, ..wrap_up(&report, &plan, recording).await }, false)
+                }
                 StoppedTalk::Traces(usage) => {
                     tracing::error!("a conversation did not report how it went: what was written down has to do");
                     let recording = recovery::repaired(path).await.then_some(recording);
@@ -305,8 +316,7 @@ async fn wrap_up(report: &Report, plan: &CallPlan, recording: String) -> WrapUp 
     let caller = report.history.iter().filter(|message| message.role == Role::User);
     let redactor = redactor_of(plan).knowing(caller.flat_map(|message| pressed_in(&message.text)));
     let analysed = caught(analyse(report, plan)).await;
-    let Analysis { summary, outcome, usage } =
-        analysed.unwrap_or_else(|_| Analysis::only(analysis::extract(&report.history)));
+    let Analysis { summary, outcome, result, usage } = analysed.unwrap_or_else(|_| Analysis::broken(&report.history));
     let (summary, outcome) = (redactor.text(&summary), outcome.map(|outcome| redactor.json(outcome)));
     let answered_by = match report.end {
         Ended::By(End::VoicemailHungUp | End::VoicemailMessageLeft) => Some("voicemail"),
@@ -318,12 +328,38 @@ async fn wrap_up(report: &Report, plan: &CallPlan, recording: String) -> WrapUp 
         turns: i64::from(report.turns),
         summary: Some(summary),
         outcome: outcome.filter(|outcome| !outcome.is_null()),
+        analysis: Some(result),
         latency: Some(json!(report.latency)),
         usage: Some(json!(report.usage + usage)),
         recording: report.recorded.then_some(recording),
         answered_by,
         responses: report.responses.clone(),
+        decisions: report.decisions.iter().map(DecisionEntry::from).collect(),
+        inputs: PackedLog::default(),
     }
+}
+
+/// Packs what happened to the conversation, without private data. On a thread of its own: a long log takes longer than a frame.
+async fn packed(inputs: InputLogWriter, ended: Timestamp, plan: &Arc<CallPlan>) -> PackedLog {
+    let plan = Arc::clone(plan);
+    let work = tokio::task::spawn_blocking(move || {
+        let agent = &plan.talk.agent;
+        // An address comes in pieces, word by word and as a model streams it: none of them looks like one.
+        if agent.privacy.redact.contains(&Redact::EmailAddresses) {
+            return PackedLog::default();
+        }
+        let strategy = if agent.realtime.is_some() { TurnStrategy::Realtime } else { TurnStrategy::Cascade };
+        let log = inputs.finish(&Header::new(env!("CARGO_PKG_VERSION"), strategy, agent), ended);
+        if agent.privacy.redact.is_empty() {
+            return PackedLog::pack(&log);
+        }
+        let redactor = redactor_of(&plan);
+        InputLog::parse(&log).map_or_else(|_| PackedLog::default(), |log| PackedLog::pack(&log.masked(&redactor)))
+    });
+    work.await.unwrap_or_else(|error| {
+        tracing::error!(%error, "could not pack the inputs of a call; it cannot be replayed");
+        PackedLog::default()
+    })
 }
 
 fn talk_end(end: &Ended, redactor: &Redactor) -> TalkEnd {

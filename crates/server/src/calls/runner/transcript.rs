@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use switchhook_core::id::CallId;
 use tokio_util::task::AbortOnDropHandle;
+use tracing::Instrument as _;
 
 use super::{Runner, TaskOutcome};
 use crate::store::calls::tool_calls::{self, ToolCallEntry};
@@ -82,10 +83,13 @@ impl Runner {
             tool_calls: tool_calls[written.tool_calls..].to_vec(),
         };
         let outcomes = self.outcomes.0.clone();
-        self.transcript.writing = Some(AbortOnDropHandle::new(tokio::spawn(async move {
-            // A runner that has gone needs no outcome.
-            let _ = outcomes.send(TaskOutcome::Transcript { written: batch.until_written().await });
-        })));
+        self.transcript.writing = Some(AbortOnDropHandle::new(tokio::spawn(
+            async move {
+                // A runner that has gone needs no outcome.
+                let _ = outcomes.send(TaskOutcome::Transcript { written: batch.until_written().await });
+            }
+            .in_current_span(),
+        )));
     }
 
     /// So much is written, and there may be more by now.

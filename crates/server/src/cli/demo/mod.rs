@@ -19,7 +19,7 @@ use tokio::time::Instant;
 
 use self::stage::Stage;
 use super::api::Api;
-use super::screen::Screen;
+use super::screen::{LinesInOrder, Screen};
 use super::{CliError, Common, models};
 use crate::app::Service;
 use crate::config::Config;
@@ -180,19 +180,23 @@ async fn follow(
     let placed = api.create("/v1/calls", json!({ "agent_id": agent, "to": CALLEE })).await?;
     let id = placed["id"].as_str().context("the call has an id")?.to_owned();
     let give_up = Instant::now() + CALL_TIMEOUT;
-    let (mut events_shown, mut lines_shown) = (0, 0);
+    let (mut events_shown, mut order) = (0, LinesInOrder::default());
     let ended = loop {
         let call = api.get(&format!("/v1/calls/{id}")).await?;
         let events = api.list(&format!("/v1/calls/{id}/events")).await?;
         let lines = api.list(&format!("/v1/calls/{id}/transcript")).await?;
         let ended = matches!(call["status"].as_str(), Some("completed" | "failed"));
-        for event in events.iter().skip(events_shown).filter(|event| ended || event["event"] != "call.completed") {
+        let over = events.iter().any(ends_talk);
+        let (before, after): (Vec<_>, Vec<_>) = events.iter().partition(|event| !ends_talk(event));
+        let happened = before.len();
+        for event in before.into_iter().skip(events_shown) {
             screen.event(event, &call);
         }
-        for line in lines.iter().skip(lines_shown) {
-            screen.line(line);
+        order.due(&lines, over || ended).into_iter().for_each(|line| screen.line(line));
+        if ended {
+            after.into_iter().for_each(|event| screen.event(event, &call));
         }
-        (events_shown, lines_shown) = (events.len(), lines.len());
+        events_shown = happened;
         if ended {
             break call;
         }
@@ -207,6 +211,11 @@ async fn follow(
         .collect();
     let deliveries = receive(receiver, &wanted).await;
     Ok((ended, deliveries))
+}
+
+/// Whether everything was said before this event.
+fn ends_talk(event: &Value) -> bool {
+    matches!(event["event"].as_str(), Some("carrier.hangup" | "call.completed" | "call.failed"))
 }
 
 /// Waits until all of the call's events are delivered, or until the time limit.

@@ -32,8 +32,9 @@ impl Screen {
     }
 
     pub(super) fn ready(&self, address: &str, tenant: &str) {
-        let words =
-            format!("The service listens on http://{address}; tenant {tenant} has an agent, a number and a webhook.");
+        let words = format!(
+            "The service listens on http://{address}; tenant {tenant} has a demo agent, a number and a webhook."
+        );
         self.line_of(&self.dim(&words));
         self.line_of("");
     }
@@ -82,7 +83,7 @@ impl Screen {
         let Ok(recording) = wav::read(file) else { return };
         for (who, colour, channel) in [("caller", "36", 0), ("agent", "32", 1)] {
             if let Some(samples) = recording.channels.get(channel) {
-                self.field("", &format!("{who:>6} {}", self.paint(colour, &bars(samples))));
+                self.unbroken("", &format!("{who:>6} {}", self.paint(colour, &bars(samples))));
             }
         }
     }

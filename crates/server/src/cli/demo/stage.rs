@@ -37,9 +37,10 @@ impl Stage<'_> {
     async fn agent(&self) -> anyhow::Result<Value> {
         let mut agent = serde_json::to_value(operator::table_booker())?;
         agent["name"] = json!("Ava");
+        let scripted = json!({ "name": "Demo script", "provider": "scripted" });
+        let scripted = self.api.create_id("/v1/connections", scripted).await?;
+        agent["llm"] = json!({ "connection_id": scripted });
         if self.speech == Speech::Simulated {
-            let scripted = json!({ "name": "Simulated speech", "provider": "scripted" });
-            let scripted = self.api.create_id("/v1/connections", scripted).await?;
             for part in ["stt", "tts"] {
                 agent[part] = json!({ "connection_id": scripted });
             }

@@ -23,7 +23,7 @@ use utoipa::openapi::schema::{AdditionalProperties, ObjectBuilder, Schema, Schem
 use utoipa::{PartialSchema, ToSchema};
 
 use super::CallResource;
-use super::resource::WebPart;
+use super::resource::{UnplacedCall, WebPart};
 use crate::calls::place::{AgentOverrides, Checked, LimitOverrides, PlaceCall, PlaceError, Placed, PlacedResponse};
 use crate::http::HttpState;
 use crate::http::auth::{self, Tenant};
@@ -70,7 +70,7 @@ pub(super) struct CreateCall {
     /// Overrides the agent's ring timeout, in seconds, 5 to 120.
     #[schema(minimum = 5, maximum = 120)]
     ring_timeout_seconds: Option<u32>,
-    /// When to dial, at most 90 days ahead; now if absent.
+    /// When to dial, at most 90 days ahead; now if absent. Until then the call is queued and counts towards the concurrent calls.
     #[schema(value_type = Option<String>, format = DateTime)]
     schedule_at: Option<Timestamp>,
     /// Validate everything, but place no call.
@@ -196,7 +196,7 @@ impl PartialSchema for Metadata {
             ("Location" = String, description = "URL of the call"),
             ("Idempotent-Replayed" = Option<String>, description = "`true` when this is the response to an earlier request"),
         )),
-        (status = 200, description = "`dry_run`: the call would be accepted", body = WithWarnings<CallResource>),
+        (status = 200, description = "`dry_run`: the call would be accepted; it has no id", body = WithWarnings<UnplacedCall>),
         (status = 409, description = "The Idempotency-Key was used with a different body", body = ErrorBody),
     )
 )]
@@ -223,7 +223,7 @@ pub(super) async fn create(
         return match state.placer.check(tenant.id, &tenant.limits, &request, idempotency).await? {
             Checked::Replayed(placed) => Ok(response(&placed)),
             Checked::Acceptable(row) => {
-                let resource = CallResource::from(*row);
+                let resource = UnplacedCall(CallResource::from(*row));
                 Ok((StatusCode::OK, Json(WithWarnings { resource, warnings })).into_response())
             }
         };

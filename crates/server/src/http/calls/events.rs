@@ -40,7 +40,7 @@ pub(super) struct Events {
 /// A stream also ends when the key stops working or the service stops; resume it with `Last-Event-ID`. A tenant can have 32
 /// streams per node; further ones get 429.
 #[utoipa::path(
-    get, path = "/calls/{id}/events", operation_id = "list_call_events", tag = "Calls", params(
+    get, path = "/calls/{id}/events", operation_id = "list_call_events", tag = "Calls", security(("api_key" = []), ("event_token" = [])), params(
         ("id" = uuid::Uuid, Path, description = "The call"),
         ("Last-Event-ID" = Option<String>, Header, description = "For streams: the `id` of the last event seen", example = "3", nullable = false),
     ),

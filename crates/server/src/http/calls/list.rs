@@ -25,7 +25,7 @@ const MAX_METADATA_FILTERS: usize = 10;
 /// Maximum length of a metadata filter's key and value, in bytes.
 const MAX_METADATA_BYTES: usize = 2_048;
 
-/// Filters. Separate several values with commas.
+/// Filters. Separate several values with commas, or repeat the parameter.
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct Query {
@@ -71,7 +71,7 @@ pub(super) struct Query {
 #[expect(dead_code, reason = "describes a PhoneNumber")]
 pub(in crate::http) struct Phone(String);
 
-/// Lists calls, newest first. Filters take one value or up to 100 separated by commas; up to 10 `metadata[key]=value` filters
+/// Lists calls, newest first. Filters take one value or up to 100, separated by commas or in repeated parameters; up to 10 `metadata[key]=value` filters
 /// match the calls with this metadata.
 #[utoipa::path(
     get, path = "/calls", operation_id = "list_calls", tag = "Calls", params(Query, PageRequest),

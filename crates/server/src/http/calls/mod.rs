@@ -2,6 +2,7 @@
 
 mod command;
 mod create;
+mod decisions;
 mod deliveries;
 mod dtmf;
 mod events;
@@ -36,6 +37,7 @@ pub fn routes() -> OpenApiRouter<HttpState> {
         .routes(routes!(dtmf::dtmf))
         .routes(routes!(transfer::transfer))
         .routes(routes!(transcript::transcript))
+        .routes(routes!(decisions::decisions))
         .routes(routes!(events::events))
         .routes(routes!(deliveries::list))
         .routes(routes!(recording::recording))

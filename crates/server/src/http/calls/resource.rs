@@ -2,15 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 use switchhook_core::Timestamp;
 use switchhook_core::call::{Direction, EndReason, EndedBy, ErrorCode, Status};
 use switchhook_core::event::NO_CONVERSATION;
-use utoipa::ToSchema;
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::Schema;
+use utoipa::{PartialSchema, ToSchema};
 use uuid::Uuid;
 
-use crate::store::calls::CallRow;
+use crate::store::calls::{AnalysisResult, CallRow};
 
 /// A call.
 #[derive(Serialize, ToSchema)]
@@ -44,6 +46,9 @@ pub struct CallResource {
     /// When it was accepted.
     #[schema(value_type = String, format = DateTime)]
     pub created_at: Timestamp,
+    /// When it is to be dialled, as the request said; until then the call is queued.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub schedule_at: Option<Timestamp>,
     /// When it was dialled.
     #[schema(value_type = Option<String>, format = DateTime)]
     pub dialing_at: Option<Timestamp>,
@@ -82,6 +87,8 @@ pub struct CallResource {
     /// Facts extracted from the conversation.
     #[schema(value_type = Option<Object>)]
     pub outcome: Option<Value>,
+    /// How post-call analysis went; `null` until the call has ended, and if there was no conversation.
+    pub analysis: Option<AnalysisResult>,
     /// How long the caller waited for responses.
     #[schema(value_type = Option<Object>)]
     pub latency: Option<Value>,
@@ -93,6 +100,31 @@ pub struct CallResource {
     /// Where the browser of a web call connects; in the response to its creation only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub web: Option<WebPart>,
+}
+
+/// The call that a dry run would place. It has no id: there is no such call.
+pub(super) struct UnplacedCall(pub(super) CallResource);
+
+impl Serialize for UnplacedCall {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut fields = serde_json::to_value(&self.0).map_err(serde::ser::Error::custom)?;
+        fields.as_object_mut().map(|fields| fields.remove("id"));
+        fields.serialize(serializer)
+    }
+}
+
+impl ToSchema for UnplacedCall {}
+impl PartialSchema for UnplacedCall {
+    fn schema() -> RefOr<Schema> {
+        let mut schema = CallResource::schema();
+        if let RefOr::T(Schema::Object(object)) = &mut schema {
+            object.properties.remove("id");
+            object.required.retain(|name| name != "id");
+            object.description =
+                Some("The call that a dry run would place. It has no id: there is no such call.".to_owned());
+        }
+        schema
+    }
 }
 
 /// Where the browser of a web call connects.
@@ -138,6 +170,7 @@ impl From<CallRow> for CallResource {
             to: row.to_number,
             variables: request.variables,
             metadata: request.metadata,
+            schedule_at: request.schedule_at,
             created_at: Timestamp::from_micros(row.created_at),
             dialing_at: at(row.dialing_at),
             ringing_at: at(row.ringing_at),
@@ -159,6 +192,7 @@ impl From<CallRow> for CallResource {
             },
             summary: row.summary.or_else(|| completed.then(|| NO_CONVERSATION.to_owned())),
             outcome: row.outcome.map(|json| json.0),
+            analysis: row.analysis.map(|json| json.0).filter(|_| ended),
             latency: row.latency.map(|json| json.0),
             usage: row.usage.map(|json| json.0),
             recording_url: row.recording.map(|_| format!("/v1/calls/{}/recording", row.id)),

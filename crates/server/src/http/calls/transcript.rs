@@ -41,7 +41,7 @@ pub(super) struct Transcript {
 /// status. A stream also ends when the key or session stops working or the service stops; resume it with `Last-Event-ID`. Streams of
 /// transcripts and of events share the limit of 32 per tenant and node.
 #[utoipa::path(
-    get, path = "/calls/{id}/transcript", operation_id = "show_transcript", tag = "Calls", params(
+    get, path = "/calls/{id}/transcript", operation_id = "show_transcript", tag = "Calls", security(("api_key" = []), ("event_token" = [])), params(
         ("id" = uuid::Uuid, Path, description = "The call"),
         ("Last-Event-ID" = Option<String>, Header, description = "For streams: the `id` of the last event seen", example = "3.1", nullable = false),
     ),

@@ -54,7 +54,8 @@ pub(super) async fn open(
         .max_frame_size(stream::MESSAGE_LIMIT);
     let (addresses, format) = (request.setup.addresses().clone(), carrier.format);
     Ok(upgrade.on_upgrade(move |socket| async move {
-        let attach = |started, media| attach(context, addresses, row, started, media);
+        // Boxed: the call outlives it.
+        let attach = |started, media| Box::pin(attach(context, addresses, row, started, media));
         stream::serve(socket, protocol, format, attach).await;
         drop(stream);
     }))

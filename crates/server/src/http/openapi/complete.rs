@@ -200,9 +200,9 @@ fn headers(status: &str) -> Map<String, Value> {
     }
     if !matches!(status, "401" | "403" | "500" | "503") {
         let policy = "The request limit and its window, in seconds";
-        let left = "Remaining requests, and seconds until there are more";
-        headers.insert("RateLimit-Policy".to_owned(), text(policy, string.clone(), "\"default\";q=120;w=60".into()));
-        headers.insert("RateLimit".to_owned(), text(left, string, "\"default\";r=119;t=60".into()));
+        let left = "Remaining requests; after a refusal also `t`, the seconds until there is one";
+        headers.insert("RateLimit-Policy".to_owned(), text(policy, string.clone(), "\"requests\";q=120;w=60".into()));
+        headers.insert("RateLimit".to_owned(), text(left, string, "\"requests\";r=119".into()));
     }
     if matches!(status, "429" | "503") {
         let seconds = json!({ "type": "integer", "minimum": 1 });

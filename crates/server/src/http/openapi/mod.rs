@@ -13,7 +13,7 @@ use axum::routing::get;
 use serde_json::Value;
 use utoipa::openapi::path::{Parameter, ParameterIn};
 use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
-use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
+use utoipa::openapi::security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::openapi::{OpenApi, RefOr};
 use utoipa::{IntoResponses as _, Modify, OpenApi as _};
 use utoipa_axum::router::OpenApiRouter;
@@ -32,7 +32,7 @@ use super::error::{CommonErrors, ErrorBody, InvalidRequest, NotFound};
         license(name = "Apache-2.0 OR MIT", identifier = "Apache-2.0 OR MIT"),
     ),
     components(schemas(super::calls::Phone, ErrorBody)),
-    modifiers(&BearerKey),
+    modifiers(&Credentials),
     security(("api_key" = [])),
     tags(
         (name = "Calls", description = "Place, follow and end calls; read transcripts."),
@@ -48,9 +48,9 @@ use super::error::{CommonErrors, ErrorBody, InvalidRequest, NotFound};
 )]
 struct Document;
 
-struct BearerKey;
+struct Credentials;
 
-impl Modify for BearerKey {
+impl Modify for Credentials {
     fn modify(&self, document: &mut OpenApi) {
         let scheme = HttpBuilder::new()
             .scheme(HttpAuthScheme::Bearer)
@@ -59,6 +59,9 @@ impl Modify for BearerKey {
             .build();
         let components = document.components.get_or_insert_default();
         components.add_security_scheme("api_key", SecurityScheme::Http(scheme));
+        const TOKEN: &str = "In place of a key, for browsers' `EventSource`: a token of `POST /v1/event-tokens`.";
+        let token = SecurityScheme::ApiKey(ApiKey::Query(ApiKeyValue::with_description("token", TOKEN)));
+        components.add_security_scheme("event_token", token);
     }
 }
 

@@ -2,6 +2,7 @@
 
 use axum::Json;
 use serde::{Deserialize, Serialize};
+use switchhook_carriers::web;
 use switchhook_core::Timestamp;
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
@@ -92,11 +93,11 @@ struct UsedByAgent {
 /// A connection.
 #[derive(Debug, Serialize, ToSchema)]
 struct UsedByConnection {
-    /// The connection.
-    connection_id: Uuid,
-    /// Its name; `null` if it was deleted.
+    /// The connection; `null` for calls in the browser.
+    connection_id: Option<Uuid>,
+    /// Its name; `null` if it was deleted, and for calls in the browser.
     name: Option<String>,
-    /// Its carrier; `null` if it was deleted.
+    /// Its carrier, `web` for calls in the browser; `null` if it was deleted.
     provider: Option<String>,
     /// What was used.
     #[serde(flatten)]
@@ -135,9 +136,9 @@ pub(super) async fn show(
         used: part.sums.into(),
     };
     let connection = |part: Part| UsedByConnection {
-        connection_id: part.id,
+        connection_id: (!part.id.is_nil()).then_some(part.id),
         name: part.name,
-        provider: part.provider,
+        provider: if part.id.is_nil() { Some(web::NAME.to_owned()) } else { part.provider },
         used: part.sums.into(),
     };
     Ok(Json(UsageStatistics {

@@ -25,7 +25,7 @@ use crate::store::page::PageRequest;
 use crate::store::webhooks::{self, WebhookRow};
 use crate::store::{Conn, Tx};
 
-/// Filters. Separate several values with commas.
+/// Filters. Separate several values with commas, or repeat the parameter.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct Query {

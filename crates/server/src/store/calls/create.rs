@@ -88,6 +88,7 @@ impl NewCall {
             turns: 0,
             summary: None,
             outcome: None,
+            analysis: None,
             latency: None,
             usage: None,
             recording: None,

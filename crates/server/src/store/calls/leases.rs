@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use super::CallRow;
 use crate::store::lease_time::LeaseTime;
-use crate::store::{Conn, Dialect, Tx, execute, on, push_ids, run};
+use crate::store::{Conn, Dialect, Tx, columns, execute, on, push_ids, run};
 
 /// The parameters of a claim.
 #[derive(Clone, Copy, Debug)]
@@ -61,7 +61,8 @@ pub async fn claim_abandoned_for_recovery(tx: &mut Tx, claim: &Claim<'_>) -> Res
 pub async fn own_for_arrival(tx: &mut Tx, id: CallId, node: NodeId, lease: LeaseTime) -> Result<CallRow, sqlx::Error> {
     let until = lease.until(tx.dialect());
     let sql = sqlx::AssertSqlSafe(format!(
-        "UPDATE calls SET lease_owner = $2, lease_token = lease_token + 1, lease_until = {until} WHERE id = $1 RETURNING *"
+        "UPDATE calls SET lease_owner = $2, lease_token = lease_token + 1, lease_until = {until} WHERE id = $1 RETURNING {}",
+        columns!(calls)
     ));
     run!(tx, query_as.fetch_one, sql; id.uuid(), node.uuid())
 }
@@ -82,7 +83,8 @@ pub async fn move_for_media(
     let sql = sqlx::AssertSqlSafe(format!(
         "UPDATE calls SET lease_owner = $2, lease_token = lease_token + 1, lease_until = {until} \
          WHERE id = $1 AND status = 'dialing' AND carrier_call_id = $3 AND end_reason IS NULL AND error_code IS NULL \
-         AND (lease_owner IS NULL OR lease_owner <> $2) RETURNING *"
+         AND (lease_owner IS NULL OR lease_owner <> $2) RETURNING {}",
+        columns!(calls)
     ));
     run!(tx, query_as.fetch_optional, sql; id.uuid(), node.uuid(), carrier_call_id)
 }
@@ -103,7 +105,8 @@ pub async fn claim_for_browser(
     let sql = sqlx::AssertSqlSafe(format!(
         "UPDATE calls SET lease_owner = $2, lease_token = lease_token + 1, lease_until = {until} \
          WHERE id = $1 AND status = 'queued' AND direction = 'web' AND due_at > $3 AND hangup_requested_at IS NULL \
-         AND (lease_until IS NULL OR lease_until < {lease_now}) RETURNING *"
+         AND (lease_until IS NULL OR lease_until < {lease_now}) RETURNING {}",
+        columns!(calls)
     ));
     run!(tx, query_as.fetch_optional, sql; id.uuid(), node.uuid(), now.as_micros())
 }
@@ -122,7 +125,11 @@ async fn claim_where(tx: &mut Tx, claim: &Claim<'_>, which: &str) -> Result<Vec<
             push_ids(&mut query, claim.running.iter().map(|id| id.uuid()));
             query.push(")");
         }
-        query.push(" ORDER BY due_at LIMIT ").push_bind(claim.limit).push(lock).push(") RETURNING *");
+        query
+            .push(" ORDER BY due_at LIMIT ")
+            .push_bind(claim.limit)
+            .push(lock)
+            .push(concat!(") RETURNING ", columns!(calls)));
         query.build_query_as().fetch_all(c).await
     })
 }

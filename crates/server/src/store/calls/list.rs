@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use super::{CallRow, search};
 use crate::store::page::{PAGE_BYTES, Page, PageRequest, fitting};
-use crate::store::{Conn, Dialect, on, push_ids};
+use crate::store::{Conn, Dialect, columns, on, push_ids};
 
 /// The filters of a list; every filter that is set must match.
 #[derive(Clone, Default)]
@@ -184,7 +184,7 @@ async fn by_ids(conn: &mut Conn, tenant: TenantId, ids: &[Uuid]) -> Result<Vec<C
         return Ok(Vec::new());
     }
     let mut rows: Vec<CallRow> = on!(conn, |c| {
-        let mut query = QueryBuilder::new("SELECT * FROM calls WHERE id IN (");
+        let mut query = QueryBuilder::new(concat!("SELECT ", columns!(calls), " FROM calls WHERE id IN ("));
         push_ids(&mut query, ids.iter().copied());
         query.push(OF_TENANT).push_bind(tenant.uuid()).push(", FALSE)");
         query.build_query_as().fetch_all(c).await

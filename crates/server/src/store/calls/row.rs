@@ -12,7 +12,11 @@ use switchhook_core::call::{Direction, EndReason, EndedBy, Ending, ErrorCode, Sn
 use switchhook_core::conversation::ResponseStages;
 use switchhook_core::histogram::Histogram;
 use switchhook_core::id::{CallId, TenantId};
+use utoipa::ToSchema;
 use uuid::Uuid;
+
+use super::decisions::DecisionEntry;
+use super::inputs::PackedLog;
 
 /// A row of `calls`.
 #[derive(Clone, FromRow)]
@@ -53,6 +57,7 @@ pub struct CallRow {
     pub turns: i64,
     pub summary: Option<String>,
     pub outcome: Option<Json<Value>>,
+    pub analysis: Option<Json<AnalysisResult>>,
     pub latency: Option<Json<Value>>,
     pub usage: Option<Json<Value>>,
     pub recording: Option<String>,
@@ -78,6 +83,9 @@ pub struct CallRequest {
     /// Overrides the agent's, in seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ring_timeout_seconds: Option<u32>,
+    /// When it is to be dialled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub schedule_at: Option<Timestamp>,
 }
 
 /// Overrides of the agent's settings.
@@ -95,6 +103,29 @@ pub struct Overrides {
     pub limits: Option<Limits>,
 }
 
+/// How post-call analysis went.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = Analysis)]
+pub struct AnalysisResult {
+    /// Whether a language model analysed the conversation.
+    pub status: AnalysisStatus,
+    /// Why not, if it failed.
+    #[schema(example = json!(null))]
+    pub error: Option<String>,
+}
+
+/// Whether a language model analysed a conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AnalysisStatus {
+    /// It did.
+    Completed,
+    /// It should have: the summary quotes the caller, or the outcome is missing.
+    Failed,
+    /// There was nothing to analyse, or the agent asks for nothing.
+    Skipped,
+}
+
 /// Results of a conversation.
 #[derive(Default)]
 pub struct WrapUp {
@@ -104,6 +135,8 @@ pub struct WrapUp {
     pub summary: Option<String>,
     /// The outcome.
     pub outcome: Option<Value>,
+    /// How post-call analysis went.
+    pub analysis: Option<AnalysisResult>,
     /// Response latencies.
     pub latency: Option<Value>,
     /// Usage.
@@ -114,6 +147,10 @@ pub struct WrapUp {
     pub answered_by: Option<&'static str>,
     /// How long the caller waited for answers.
     pub responses: Histogram,
+    /// What was decided about turns.
+    pub decisions: Vec<DecisionEntry>,
+    /// What happened to the conversation.
+    pub inputs: PackedLog,
 }
 
 /// Returns the cost of a call's usage in millionths of a dollar; `None` if it is zero.

@@ -10,7 +10,7 @@ use switchhook_core::webhook::share::{self, Standing};
 use uuid::Uuid;
 
 use super::body::{Source, data};
-use super::{Conn, Tx, chunks, on, run};
+use super::{Conn, Tx, chunks, columns, on, run};
 use crate::store::lease_time::LeaseTime;
 use crate::store::webhooks::WebhookRow;
 use crate::store::{Dialect, Store};
@@ -139,10 +139,12 @@ async fn lock_endpoints(tx: &mut Tx, ids: &[Uuid]) -> Result<Vec<WebhookRow>, sq
     let mut rows: Vec<WebhookRow> = Vec::new();
     for chunk in chunks(ids) {
         let some: Vec<WebhookRow> = on!(tx, |c| {
-            let mut query = QueryBuilder::new(
-                "SELECT * FROM webhooks WHERE enabled = TRUE \
-                 AND tenant_id IN (SELECT id FROM tenants WHERE active = TRUE) AND id IN (",
-            );
+            let mut query = QueryBuilder::new(concat!(
+                "SELECT ",
+                columns!(webhooks),
+                " FROM webhooks WHERE enabled = TRUE \
+                 AND tenant_id IN (SELECT id FROM tenants WHERE active = TRUE) AND id IN ("
+            ));
             let mut list = query.separated(", ");
             for id in chunk {
                 list.push_bind(*id);

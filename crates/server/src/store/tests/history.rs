@@ -14,7 +14,7 @@ use switchhook_core::call::{Call, CallEffect, CallInput, Timing};
 use switchhook_core::dial_policy::{NumberingPlan, Tariff};
 use switchhook_core::event::EventKind;
 use switchhook_core::histogram::Histogram;
-use switchhook_core::id::{CallId, ConnectionId, DeliveryId, NodeId, PersonId};
+use switchhook_core::id::{AgentId, CallId, ConnectionId, DeliveryId, NodeId, PersonId};
 use switchhook_core::idempotency::IdempotencyKey;
 use switchhook_core::sign_in::Role;
 use switchhook_runtime::clock::Clock;
@@ -27,7 +27,7 @@ use crate::housekeeping;
 use crate::store::batch::BatchJob as _;
 use crate::store::calls::commands::{self, CallCommand};
 use crate::store::calls::tool_calls::{self, ToolCallEntry};
-use crate::store::calls::{self, CallRow, Claim, Filter, TranscriptEntry, search};
+use crate::store::calls::{self, CallRow, Claim, Filter, TranscriptEntry, decisions, inputs, search};
 use crate::store::deliveries::outcome::{self, Finished, Outcome, Record, Then};
 use crate::store::deliveries::{self, queue};
 use crate::store::lease_time::LeaseTime;
@@ -36,10 +36,10 @@ use crate::store::people::{self, PersonRow};
 use crate::store::rate::{Admit, RateRequest};
 use crate::store::statistics::{self, Span};
 use crate::store::testing::{TestStore, now, stores};
-use crate::store::{Engine, dial_policy, events, idempotency, on, refusals, retention, sessions, webhooks};
+use crate::store::{Engine, columns, dial_policy, events, idempotency, on, refusals, retention, sessions, webhooks};
 
 /// Tables with rows of the past.
-const GROWING: [&str; 17] = [
+const GROWING: [&str; 19] = [
     "calls",
     "events",
     "transcript_entries",
@@ -54,6 +54,8 @@ const GROWING: [&str; 17] = [
     "call_sums",
     "response_times",
     "tool_calls",
+    "call_decisions",
+    "call_inputs",
     "people",
     "sessions",
     "used_sign_ins",
@@ -83,15 +85,19 @@ const LIVE: [&str; 15] = [
 const OWNERS: [&str; 3] = ["tenant_id", "webhook_id", "connection_id"];
 
 /// Statements that read the newest or oldest rows of an owner and stop: pages, and the deletion of an endpoint. Their beginnings.
-const PAGES: [&str; 13] = [
+const PAGES: [&str; 16] = [
     "SELECT * FROM (SELECT id, webhook_id, call_id, event, state, attempts, next_attempt_at, created_at FROM deliveries WHERE 1 = 1",
     "SELECT id FROM calls WHERE tenant_id = $ AND id >= $ AND id <= $",
     "DELETE FROM deliveries WHERE id IN (SELECT id FROM deliveries WHERE tenant_id = $ AND webhook_id = $ LIMIT",
     // The oldest of everybody's, a batch at a time.
     "DELETE FROM deliveries WHERE id IN (SELECT id FROM deliveries WHERE id > $ AND id < $",
     "DELETE FROM dialed_numbers WHERE id IN (SELECT id FROM dialed_numbers WHERE dialed_at <= $ LIMIT",
+    "DELETE FROM call_inputs WHERE call_id IN (SELECT call_id FROM call_inputs WHERE kept_at <= $ ORDER BY kept_at LIMIT",
+    // The newest that an operator replays.
+    "SELECT call_id FROM call_inputs ORDER BY kept_at DESC LIMIT",
+    "SELECT call_id FROM call_inputs JOIN calls ON calls.id = call_inputs.call_id WHERE calls.agent_id = $ ORDER BY",
     // The people of one tenant are few, and all of a deactivated tenant's sessions end.
-    "SELECT * FROM people WHERE tenant_id = $ AND id < $ ORDER BY id DESC LIMIT",
+    concat!("SELECT ", columns!(people), " FROM people WHERE tenant_id = $ AND id < $ ORDER BY id DESC LIMIT"),
     "SELECT COUNT(*) FROM people WHERE tenant_id = $",
     "DELETE FROM sessions WHERE tenant_id = $",
     // After all but the last of its deliveries are deleted.
@@ -163,6 +169,10 @@ async fn walk_reads(test: &TestStore, past: &Past) {
     dial_policy::judge(c, tenant, &to, plan, true, now()).await.expect("read").expect("nothing is against it");
     calls::transcript(c, tenant, call, 0).await.expect("read");
     tool_calls::list(c, tenant, call, 0).await.expect("read");
+    decisions::list(c, tenant, call).await.expect("read");
+    inputs::get_for_operator(c, call).await.expect("read");
+    inputs::last_for_operator(c, None, 10).await.expect("read");
+    inputs::last_for_operator(c, Some(AgentId::from(Uuid::nil())), 10).await.expect("read");
     events::before(c, tenant, PageRequest::first(10)).await.expect("read");
     events::after(c, tenant, Uuid::nil(), 10).await.expect("read");
     calls::hangup_requests_for_node(c, node).await.expect("read");
@@ -339,6 +349,7 @@ async fn walk_housekeeping(test: &TestStore, past: &Past) {
     assert_eq!(retention::erase_deliveries_for_housekeeping(&mut tx).await.expect("erased"), 1);
     idempotency::prune_for_housekeeping(&mut tx, now()).await.expect("pruned");
     commands::prune_for_housekeeping(&mut tx).await.expect("pruned");
+    inputs::prune_for_housekeeping(&mut tx, now()).await.expect("pruned");
     dial_policy::prune_for_housekeeping(&mut tx, now()).await.expect("pruned");
     deliveries::prune_for_housekeeping(&mut tx, Uuid::nil(), now()).await.expect("pruned");
     search::seal_for_housekeeping(&mut tx, tenant, 1).await.expect("made or not");
@@ -527,6 +538,7 @@ fn in_source() -> Vec<String> {
             let text = text.split("#[cfg(test)]").next().expect("there is a first part").replace("\\\n", " ");
             let code: String =
                 text.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n");
+            let code = with_columns(&one_line(&code));
             found.extend(
                 code.split('"').skip(1).step_by(2).map(|literal| one_line(literal.split('{').next().unwrap_or(""))),
             );
@@ -538,6 +550,22 @@ fn in_source() -> Vec<String> {
             && sql.split([' ', '(', ')']).any(|word| GROWING.contains(&word))
     });
     found
+}
+
+/// Code with the names of the columns where `columns!` puts them into a statement.
+fn with_columns(code: &str) -> String {
+    let tables = [
+        ("calls", columns!(calls)),
+        ("connections", columns!(connections)),
+        ("deliveries", columns!(deliveries)),
+        ("numbers", columns!(numbers)),
+        ("people", columns!(people)),
+        ("tenants", columns!(tenants)),
+        ("webhooks", columns!(webhooks)),
+    ];
+    tables
+        .iter()
+        .fold(code.to_owned(), |code, (table, names)| code.replace(&format!("\", columns!({table}), \""), names))
 }
 
 #[tokio::test]

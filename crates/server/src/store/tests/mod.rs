@@ -1,6 +1,7 @@
 //! The store on both engines.
 
 mod bodies;
+mod columns;
 mod group_commit;
 mod history;
 mod migration;

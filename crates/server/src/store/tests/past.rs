@@ -128,6 +128,10 @@ async fn deliver(test: &TestStore) {
     const TOOLS: &str = "INSERT INTO tool_calls \
         (tenant_id, call_id, position, id, name, arguments, status, start_ms, duration_ms) \
         SELECT tenant_id, id, 0, 'a', 'book', '{}', 'succeeded', 0, 1 FROM calls WHERE TRUE ON CONFLICT DO NOTHING";
+    const DECISIONS: &str = "INSERT INTO call_decisions (tenant_id, call_id, decisions) \
+        SELECT tenant_id, id, '[]' FROM calls WHERE TRUE ON CONFLICT DO NOTHING";
+    const INPUTS: &str = "INSERT INTO call_inputs (tenant_id, call_id, kept_at, log) \
+        SELECT tenant_id, id, ended_at, $1 FROM calls WHERE ended_at IS NOT NULL ON CONFLICT DO NOTHING";
     const KEYS: &str = "INSERT INTO idempotency_keys (tenant_id, key, fingerprint, status, location, body, created_at) \
         SELECT tenant_id, carrier_call_id, $1, 201, '', $1, created_at FROM calls WHERE carrier_call_id IS NOT NULL \
         ON CONFLICT DO NOTHING";
@@ -151,8 +155,10 @@ async fn deliver(test: &TestStore) {
     let sign_ins = format!(
         "INSERT INTO used_sign_ins (hash, used_at) SELECT {hash}, created_at FROM people WHERE TRUE ON CONFLICT DO NOTHING"
     );
-    on!(tx, |c| sqlx::query(KEYS).bind(b"bytes".as_slice()).execute(c).await.map(drop)).expect("written");
-    for sql in [DELIVER, LINES, TOOLS, ATTEMPTS, DIALED, PEOPLE, INVITED, &sessions, &sign_ins] {
+    for sql in [KEYS, INPUTS] {
+        on!(tx, |c| sqlx::query(sql).bind(b"bytes".as_slice()).execute(c).await.map(drop)).expect("written");
+    }
+    for sql in [DELIVER, LINES, TOOLS, DECISIONS, ATTEMPTS, DIALED, PEOPLE, INVITED, &sessions, &sign_ins] {
         on!(tx, |c| sqlx::query(sqlx::AssertSqlSafe(sql.to_owned())).execute(c).await.map(drop)).expect("written");
     }
     tx.commit().await.expect("committed");

@@ -2,7 +2,8 @@
 
 use switchhook_carriers::FromCarrier;
 use switchhook_core::conversation::Input;
-use switchhook_media::frame::CallerAudio;
+use switchhook_media::echo::Heard;
+use switchhook_media::frame::{CallerAudio, Frame};
 use switchhook_media::vad::VadEvent;
 use tokio::time::Instant;
 
@@ -44,10 +45,16 @@ impl Driver {
     }
 
     fn caller(&mut self, frame: CallerAudio) -> Inputs {
+        // Once the caller speaks, all of it counts: the agent is about to fall silent.
+        let heard = Some(self.media_session.heard(&frame)).filter(|_| !self.vad.is_speaking()).unwrap_or(Heard::Caller);
+        let silence = || CallerAudio(Frame::silence(frame.0.format()));
+        // A voice that may be the agent's takes no turn, but its words are not lost.
+        let voice = if heard == Heard::Caller { frame.clone() } else { silence() };
+        let frame = if heard == Heard::Agent { silence() } else { frame };
         let (listening, now) = (self.conversation.listens(), self.now());
         self.models.caller_audio(&frame, listening, now);
         let mut inputs = Inputs::new();
-        match self.vad.push(&frame) {
+        match self.vad.push(&voice) {
             Some(VadEvent::SpeechStarted) => {
                 self.models.speech_started();
                 inputs.push(Input::SpeechStarted);
@@ -58,8 +65,12 @@ impl Driver {
                 self.models.speech_stopped(segment);
                 inputs.push(Input::SpeechStopped { segment });
             }
+            None if self.vad.is_starting() != self.speech_pending => {
+                inputs.push(Input::SpeechPending { pending: self.vad.is_starting() });
+            }
             None => {}
         }
+        self.speech_pending = self.vad.is_starting();
         if self.machine.frame(&frame.0) {
             inputs.push(Input::MachineDetected { beep: true });
         }

@@ -9,7 +9,7 @@ use switchhook_core::conversation::{Failure, FailureCode, Input};
 use switchhook_providers::{LlmEvent, Spent, SttEvent, Usage};
 use tokio::sync::mpsc;
 
-use super::presynthesis::Greeting;
+use super::presynthesis::PreparedSpeech;
 use super::{Driver, Inputs, Models, Signals, failure};
 use crate::talk::pipeline::{RunningRequest, Signal};
 use crate::talk::strip_nul::strip_nul;
@@ -20,7 +20,9 @@ pub(in crate::talk) struct Cascade {
     pub(super) stt: SpeechToText,
     events: SttEvents,
     /// The greeting that was synthesized while the phone rang.
-    pub(super) greeting: Option<Greeting>,
+    pub(super) greeting: Option<PreparedSpeech>,
+    /// The first sentence of a speculative response, with the number of its request.
+    prepared: Option<(u32, PreparedSpeech)>,
     requests: HashMap<u32, RunningLlm>,
     signals: Signals<LlmEvent>,
 }
@@ -38,8 +40,8 @@ pub(super) enum Event {
 }
 
 impl Cascade {
-    pub(in crate::talk) fn new(stt: SpeechToText, events: SttEvents, greeting: Option<Greeting>) -> Self {
-        Self { stt, events, greeting, requests: HashMap::new(), signals: mpsc::channel(64) }
+    pub(in crate::talk) fn new(stt: SpeechToText, events: SttEvents, greeting: Option<PreparedSpeech>) -> Self {
+        Self { stt, events, greeting, prepared: None, requests: HashMap::new(), signals: mpsc::channel(64) }
     }
 
     /// May be dropped and called again.
@@ -53,10 +55,22 @@ impl Cascade {
 
     /// Cancels a request; returns what it costs: what has been read and written is paid for all the same.
     fn cancel(&mut self, turn: u32) -> Usage {
-        self.requests.remove(&turn).map_or_else(Usage::default, |RunningLlm { request, written }| request.cost(written))
+        let prepared = self.prepared.take_if(|(request, _)| *request == turn);
+        let speech = prepared.map_or_else(Usage::default, |(_, speech)| speech.cost());
+        let completion = self.requests.remove(&turn);
+        speech + completion.map_or_else(Usage::default, |RunningLlm { request, written }| request.cost(written))
+    }
+
+    /// What was synthesized in advance of this text.
+    pub(super) fn take_prepared(&mut self, text: &str) -> Option<PreparedSpeech> {
+        let greeting = self.greeting.take_if(|greeting| greeting.text == text);
+        greeting.or_else(|| self.prepared.take_if(|(_, speech)| speech.text == text).map(|(_, speech)| speech))
     }
 
     pub(super) async fn end(mut self, usage: &Spent) {
+        if let Some((_, speech)) = self.prepared.take() {
+            usage.add(speech.cost());
+        }
         for turn in self.requests.keys().copied().collect::<Vec<_>>() {
             usage.add(self.cancel(turn));
         }
@@ -96,11 +110,11 @@ impl Driver {
             }
             Signal::Piece(LlmEvent::ToolCall(call)) => {
                 let filler = self.pipeline.tools.filler(&call.name);
-                CascadeInput::LlmToolCall { turn, call, filler }
+                CascadeInput::LlmToolCall { turn, call: *call, filler }
             }
             Signal::Done(usage) => {
                 cascade.requests.remove(&turn);
-                self.add(usage);
+                self.add(*usage);
                 CascadeInput::LlmDone { turn }
             }
             Signal::Failed(error) => {
@@ -117,6 +131,16 @@ impl Driver {
             CascadeEffect::RequestCompletion { turn, messages, .. } => {
                 let request = self.pipeline.request_completion(turn, messages, cascade.signals.0.clone());
                 cascade.requests.insert(turn, RunningLlm { request, written: 0 });
+            }
+            CascadeEffect::PrepareSpeech { turn, text } => {
+                if self.pipeline.cached(&text).is_none()
+                    && let Ok(slot) = self.synthesis.slots.clone().try_acquire_owned()
+                {
+                    let speech = PreparedSpeech::begin(&self.pipeline, text, Some(slot));
+                    if let Some((_, unused)) = cascade.prepared.replace((turn, speech)) {
+                        self.usage.add(unused.cost());
+                    }
+                }
             }
             CascadeEffect::CancelCompletion { turn } => {
                 let cost = cascade.cancel(turn);

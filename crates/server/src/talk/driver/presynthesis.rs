@@ -1,33 +1,36 @@
-//! What is spoken before it is said: the greeting, and cached phrases.
+//! What is synthesized before it is said: the greeting, the first sentence of a speculative response, and cached phrases.
 
 use std::sync::Arc;
 
 use switchhook_core::conversation::Failure;
 use switchhook_providers::{ProviderError, Spent, TtsAudio, Usage};
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio_util::task::AbortOnDropHandle;
+use tracing::Instrument as _;
 
 use super::failure;
 use crate::talk::pipeline::{Pipeline, RunningRequest, Signal};
 
-/// Pieces of a greeting that may be there before the phone is answered; the rest waits at the provider.
+/// Pieces that may be there before they are said; the rest waits at the provider.
 const AHEAD: usize = 512;
 
-/// The greeting, spoken while the phone rings.
-pub(in crate::talk) struct Greeting {
+/// What may be said next: the greeting while the phone rings, a response while the turn may go on.
+pub(in crate::talk) struct PreparedSpeech {
     pub(super) text: String,
     request: RunningRequest,
+    /// Its slot at the TTS; a greeting has none.
+    slot: Option<OwnedSemaphorePermit>,
     /// What has come first, if it was looked at.
     first: Option<Signal<TtsAudio>>,
     signals: mpsc::Receiver<(u32, Signal<TtsAudio>)>,
 }
 
-impl Greeting {
-    pub(in crate::talk) fn begin(pipeline: &Pipeline, text: String) -> Self {
+impl PreparedSpeech {
+    pub(in crate::talk) fn begin(pipeline: &Pipeline, text: String, slot: Option<OwnedSemaphorePermit>) -> Self {
         let (sender, signals) = mpsc::channel(AHEAD);
         let request = pipeline.speak(0, text.clone(), sender);
-        Self { text, request, first: None, signals }
+        Self { text, request, slot, first: None, signals }
     }
 
     /// Waits until it begins or fails, and gives the reason if the voice will not speak, however often it is request. Whatever else is
@@ -49,14 +52,19 @@ impl Greeting {
             |signals: &mut mpsc::Receiver<(u32, Signal<TtsAudio>)>| signals.try_recv().ok().map(|(_, signal)| signal);
         while let Some(signal) = self.first.take().or_else(|| next(&mut self.signals)) {
             if let Signal::Done(usage) = signal {
-                cost = cost + usage;
+                cost = cost + *usage;
             }
         }
         cost
     }
 
-    /// Says it as this utterance.
-    pub(super) fn say(mut self, utterance: u32, signals: mpsc::Sender<(u32, Signal<TtsAudio>)>) -> RunningRequest {
+    /// Says it as this utterance. Returns its slot with it.
+    pub(super) fn say(
+        mut self,
+        utterance: u32,
+        signals: mpsc::Sender<(u32, Signal<TtsAudio>)>,
+    ) -> (RunningRequest, Option<OwnedSemaphorePermit>) {
+        let slot = self.slot.take();
         let pass_on = |running| {
             AbortOnDropHandle::new(tokio::spawn(async move {
                 let _running = running;
@@ -68,7 +76,7 @@ impl Greeting {
                 }
             }))
         };
-        self.request.through(pass_on)
+        (self.request.through(pass_on), slot)
     }
 }
 
@@ -77,32 +85,27 @@ pub(super) struct PhraseWarmup {
     texts: Vec<String>,
     /// Nothing until it has begun.
     running: Option<AbortHandle>,
-    /// What it costs.
-    spending: mpsc::Sender<Usage>,
-    pub(super) spent: mpsc::Receiver<Usage>,
+    /// To which its cost is added.
+    spent: Spent,
 }
 
 impl PhraseWarmup {
-    pub(super) fn new(texts: Vec<String>) -> Self {
-        let (spending, spent) = mpsc::channel(64);
-        Self { texts, running: None, spending, spent }
+    pub(super) fn new(texts: Vec<String>, spent: Spent) -> Self {
+        Self { texts, running: None, spent }
     }
 
     /// Begins as one of `tasks`, unless it has. Each takes one of the `slots` at the voice.
     pub(super) fn begin(&mut self, pipeline: &Pipeline, slots: &Arc<Semaphore>, tasks: &mut JoinSet<()>) {
         let texts = std::mem::take(&mut self.texts);
         if !texts.is_empty() {
-            self.running = Some(tasks.spawn(pipeline.cache_phrases(texts, self.spending.clone(), slots.clone())));
+            self.running =
+                Some(tasks.spawn(pipeline.cache_phrases(texts, self.spent.clone(), slots.clone()).in_current_span()));
         }
     }
 
-    /// Stops, and adds what it cost and was not added yet.
-    pub(super) fn end(&mut self, usage: &Spent) {
+    pub(super) fn stop(&mut self) {
         if let Some(running) = self.running.take() {
             running.abort();
-        }
-        while let Ok(spent) = self.spent.try_recv() {
-            usage.add(spent);
         }
     }
 }

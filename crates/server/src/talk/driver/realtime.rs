@@ -14,6 +14,7 @@ use switchhook_providers::{ProviderError, Spent, Usage};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
+use tracing::Instrument as _;
 
 use super::{Driver, Inputs, Models, failure};
 use crate::talk::realtime::{Choice, Connecting, Model, Opened, Ready, SessionEvents, open};
@@ -280,7 +281,7 @@ impl Driver {
         let (tools, history) = (self.pipeline.tools.clone(), self.conversation.history_with_queued());
         let format = self.media_session.playback.format();
         let opening = open(&realtime.models, choice, &realtime.agent, format, tools, history);
-        realtime.connecting = Some(AbortOnDropHandle::new(tokio::spawn(opening)));
+        realtime.connecting = Some(AbortOnDropHandle::new(tokio::spawn(opening.in_current_span())));
     }
 
     /// Lets go of a session that understands nothing, and opens another one. Returns the failure when there is none left.

@@ -114,14 +114,14 @@ impl Driver {
             return Some(Input::SynthesisFailed { utterance, failure });
         }
         self.media_session.playback.queue_last(utterance);
-        let greeting = match &mut self.models {
-            Models::Cascade(cascade) => cascade.greeting.take_if(|greeting| greeting.text == text),
+        let prepared = match &mut self.models {
+            Models::Cascade(cascade) => cascade.take_prepared(&text),
             Models::Realtime(_) => None,
         };
-        match greeting {
-            Some(greeting) => {
-                let request = greeting.say(utterance, self.tts_signals.0.clone());
-                let slot = self.synthesis.slots.clone().try_acquire_owned().ok();
+        match prepared {
+            Some(prepared) => {
+                let (request, slot) = prepared.say(utterance, self.tts_signals.0.clone());
+                let slot = slot.or_else(|| self.synthesis.slots.clone().try_acquire_owned().ok());
                 self.synthesis.requests.insert(utterance, TtsRequestInFlight::new(request, slot));
             }
             None => self.synthesis.waiting.push(utterance, text),
@@ -165,7 +165,7 @@ impl Driver {
                 Input::SpeechSynthesized { utterance, audio, words, complete: false }
             }
             Signal::Done(usage) => {
-                self.add(usage);
+                self.add(*usage);
                 self.synthesis.requests.remove(&utterance);
                 let playback = &mut self.media_session.playback;
                 let samples = playback.complete(utterance);

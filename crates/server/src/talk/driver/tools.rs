@@ -3,6 +3,7 @@
 use serde_json::Value;
 use switchhook_core::Timestamp;
 use switchhook_core::conversation::{Input, ToolCall};
+use tracing::Instrument as _;
 
 use super::Driver;
 use crate::talk::tools::ToolOutcome;
@@ -48,7 +49,7 @@ impl Driver {
         let duration_ms = i64::try_from(self.now().since(began).as_millis()).unwrap_or(i64::MAX);
         let note = ToolCallNote { call, result, start_ms: began.as_millis(), duration_ms };
         // Whoever keeps notes may be gone; the call is not.
-        let _ = self.notes.send(Note::ToolCall(note));
+        let _ = self.notes.send(Note::ToolCall(Box::new(note)));
     }
 
     /// Runs to its end also when the caller interrupts: the service may have done what it was asked to.
@@ -59,9 +60,12 @@ impl Driver {
         answer: impl Future<Output = Value> + Send + 'static,
     ) -> Option<Input> {
         let results = self.results.0.clone();
-        self.tasks.spawn(async move {
-            let _ = results.send((turn, run, answer.await)).await;
-        });
+        self.tasks.spawn(
+            async move {
+                let _ = results.send(Box::new((turn, run, answer.await))).await;
+            }
+            .in_current_span(),
+        );
         None
     }
 

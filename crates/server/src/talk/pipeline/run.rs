@@ -226,7 +226,7 @@ pub(super) async fn run<P, T, W>(
     };
     let signal = result.map_or_else(Signal::Failed, |(attempt, usage)| {
         ledger.settled(attempt);
-        Signal::Done(usage + ledger.usage(0))
+        Signal::Done(Box::new(usage + ledger.usage(0)))
     });
     let _ = signals.send((tag, signal)).await;
 }

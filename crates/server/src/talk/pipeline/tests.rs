@@ -104,7 +104,7 @@ async fn asked(pipeline: &Pipeline) -> (String, Result<Usage, ProviderError>) {
     loop {
         match given.recv().await.expect("it ends with a result") {
             (7, Signal::Piece(LlmEvent::Delta(text))) => said.push_str(&text),
-            (7, Signal::Done(usage)) => return (said, Ok(usage)),
+            (7, Signal::Done(usage)) => return (said, Ok(*usage)),
             (7, Signal::Failed(error)) => return (said, Err(error)),
             _ => panic!("nothing else was asked"),
         }
@@ -361,7 +361,7 @@ async fn a_voice_that_is_silent_for_two_seconds_is_replaced_and_whoever_was_aske
             assert_eq!(paid(saying.cost(0)), (10, 15.0), "each by its own price");
         } else {
             let Some((3, Signal::Done(usage))) = given.recv().await else { panic!("it has come to its end") };
-            assert_eq!(paid(usage), (10, 15.0));
+            assert_eq!(paid(*usage), (10, 15.0));
         }
     }
 }

@@ -5,11 +5,12 @@ use switchhook_core::conversation::{Conversation, Failure};
 use switchhook_providers::{ProviderError, Spent, Usage};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
+use tracing::Instrument as _;
 
 use super::Preparation;
 use crate::talk::connecting::Connecting;
 use crate::talk::driver::cascade::{Cascade, SttEvents};
-use crate::talk::driver::presynthesis::Greeting;
+use crate::talk::driver::presynthesis::PreparedSpeech;
 use crate::talk::driver::{Driver, Models, failure};
 use crate::talk::pipeline::Pipeline;
 use crate::talk::stt::SpeechToText;
@@ -26,7 +27,7 @@ pub struct PreparedCascade {
     pipeline: Pipeline,
     stt: SpeechToText,
     stt_events: SttEvents,
-    greeting: Option<Greeting>,
+    greeting: Option<PreparedSpeech>,
     /// The connection to the voice, where there is no greeting.
     voice: Option<Connecting<()>>,
     /// The connections to the models.
@@ -45,10 +46,10 @@ impl PreparedCascade {
         let (events, events_in) = mpsc::channel(64);
         let usage = Spent::default();
         let stt = pipeline.start_stt(events, &usage);
-        let greeting = Conversation::greeting(&settings.agent).map(|text| Greeting::begin(&pipeline, text));
+        let greeting = Conversation::greeting(&settings.agent).map(|text| PreparedSpeech::begin(&pipeline, text, None));
         let mut getting_ready = JoinSet::new();
         let tools = pipeline.tools.clone();
-        getting_ready.spawn(async move { tools.get_ready().await });
+        getting_ready.spawn(async move { tools.get_ready().await }.in_current_span());
         let models = {
             let pipeline = pipeline.clone();
             Connecting::start(async move { pipeline.warm_models().await })

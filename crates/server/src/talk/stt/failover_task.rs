@@ -9,6 +9,7 @@ use switchhook_runtime::panics::caught_now;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::task::AbortOnDropHandle;
+use tracing::Instrument as _;
 
 use super::failover::{Step, SttFailover};
 use super::{STT, SttConnection, SttProvider};
@@ -41,7 +42,7 @@ impl FailoverTask {
             waiting,
             events,
         };
-        Self { input, task: AbortOnDropHandle::new(tokio::spawn(task.run())) }
+        Self { input, task: AbortOnDropHandle::new(tokio::spawn(task.run().in_current_span())) }
     }
 
     /// The task never waits for long, and what does not fit belongs to a call whose driver has stopped reading.
@@ -138,7 +139,7 @@ impl FailoverLoop {
             }
             Step::Open { position } => {
                 let opening = open(self.providers[position].clone(), position);
-                self.opening = Some(AbortOnDropHandle::new(tokio::spawn(opening)));
+                self.opening = Some(AbortOnDropHandle::new(tokio::spawn(opening.in_current_span())));
             }
             Step::Adopt => {
                 self.running = self.opened.take();

@@ -5,6 +5,7 @@ use switchhook_providers::SttEvent;
 use switchhook_providers::replay_buffer::SttInput;
 use tokio::sync::{mpsc, watch};
 use tokio_util::task::AbortOnDropHandle;
+use tracing::Instrument as _;
 
 use super::{SttConnection, SttProvider};
 
@@ -33,7 +34,7 @@ impl SingleStt {
                 }
             }
         };
-        Self::Opening { opening: AbortOnDropHandle::new(tokio::spawn(opening)), waiting: Vec::new() }
+        Self::Opening { opening: AbortOnDropHandle::new(tokio::spawn(opening.in_current_span())), waiting: Vec::new() }
     }
 
     pub(super) fn tell(&mut self, input: SttInput) {

@@ -6,6 +6,7 @@ pub(crate) mod process;
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
+use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -33,6 +34,7 @@ pub(crate) struct TestService {
     pub(crate) client: Client,
     /// Deleted with the service.
     folder: TempDir,
+    database_url: String,
 }
 
 impl TestService {
@@ -59,14 +61,14 @@ impl TestService {
         let database = database::create().await;
         let mut config = test_config(folder.path(), database);
         change(&mut config);
-        let config = Arc::new(config);
+        let (config, database_url) = (Arc::new(config.clone()), config.database_url());
         let service = Service::start(config.clone(), ModelStore::new(&config.data_dir), clock).await.expect("starts");
         // Tests look at their calls far more often than customers do.
         let limits = OwnLimits { rate_per_minute: Some(100_000), ..OwnLimits::default() };
         let tenant = operator::create_tenant(service.store(), &config, "test", limits).await.expect("a tenant");
         let key = tenant.api_key.key;
         let client = Client::new(format!("http://{}", service.address()), key);
-        Self { service, client, folder }
+        Self { service, client, folder, database_url }
     }
 
     /// A service with a scripted agent, a simulated carrier and a number, ready to call.
@@ -92,6 +94,13 @@ impl TestService {
     /// Where recordings and keys are.
     pub(crate) fn data_dir(&self) -> &Path {
         self.folder.path()
+    }
+
+    /// The binary on this service's data.
+    pub(crate) fn command(&self) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_switchhook"));
+        command.env("SWITCHHOOK_DATA_DIR", self.folder.path()).env("SWITCHHOOK_DATABASE_URL", &self.database_url);
+        command
     }
 
     /// Its database, for what would take the API too long.

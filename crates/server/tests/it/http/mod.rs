@@ -2,8 +2,10 @@
 
 mod call_deliveries;
 mod errors;
+mod event_tokens;
 mod follow;
 mod keys;
+mod lists;
 mod live;
 mod recording;
 mod secrets;

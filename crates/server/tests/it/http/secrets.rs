@@ -71,6 +71,12 @@ async fn no_secret_number_or_word_is_logged_and_no_secret_is_stored_in_the_clear
     let signing = text(&webhook["secret"]);
     receiver.set_secret(SigningSecret::parse(&signing).expect("a secret"));
 
+    let (_, events) = client.post("/v1/event-tokens", json!({})).await;
+    let token = text(&events["token"]);
+    let browser = reqwest::Client::builder().no_proxy().build().expect("a client");
+    let opened = browser.get(format!("{}/v1/events?token={token}", service.base)).send().await.expect("an answer");
+    assert_eq!(opened.status(), 200);
+
     let agent = client.scripted_agent(json!({ "recording": { "enabled": true } })).await;
     let call = client.place(&agent, "+12025550100").await;
     client.wait_for_end(&call).await;
@@ -81,7 +87,7 @@ async fn no_secret_number_or_word_is_logged_and_no_secret_is_stored_in_the_clear
 
     let log = service.end();
     assert!(log.contains("TRACE") && log.contains(&call), "this is the log of what happened");
-    let secrets = [key, another, wrong, CREDENTIAL.to_owned(), signing];
+    let secrets = [key, another, wrong, CREDENTIAL.to_owned(), signing, token];
     let numbers = ["12025550100".to_owned(), "12025550199".to_owned()];
     for private in secrets.iter().chain(&numbers).chain(&words) {
         let line = log.lines().find(|line| line.contains(private.as_str()));

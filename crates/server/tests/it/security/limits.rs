@@ -94,7 +94,9 @@ async fn a_list_takes_a_bounded_number_of_filters() {
     ] {
         assert_blamed(&client.get(&format!("/v1/calls?{query}")).await, field);
     }
-    for repeated in ["status=queued&status=failed", "limit=1&limit=2", "end_reason=voicemail&end_reason=voicemail"] {
+    // Repeated parameters are one list, with the same bound.
+    assert_blamed(&client.get(&format!("/v1/calls?{}", ["status=queued"; 101].join("&"))).await, "status");
+    for repeated in ["limit=1&limit=2", "cursor=x&cursor=y"] {
         let (status, error) = client.get(&format!("/v1/calls?{repeated}")).await;
         assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{repeated}: {error}");
     }

@@ -55,6 +55,9 @@ async fn a_whole_conversation_in_the_browser_is_a_call_like_any_other() {
     assert_eq!(ended["outcome"]["people"], 4, "{ended}");
     assert!(ended["turns"].as_i64().is_some_and(|turns| turns >= 4), "{ended}");
     assert!(ended.get("web").is_none(), "the token is not told again: {ended}");
+    let (_, usage) = client.get("/v1/usage").await;
+    let used = &usage["connections"][0];
+    assert_eq!((&used["connection_id"], &used["provider"]), (&json!(null), &json!("web")), "{usage}");
 
     let of = |kind: &str| browser.texts.iter().filter(|text| text["type"] == kind).collect::<Vec<_>>();
     let said = |role: &str| of("transcript").iter().any(|text| text["role"] == role && text["final"] == true);

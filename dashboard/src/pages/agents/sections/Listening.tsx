@@ -1,7 +1,14 @@
+import type { Eagerness } from "../../../api/types";
 import { valueAt } from "../draft";
-import { CheckRow, NumberRow, TextRow, useForm, WordsRow } from "../form";
+import { CheckRow, NumberRow, SelectRow, TextRow, useForm, WordsRow } from "../form";
 import { More, Pair, Section } from "./Section";
 import { ConnectionRow, Fallbacks } from "./stage";
+
+const EAGERNESS_OPTIONS: { value: Eagerness; label: string }[] = [
+  { value: "low", label: "Low: waits longer" },
+  { value: "normal", label: "Normal" },
+  { value: "high", label: "High: answers sooner" },
+];
 
 export function Listening() {
   const { draft } = useForm();
@@ -16,6 +23,12 @@ export function Listening() {
           <Fallbacks stage="stt" />
         </>
       )}
+      <SelectRow
+        path="turn_taking.eagerness"
+        label="Eagerness"
+        options={EAGERNESS_OPTIONS}
+        hint="How soon the agent takes the turn: low leaves callers time to think, high suits short answers."
+      />
       <Pair>
         <NumberRow
           path="turn_taking.min_silence_ms"

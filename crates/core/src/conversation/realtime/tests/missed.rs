@@ -4,7 +4,7 @@ use super::*;
 
 /// The caller speaks for so long, and the model does not notice.
 fn missed(script: &mut Script, ms: i64, lasts: i64) {
-    script.at(ms, Input::SpeechStarted).at(ms + lasts + 200, Input::SpeechStopped { segment: 0 });
+    script.at(ms, Input::SpeechStarted).at(ms + lasts + HANGOVER_MS, Input::SpeechStopped { segment: 0 });
 }
 
 #[test]

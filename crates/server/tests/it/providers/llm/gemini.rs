@@ -29,7 +29,7 @@ async fn what_gemini_has_signed_goes_back_and_what_another_model_called_is_excus
     let double = Double::start(Gemini, replies).await;
     let llm = double.llm();
     let own = ask(&*llm, request()).await.0.into_iter().map(|event| match event {
-        LlmEvent::ToolCall(call) => call,
+        LlmEvent::ToolCall(call) => *call,
         LlmEvent::Delta(text) => panic!("it says {text}"),
     });
     let foreign =

@@ -115,6 +115,7 @@ async fn the_whole_conversation_is_sent_in_the_order_it_was_held<P: Protocol>(pr
     let llm = double.llm();
     let (events, _) = ask(&*llm, request()).await;
     let Some(LlmEvent::ToolCall(call)) = events.into_iter().next() else { panic!("it calls a tool") };
+    let call = *call;
     let lost = ToolCall { id: "call_lost".to_owned(), ..call.clone() };
     let mut again = request();
     again.messages.insert(1, Message::new(Role::Assistant, "Hello?"));
@@ -338,7 +339,7 @@ async fn calls_of_whatever_ids_can_be_distinguished<P: Protocol>(protocol: P) {
     let llm = double.llm();
     let (events, _) = ask(&*llm, request()).await;
     let own = events.into_iter().filter_map(|event| match event {
-        LlmEvent::ToolCall(call) => Some(call),
+        LlmEvent::ToolCall(call) => Some(*call),
         LlmEvent::Delta(_) => None,
     });
     let own: Vec<ToolCall> = own.collect();

@@ -227,7 +227,8 @@ impl Llm for Script {
         let mut said = vec![LlmEvent::Delta(text.to_owned())];
         if next.is_none() && matches!(self.then, Then::Goodbye(_)) {
             let (id, name) = ("call_end".to_owned(), "end_call".to_owned());
-            said.push(LlmEvent::ToolCall(ToolCall { id, name, arguments: json!({}), signature: None }));
+            let call = ToolCall { id, name, arguments: json!({}), signature: None };
+            said.push(LlmEvent::ToolCall(Box::new(call)));
         }
         for event in said {
             // A driver that is gone needs no answer.

@@ -232,7 +232,7 @@ impl Rehearsal {
         }
         while let Ok(note) = self.notes.try_recv() {
             if let Note::Transcript(entry) = note {
-                self.transcript.push(entry);
+                self.transcript.push(*entry);
             }
         }
         if self.talk.is_finished() {

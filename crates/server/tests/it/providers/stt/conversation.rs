@@ -244,17 +244,17 @@ async fn promises_broken(kind: Kind, Trouble { happens, code, .. }: Trouble) -> 
         (Server::Requests(double), Happens::Requests(answers)) => double.now(answers),
         _ => unreachable!("each has troubles of its own"),
     };
-    let spoke = talk.caller_says_and("name", begins).await;
+    let spoke = talk.caller_says_and("people", begins).await;
     let mut broken = Vec::from_iter(talk.dead_air_since(spoke).await);
     // An STT that is being connected again may be excused meanwhile.
-    for line in ["time", "people", "yes"] {
+    for line in ["time", "no", "yes"] {
         broken.extend(talk.says_and_is_answered(line).await);
     }
     if talk.failure() != code {
         broken.push(format!("it ends by {:?} and not by {code:?}", talk.end));
     }
     let heard: Vec<_> = talk.said().into_iter().filter(|(by_agent, _)| !by_agent).map(|(_, text)| text).collect();
-    if code.is_none() && heard != ["day", "name", "time", "people", "yes"].map(text) {
+    if code.is_none() && heard != ["day", "people", "time", "no", "yes"].map(text) {
         broken.push(format!("the caller is understood as {heard:?}"));
     }
     broken.extend(server.complaints());

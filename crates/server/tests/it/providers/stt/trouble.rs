@@ -34,8 +34,8 @@ async fn a_connection_that_is_lost_in_mid_sentence_costs_no_word() {
     ] {
         with_every(&[lost.clone(), Behaviour::Well], async |case| {
             let mut caller = case.call().await;
-            caller.say("name").await;
-            assert_eq!(caller.words().await, text("name"), "{} {lost:?} {:?}", case.name, caller.failed);
+            caller.say("people").await;
+            assert_eq!(caller.words().await, text("people"), "{} {lost:?} {:?}", case.name, caller.failed);
             assert_eq!(case.double.connections(), 2, "{} {lost:?}", case.name);
         })
         .await;
@@ -46,8 +46,8 @@ async fn a_connection_that_is_lost_in_mid_sentence_costs_no_word() {
 async fn a_connection_that_is_dead_without_a_word_is_noticed_at_the_end_of_the_sentence() {
     with_every(&[Behaviour::Freezes(15), Behaviour::Well], async |case| {
         let mut caller = case.call().await;
-        caller.say("name").await;
-        assert_eq!(caller.words().await, text("name"), "{} {:?}", case.name, caller.failed);
+        caller.say("people").await;
+        assert_eq!(caller.words().await, text("people"), "{} {:?}", case.name, caller.failed);
         assert_eq!(case.double.connections(), 2, "{}", case.name);
     })
     .await;
@@ -139,9 +139,9 @@ async fn words_that_come_when_time_is_up_are_not_lost() {
         let mut caller = case.call_with(case.key, hurry).await.unwrap_or_else(|error| panic!("{}: {error}", case.name));
         caller.say("yes").await;
         assert_eq!(caller.words().await, text("yes"), "{}", case.name);
-        caller.say("name").await;
+        caller.say("people").await;
         caller.say("day").await;
-        let all = ["yes", "name", "day"].map(text).join(" ");
+        let all = ["yes", "people", "day"].map(text).join(" ");
         assert_eq!(caller.words().await, all, "{} {:?}", case.name, caller.failed);
         assert_eq!(case.double.connections(), 1, "{}", case.name);
     })

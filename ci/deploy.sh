@@ -1,0 +1,123 @@
+#!/usr/bin/env bash
+# Checks the files that run Switchhook: the install script, Compose, Caddy, systemd and Helm.
+#
+#   ci/deploy.sh
+#
+# It needs curl and python3. What it has no program for, it names as NOT CHECKED; on Debian these are caddy, shellcheck, systemd and a
+# Compose that knows the Compose specification (docker compose 2.24 or podman-compose 1.6). helm is not in Debian.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+die() {
+    echo "deploy: $*" >&2
+    exit 1
+}
+have() {
+    command -v "$1" >/dev/null && return 0
+    echo "NOT CHECKED: $2, because $1 is not installed"
+    return 1
+}
+
+work=$(mktemp -d)
+server=
+# shellcheck disable=SC2317 # it is a trap
+stop() {
+    if [ -n "$server" ]; then kill "$server" 2>/dev/null || true; fi
+    rm -rf "$work"
+}
+trap stop EXIT
+
+echo "The install script"
+if have shellcheck "the style of deploy/install.sh"; then shellcheck deploy/install.sh; fi
+case "$(uname -m)" in
+    x86_64) target=x86_64-unknown-linux-musl ;;
+    aarch64) target=aarch64-unknown-linux-musl ;;
+    *) die "there is no release for $(uname -m)" ;;
+esac
+release=$work/releases/latest/download
+mkdir -p "$release" "$work/program"
+printf '#!/bin/sh\necho switchhook 0.0.0-test\n' >"$work/program/switchhook"
+chmod 755 "$work/program/switchhook"
+tar -czf "$release/switchhook-$target.tar.gz" -C "$work/program" switchhook
+(cd "$release" && sha256sum -- *.tar.gz >SHA256SUMS)
+python3 - "$work/releases" >"$work/port" <<'PYTHON' &
+import functools, http.server, sys
+handler = type("Quiet", (http.server.SimpleHTTPRequestHandler,), {"log_message": lambda *_: None})
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(handler, directory=sys.argv[1]))
+print(server.server_port, flush=True)
+server.serve_forever()
+PYTHON
+server=$!
+until [ -s "$work/port" ]; do kill -0 "$server" || die "the test's web server did not start"; done
+install() { # BIN_DIR
+    SWITCHHOOK_RELEASES="http://127.0.0.1:$(cat "$work/port")" SWITCHHOOK_BIN_DIR=$1 sh <deploy/install.sh >"$work/said" 2>&1
+}
+install "$work/bin" || die "it did not install: $(cat "$work/said")"
+[ "$("$work/bin/switchhook")" = "switchhook 0.0.0-test" ] || die "it installed another program"
+printf x >>"$release/switchhook-$target.tar.gz"
+if install "$work/damaged"; then die "it installed a damaged download"; fi
+grep -q 'Nothing was installed' "$work/said" || die "it says of a damaged download: $(cat "$work/said")"
+[ ! -e "$work/damaged/switchhook" ] || die "it left a damaged program behind"
+
+echo "Whatever stops the service waits for its drain"
+# seconds FILE EXPRESSION: the one number that the expression finds.
+seconds() {
+    local found
+    found=$(sed -n "s/$2/\1/p" "$1" | sort -u)
+    [[ $found =~ ^[0-9]+$ ]] || die "$1 has no such line, or several that differ: $2"
+    echo "$found"
+}
+drain=$(seconds crates/server/config.default.toml '^drain_timeout = "\([0-9]*\)s"$')
+# Twice LAST_WORK in app.rs: the end of calls, and of other work.
+least=$((drain + 2 * $(seconds crates/server/src/app.rs '^const LAST_WORK.*from_secs(\([0-9]*\)).*$')))
+waits=$(seconds deploy/systemd/switchhook.service '^TimeoutStopSec=\([0-9]*\)s$')
+[ "$waits" -gt "$least" ] || die "systemd waits $waits s, stopping takes up to $least s"
+for file in deploy/compose.yaml deploy/compose.postgres.yaml; do
+    [ "$(seconds "$file" '^ *SWITCHHOOK_DRAIN_TIMEOUT: \([0-9]*\)s$')" = "$drain" ] || die "$file has another drain timeout than $drain s"
+    waits=$(seconds "$file" '^ *stop_grace_period: \([0-9]*\)s$')
+    [ "$waits" -gt "$least" ] || die "$file waits $waits s, stopping takes up to $least s"
+done
+[ "$(seconds deploy/helm/switchhook/values.yaml '^drainSeconds: \([0-9]*\)$')" = "$drain" ] || die "the chart has another drain timeout than $drain s"
+
+export SWITCHHOOK_HOST=calls.example.com SWITCHHOOK_NODES="node1:8080 node2:8080" SWITCHHOOK_MASTER_KEY=key POSTGRES_PASSWORD=password
+echo "Compose"
+compose=()
+if docker compose version >/dev/null 2>&1; then
+    compose=(docker compose)
+elif podman-compose version 2>/dev/null | grep -qE 'podman-compose version:? (1\.([6-9]|[1-9][0-9])|[2-9])'; then
+    compose=(podman-compose)
+else
+    echo "NOT CHECKED: deploy/compose*.yaml, because neither docker compose nor podman-compose 1.6 is installed"
+fi
+for file in deploy/compose.yaml deploy/compose.postgres.yaml; do
+    [ ${#compose[@]} = 0 ] || "${compose[@]}" -f "$file" config >/dev/null || die "$file is not valid"
+done
+if [ ${#compose[@]} != 0 ]; then
+    SWITCHHOOK_PUBLIC_URL='' SWITCHHOOK_PORT=9000 "${compose[@]}" -f deploy/compose.yaml config >"$work/said"
+    grep -q 'SWITCHHOOK_PUBLIC_URL: "\?http://127.0.0.1:9000"\?$' "$work/said" || die "compose.yaml has another public address than its port's"
+fi
+if have caddy "deploy/Caddyfile"; then
+    caddy validate --config deploy/Caddyfile --adapter caddyfile >"$work/said" 2>&1 || die "$(cat "$work/said")"
+fi
+
+echo "systemd"
+if have systemd-analyze "deploy/systemd/switchhook.service"; then
+    sed 's#^ExecStart=.*#ExecStart=/bin/true#' deploy/systemd/switchhook.service >"$work/switchhook.service"
+    said=$(systemd-analyze verify "$work/switchhook.service" 2>&1) || die "systemd-analyze: $said"
+    if grep -q switchhook.service <<<"$said"; then die "systemd-analyze: $said"; fi
+    # Exposure, times ten.
+    systemd-analyze security --offline=true --threshold=20 "$work/switchhook.service" >"$work/said" || die "$(tail -n 1 "$work/said")"
+fi
+
+echo "Helm"
+version=$(sed -n '/^\[workspace.package\]/,/^\[workspace.dep/s/^version = "\(.*\)"$/\1/p' Cargo.toml)
+grep -qx "appVersion: \"$version\"" deploy/helm/switchhook/Chart.yaml || die "the chart's appVersion is not $version"
+grep -q "docker push .*/switchhook:$version$" docs/deployment.md || die "docs/deployment.md pushes another image than switchhook:$version"
+if have helm "deploy/helm/switchhook"; then
+    values=(--set existingSecret=secret --set publicUrl=https://calls.example.com)
+    helm lint --strict deploy/helm/switchhook "${values[@]}" >"$work/said" || die "$(cat "$work/said")"
+    helm template deploy/helm/switchhook "${values[@]}" >/dev/null
+    helm template deploy/helm/switchhook "${values[@]}" --set database=postgres --set ingress.enabled=true \
+        --set ingress.host=calls.example.com --set serviceMonitor.enabled=true >/dev/null
+    if helm template deploy/helm/switchhook >/dev/null 2>&1; then die "the chart renders without a Secret"; fi
+fi

@@ -1,0 +1,1 @@
+VERSION: str = "0.1.0"

@@ -1,0 +1,4243 @@
+// Written by generate.mjs from docs/openapi.json: do not edit.
+
+export interface paths {
+    "/v1/agents": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists the tenant's agents, newest first. */
+        get: operations["list_agents"];
+        put?: never;
+        /** Creates an agent. */
+        post: operations["create_agent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/agents/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Returns an agent, with all defaults. */
+        get: operations["show_agent"];
+        put?: never;
+        post?: never;
+        /** Deletes an agent that answers no number. Existing calls keep their version. */
+        delete: operations["delete_agent"];
+        options?: never;
+        head?: never;
+        /** Updates an agent and creates a new version. Existing calls keep their version. */
+        patch: operations["update_agent"];
+        trace?: never;
+    };
+    "/v1/agents/{id}/versions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists the versions of an agent, newest first. */
+        get: operations["list_agent_versions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/agents/{id}/versions/{version}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Returns an agent as it was in a version. */
+        get: operations["show_agent_version"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/agents/{id}/versions/{version}/restore": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Creates a new version with the name and configuration of an earlier one. Existing calls keep their version. */
+        post: operations["restore_agent_version"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/api-keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists the tenant's keys, newest first, including revoked and expired ones. */
+        get: operations["list_api_keys"];
+        put?: never;
+        /**
+         * Creates a key for the same tenant.
+         * @description Only this response contains the whole key.
+         */
+        post: operations["create_api_key"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/api-keys/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Returns a key without its secret. */
+        get: operations["show_api_key"];
+        put?: never;
+        post?: never;
+        /** Revokes a key: the next request with it gets 401. Revoking it again has no effect. */
+        delete: operations["revoke_api_key"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/attention": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Returns what needs attention: connections that are refused, endpoints that fail, limits that are near, numbers that nobody answers. */
+        get: operations["show_attention"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/calls": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lists calls, newest first. Filters take one value or up to 100, separated by commas or in repeated parameters; up to 10 `metadata[key]=value` filters
+         *     match the calls with this metadata.
+         */
+        get: operations["list_calls"];
+        put?: never;
+        /**
+         * Places a call.
+         * @description The call is queued; follow it by its status, its events or webhooks. With an `Idempotency-Key` header a repeated request
+         *     places no second call.
+         */
+        post: operations["create_call"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/calls/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Returns a call. */
+        get: operations["show_call"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/calls/{id}/decisions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Returns what was decided about turns in an ended call: when turns were over, and by which evidence; what counted as an
+         *     interruption. Empty for a live call, and for calls with a speech-to-speech model, which takes turns by itself.
+         */
+        get: operations["list_decisions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/calls/{id}/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists the deliveries of a call's events to all endpoints, newest first, each with its attempts. */
+        get: operations["list_call_deliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/calls/{id}/dtmf": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Sends DTMF on a live call, for example to a phone menu.
+         * @description The agent's speech pauses while the tones are sent.
+         */
+        post: operations["send_dtmf"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/calls/{id}/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Returns the call's events. With `Accept: text/event-stream`, streams them until the call has ended.
+         * @description A stream also ends when the key stops working or the service stops; resume it with `Last-Event-ID`. A tenant can have 32
+         *     streams per node; further ones get 429.
+         */
+        get: operations["list_call_events"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/calls/{id}/hangup": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ends a call.
+         * @description A queued call ends at once, a live call when its carrier hangs up. Ending a call that has ended has no effect.
+         */
+        post: operations["hang_up_call"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/calls/{id}/listen": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Lets somebody listen to a live call, both sides.
+         * @description The socket brings `{"type":"start","sample_rate":8000,"channels":2}`, then 20 ms of 16 bit PCM at a time, caller left, agent right, until
+         *     the call ends or the key or session that asked stops working. It must reach the node that runs the call. A listener who is too slow
+         *     misses audio; the call never waits.
+         */
+        post: operations["listen_to_call"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/calls/{id}/recording": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Returns the recording: a stereo WAV, 8 kHz, caller left, agent right.
+         * @description Supports one byte range (RFC 9110 section 14); several return the whole file. `If-Range` takes the `ETag`.
+         */
+        get: operations["fetch_recording"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/calls/{id}/say": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Makes the agent say something on a live call.
+         * @description The words become part of the conversation: the transcript includes what was heard, and the language model sees it. An agent
+         *     that is saying goodbye says nothing more.
+         */
+        post: operations["say_in_call"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/calls/{id}/transcript": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Returns the transcript, up to now for a live call. The agent's lines contain only what the caller heard.
+         * @description With `Accept: text/event-stream`, streams it: `line` and `tool_call` events as they are written, then `end` with the call's
+         *     status. A stream also ends when the key or session stops working or the service stops; resume it with `Last-Event-ID`. Streams of
+         *     transcripts and of events share the limit of 32 per tenant and node.
+         */
+        get: operations["show_transcript"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/calls/{id}/transfer": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Transfers the caller without an announcement (a cold transfer).
+         * @description The agent stops speaking and the carrier transfers the call. If the carrier accepts, the call ends as `completed` with
+         *     `end_reason` `transferred`, and the caller's line continues without Switchhook. Otherwise the agent tells the caller and the
+         *     conversation continues.
+         */
+        post: operations["transfer_call"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/connections": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists the tenant's connections, newest first. */
+        get: operations["list_connections"];
+        put?: never;
+        /** Creates a connection. */
+        post: operations["create_connection"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/connections/local/voices": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists the voices of agents without a `tts.connection_id`. */
+        get: operations["list_local_voices"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/connections/local/voices/{voice}/sample": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Returns a short sample of a local voice, as callers hear it: a mono WAV. */
+        post: operations["sample_local_voice"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/connections/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Returns a connection. */
+        get: operations["show_connection"];
+        put?: never;
+        post?: never;
+        /** Deletes an unused connection. */
+        delete: operations["delete_connection"];
+        options?: never;
+        head?: never;
+        /**
+         * Updates a connection. Its provider cannot change.
+         * @description A change of the origin of `settings.base_url`, or of `settings.space` or `settings.host`, requires all credentials again in
+         *     the same request: stored credentials are not sent to a new address.
+         */
+        patch: operations["update_connection"];
+        trace?: never;
+    };
+    "/v1/connections/{id}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Tests a connection against the real service, without placing a call.
+         * @description A carrier checks the credentials; a language model responds with a word, speech-to-text transcribes one, text-to-speech speaks
+         *     one. That may cost a fraction of a cent. A failed check is not an error of this request. It takes at most 15 seconds. A tenant
+         *     tests one connection at a time per node; further requests get 429. A node runs eight tests at once, two of them with local
+         *     models; others wait and get 503 after 15 seconds.
+         */
+        post: operations["test_connection"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/connections/{id}/voices": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lists the voices of a connection's text to speech.
+         * @description ElevenLabs and Cartesia are asked for the voices of the account. For OpenAI and Deepgram the list is part of Switchhook, and
+         *     not `complete`: they accept others too. For other servers with OpenAI's API it has only the connection's own voice. A
+         *     connection without text to speech gets 422.
+         */
+        get: operations["list_voices"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/connections/{id}/voices/{voice}/sample": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Returns a short sample of a voice, as callers hear it: a mono WAV.
+         * @description The provider charges it like any speech. Samples take part in the limits of connection tests: a tenant has one at a time per
+         *     node.
+         */
+        post: operations["sample_voice"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/event-tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Creates a token for event streams, good for ten minutes.
+         * @description It opens `GET /v1/events?token=`, `/v1/calls/{id}/events?token=` and `/v1/calls/{id}/transcript?token=` and nothing else, also from pages of
+         *     other origins. It stops working with the key or session that asked.
+         */
+        post: operations["create_event_token"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lists the events of all calls, newest first. With `Accept: text/event-stream`, streams them as they happen.
+         * @description A stream starts now, or after `Last-Event-ID`, which can be a day old. An event can arrive twice around a reconnect and in the
+         *     first seconds: ignore an `id` that you know. A stream ends when the key or session stops working, when the service stops, or when the
+         *     client reads too slowly. Streams of events and of transcripts share the limit of 32 per tenant and node.
+         */
+        get: operations["list_events"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/numbers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists the tenant's numbers, newest first. */
+        get: operations["list_numbers"];
+        put?: never;
+        /** Adds a number. */
+        post: operations["create_number"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/numbers/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Returns a number. */
+        get: operations["show_number"];
+        put?: never;
+        post?: never;
+        /** Deletes a number. Existing calls continue. */
+        delete: operations["delete_number"];
+        options?: never;
+        head?: never;
+        /** Updates a number. */
+        patch: operations["update_number"];
+        trace?: never;
+    };
+    "/v1/people": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists the tenant's people, newest first, including invited ones. */
+        get: operations["list_people"];
+        put?: never;
+        /**
+         * Invites a person.
+         * @description No message is sent: tell the person to sign in. The first sign-in with this address, verified by the identity provider, joins the
+         *     tenant. Somebody who already belongs to a tenant stays there.
+         */
+        post: operations["invite_person"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/people/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Returns a person. */
+        get: operations["show_person"];
+        put?: never;
+        post?: never;
+        /** Removes a person from the tenant; their sessions end at once. */
+        delete: operations["remove_person"];
+        options?: never;
+        head?: never;
+        /** Changes a person's role. It takes effect with the person's next request. */
+        patch: operations["update_person"];
+        trace?: never;
+    };
+    "/v1/simulator/inbound": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Calls one of the tenant's numbers from the simulated phone network. The call counts towards the concurrent call limit. */
+        post: operations["simulate_inbound_call"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/statistics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Returns what the ended calls of a time span came to, by hour or day.
+         * @description A call counts in the interval in which it ended. At most 31 days by hour, 366 by day.
+         */
+        get: operations["show_statistics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tenant": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Returns the key's tenant with its limits and their use. */
+        get: operations["show_tenant"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Returns calls, minutes and cost per day, by agent and by connection.
+         * @description A call counts on the day on which it ended. At most 366 days.
+         */
+        get: operations["show_usage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhooks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists the tenant's webhook endpoints, newest first. */
+        get: operations["list_webhooks"];
+        put?: never;
+        /**
+         * Registers a webhook endpoint.
+         * @description Only this response contains the signing secret. A tenant has at most 20 endpoints.
+         */
+        post: operations["create_webhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhooks/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Returns a webhook endpoint without its secret. */
+        get: operations["show_webhook"];
+        put?: never;
+        post?: never;
+        /** Deletes a webhook endpoint and its deliveries. An attempt in flight may still arrive. */
+        delete: operations["delete_webhook"];
+        options?: never;
+        head?: never;
+        /** Updates a webhook endpoint. Pending deliveries go to the new URL; disabling the endpoint cancels them. */
+        patch: operations["update_webhook"];
+        trace?: never;
+    };
+    "/v1/webhooks/{id}/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists an endpoint's deliveries, newest first. */
+        get: operations["list_deliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhooks/{id}/deliveries/{delivery_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Returns a delivery with every attempt. */
+        get: operations["show_delivery"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhooks/{id}/deliveries/{delivery_id}/redeliver": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Redelivers now.
+         * @description A pending delivery is tried at once (200), as one of its 8 attempts. For one that succeeded, failed or was canceled a new
+         *     delivery is created (201), with a new id, the same `created` and `data`, and 8 attempts of its own.
+         */
+        post: operations["redeliver"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhooks/{id}/rotate-secret": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Creates a new signing secret. Only this response contains it.
+         * @description For 24 hours deliveries are also signed with the previous secret: `t=…,v1=<new>,v1=<old>`.
+         */
+        post: operations["rotate_webhook_secret"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhooks/{id}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Sends a `webhook.test` event to the endpoint, whatever its filter. It is retried like any other event. */
+        post: operations["test_webhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+}
+export type webhooks = Record<string, never>;
+export interface components {
+    schemas: {
+        /** @description One version of an agent's configuration. A call keeps the version it was placed with. */
+        AgentConfig: {
+            /** @description Post-call analysis. */
+            analysis?: components["schemas"]["AnalysisSettings"];
+            /** @description How to handle answering machines. */
+            answering_machine?: components["schemas"]["AnsweringMachine"];
+            /** @description How to handle DTMF from the caller. */
+            dtmf?: components["schemas"]["Dtmf"];
+            /** @description How the conversation starts. */
+            greeting?: components["schemas"]["Greeting"];
+            /** @description System prompt of the language model; `{{variable}}` is replaced by the call's variables. */
+            instructions: string;
+            /** @description What happens when the caller interrupts. */
+            interruption?: components["schemas"]["Interruption"];
+            /**
+             * @description BCP 47 tag of the spoken language.
+             * @example en-US
+             */
+            language?: string;
+            /** @description Maximum ring time and duration of a call. */
+            limits?: components["schemas"]["Limits"];
+            llm?: components["schemas"]["LlmChoice"] | null;
+            /** @description Redaction and retention of a call's words. */
+            privacy?: components["schemas"]["Privacy"];
+            realtime?: components["schemas"]["RealtimeChoice"] | null;
+            /** @description Whether calls are recorded. */
+            recording?: components["schemas"]["Recording"];
+            /** @description What happens when the caller is silent. */
+            silence?: components["schemas"]["Silence"];
+            stt?: components["schemas"]["SttChoice"] | null;
+            /** @description Tools that the model can call. */
+            tools?: components["schemas"]["Tool"][];
+            tts?: components["schemas"]["TtsChoice"] | null;
+            /** @description When a caller's turn ends. */
+            turn_taking?: components["schemas"]["TurnTaking"];
+            /** @description Variables that calls can or must set; at most 50, and 16 KiB of JSON. */
+            variables?: {
+                [key: string]: components["schemas"]["Variable"];
+            };
+        };
+        /** @description An agent. */
+        AgentResource: components["schemas"]["AgentConfig"] & {
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
+            created_at: string;
+            /**
+             * Format: uuid
+             * @description Its id.
+             */
+            id: string;
+            /**
+             * @description Unique per tenant.
+             * @example Reception
+             */
+            name: string;
+            /**
+             * Format: date-time
+             * @description When it was last changed.
+             */
+            updated_at: string;
+            /**
+             * Format: int64
+             * @description Increases with each change; a call keeps the version it was placed with.
+             */
+            version: number;
+        };
+        /** @description A version of an agent. */
+        AgentVersion: {
+            /**
+             * @description The fields that differ from the version before; a list counts as one field.
+             * @example [
+             *       "greeting.text",
+             *       "tools"
+             *     ]
+             */
+            changed: string[];
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
+            created_at: string;
+            /**
+             * @description The agent's name in it.
+             * @example Reception
+             */
+            name: string;
+            /**
+             * Format: int64
+             * @description Its number.
+             * @example 12
+             */
+            version: number;
+        };
+        /** @description How post-call analysis went. */
+        Analysis: {
+            /**
+             * @description Why not, if it failed.
+             * @example null
+             */
+            error: string | null;
+            /** @description Whether a language model analysed the conversation. */
+            status: components["schemas"]["AnalysisStatus"];
+        };
+        /** @description Post-call analysis. */
+        AnalysisSettings: {
+            /**
+             * @description JSON Schema of `outcome`. Without a schema the provider chooses the facts to extract; without a summary either, there
+             *     is no post-call analysis.
+             */
+            schema?: Record<string, unknown> | null;
+            /**
+             * @description Whether the language model writes a summary.
+             * @default true
+             */
+            summary?: boolean;
+        };
+        /**
+         * @description Whether a language model analysed a conversation.
+         * @enum {string}
+         */
+        AnalysisStatus: "completed" | "failed" | "skipped" | (string & {});
+        /** @description How to handle answering machines. */
+        AnsweringMachine: {
+            /**
+             * @description The message after the beep, for `leave_message`.
+             * @default null
+             */
+            message?: string | null;
+            /**
+             * @description Whether to detect machines.
+             * @default off
+             */
+            mode?: components["schemas"]["MachineDetection"];
+            /**
+             * @description What to do when a machine answers.
+             * @default hangup
+             */
+            on_machine?: components["schemas"]["OnMachine"];
+        };
+        /** @description A key without its secret. */
+        ApiKeyResource: {
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When it expires; `null` means never.
+             */
+            expires_at: string | null;
+            /**
+             * Format: uuid
+             * @description Its id, for example to revoke it.
+             */
+            id: string;
+            /**
+             * Format: date-time
+             * @description When it was last used; uses on other nodes appear after a few seconds.
+             */
+            last_used_at: string | null;
+            /** @description Its label. */
+            name: string | null;
+            /**
+             * @description Its public part.
+             * @example k3v9x0a1b2c3
+             */
+            prefix: string;
+            /**
+             * Format: date-time
+             * @description When it was revoked; `null` if it is not.
+             */
+            revoked_at: string | null;
+        };
+        /** @description A delivery attempt. */
+        Attempt: {
+            /**
+             * Format: int64
+             * @description Its duration; `null` while it runs, or if the service stopped before it ended.
+             */
+            duration_ms: number | null;
+            /** @description Why it failed; `null` if it did not. */
+            error: string | null;
+            /**
+             * Format: int64
+             * @description Its number, from 1.
+             */
+            number: number;
+            /** @description The start of the response body. */
+            response_excerpt: string | null;
+            /**
+             * Format: date-time
+             * @description When it started.
+             */
+            started_at: string;
+            /**
+             * Format: int64
+             * @description The HTTP status of the response; `null` without a response.
+             */
+            status: number | null;
+        };
+        /** @description What needs attention. */
+        Attention: {
+            /** @description The items, the worst first, at most 20 of a kind. */
+            data: components["schemas"]["AttentionItem"][];
+        };
+        /** @description Something that needs attention. */
+        AttentionItem: {
+            /**
+             * Format: int64
+             * @description How many calls were refused, or how many deliveries wait (up to 1000).
+             */
+            count: number | null;
+            /**
+             * @description What is the matter, in a sentence.
+             * @example hooks.example.com: the response has status 503.
+             */
+            detail: string;
+            /** @description What is the matter. */
+            kind: components["schemas"]["AttentionKind"];
+            limit: components["schemas"]["NearLimit"] | null;
+            /**
+             * Format: date-time
+             * @description Since when, if that is known.
+             */
+            since: string | null;
+            /** @description What it is the matter with. */
+            subject: components["schemas"]["Subject"];
+        };
+        /**
+         * @description What is the matter.
+         * @enum {string}
+         */
+        AttentionKind: "credentials_refused" | "webhook_failing" | "limit_near" | "number_without_agent" | (string & {});
+        /** @description Calls that ended in an interval. */
+        Bucket: components["schemas"]["Figures"] & {
+            /**
+             * Format: date-time
+             * @description Its beginning.
+             */
+            start: string;
+        };
+        /** @description A delivery of one of the call's events. */
+        CallDelivery: components["schemas"]["DeliveryWithAttempts"] & {
+            /**
+             * Format: uri
+             * @description Its present URL.
+             * @example https://example.com/hooks/calls
+             */
+            url: string;
+            /**
+             * Format: uuid
+             * @description The endpoint.
+             */
+            webhook_id: string;
+        };
+        /** @description Overrides for the agent's limits. */
+        CallLimits: {
+            /**
+             * Format: int32
+             * @description Maximum duration of the call, in seconds.
+             */
+            max_duration_seconds?: number | null;
+            /**
+             * Format: int32
+             * @description Ring timeout, in seconds.
+             */
+            ring_timeout_seconds?: number | null;
+        };
+        /** @description Agent settings to override for one call. */
+        CallOverrides: {
+            greeting?: components["schemas"]["GreetingOverride"] | null;
+            /** @description The complete instructions. */
+            instructions?: string | null;
+            limits?: components["schemas"]["CallLimits"] | null;
+        };
+        /** @description A call. */
+        CallResource: {
+            /**
+             * Format: uuid
+             * @description The agent.
+             */
+            agent_id: string;
+            /**
+             * Format: int64
+             * @description The agent's version when the call was placed.
+             * @example 1
+             */
+            agent_version: number;
+            analysis: components["schemas"]["Analysis"] | null;
+            /**
+             * Format: date-time
+             * @description When it was answered.
+             */
+            answered_at: string | null;
+            /** @description `human` or `voicemail`, if known. */
+            answered_by: string | null;
+            /** @description The carrier's data of the call. */
+            carrier: components["schemas"]["CarrierPart"];
+            /**
+             * Format: date-time
+             * @description When it was accepted.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When it was dialled.
+             */
+            dialing_at: string | null;
+            /** @description Its direction. */
+            direction: components["schemas"]["Direction"];
+            /**
+             * Format: int64
+             * @description Time from answer to end, in seconds.
+             * @example 42
+             */
+            duration_seconds: number;
+            end_reason: components["schemas"]["EndReason"] | null;
+            /**
+             * Format: date-time
+             * @description When it ended.
+             */
+            ended_at: string | null;
+            ended_by: components["schemas"]["EndedBy"] | null;
+            /** @description Error details. */
+            error: string | null;
+            error_code: components["schemas"]["ErrorCode"] | null;
+            /**
+             * @description The caller.
+             * @example +12025550199
+             */
+            from: string;
+            /**
+             * Format: uuid
+             * @description Its id.
+             */
+            id: string;
+            /** @description How long the caller waited for responses. */
+            latency: Record<string, unknown> | null;
+            /** @description The client's own data. */
+            metadata: Record<string, unknown>;
+            /**
+             * Format: uuid
+             * @description The tenant's number, if it is one of its numbers.
+             */
+            number_id: string | null;
+            /** @description Facts extracted from the conversation. */
+            outcome: Record<string, unknown> | null;
+            /** @description URL of the recording; needs an API key. */
+            recording_url: string | null;
+            /**
+             * Format: date-time
+             * @description When it started to ring.
+             */
+            ringing_at: string | null;
+            /**
+             * Format: date-time
+             * @description When it is to be dialled, as the request said; until then the call is queued.
+             */
+            schedule_at: string | null;
+            /** @description Its status. */
+            status: components["schemas"]["Status"];
+            /** @description A summary of the conversation, in a sentence or two. */
+            summary: string | null;
+            /**
+             * @description The callee.
+             * @example +12025550100
+             */
+            to: string;
+            /**
+             * Format: int64
+             * @description Number of caller turns that the agent answered.
+             * @example 5
+             */
+            turns: number;
+            /** @description Usage in the units that providers charge. */
+            usage: Record<string, unknown> | null;
+            /** @description Values for `{{name}}` in the agent's texts. */
+            variables: {
+                [key: string]: string;
+            };
+            web?: components["schemas"]["WebPart"] | null;
+        };
+        /** @description The carrier's data of a call. */
+        CarrierPart: {
+            /** @description The carrier's id of the call. */
+            call_id: string | null;
+            /** @description Why it ended. */
+            cause: string | null;
+            /**
+             * Format: uuid
+             * @description The connection of the call; none of a web call.
+             */
+            connection_id: string | null;
+            /** @description Its provider. */
+            provider: string;
+            /**
+             * Format: int64
+             * @description The SIP status code, if any.
+             */
+            sip_code: number | null;
+        };
+        /** @description One thing that was tried. */
+        Check: {
+            /**
+             * @description What came of it, in a sentence.
+             * @example It responded.
+             */
+            detail: string;
+            /**
+             * Format: int64
+             * @description How long it took.
+             */
+            duration_ms: number;
+            /**
+             * @description `settings`, `carrier`, `language_model`, `speech_to_text`, `text_to_speech`, `speech_to_speech` or `service`.
+             * @example language_model
+             */
+            name: string;
+            /** @description Whether it worked. */
+            ok: boolean;
+        };
+        /** @description Concurrent calls. */
+        ConcurrentCalls: {
+            /**
+             * Format: int32
+             * @description The current number.
+             */
+            in_use: number;
+            /**
+             * Format: int32
+             * @description The limit.
+             */
+            limit: number;
+        };
+        /** @description Limits of a connection. */
+        ConnectionLimits: {
+            /**
+             * Format: int64
+             * @description Concurrent calls; `null` is no limit.
+             * @default null
+             */
+            max_concurrent?: number | null;
+        };
+        /** @description A connection. */
+        ConnectionResource: {
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
+            created_at: string;
+            /**
+             * @description Names of the credentials with their last characters.
+             * @example {
+             *       "auth_token": "••••3f2a"
+             *     }
+             */
+            credentials: {
+                [key: string]: string;
+            };
+            /**
+             * Format: uuid
+             * @description Its id.
+             */
+            id: string;
+            /** @description Its kind. */
+            kind: components["schemas"]["Kind"];
+            /** @description Every kind it supports. */
+            kinds: components["schemas"]["Kind"][];
+            /** @description Its limits. */
+            limits: components["schemas"]["ConnectionLimits"];
+            /**
+             * @description Unique per tenant.
+             * @example Main line
+             */
+            name: string;
+            /** @description The carrier or provider. */
+            provider: components["schemas"]["ProviderName"];
+            /** @description Settings that are not secret. */
+            settings: Record<string, unknown>;
+            /**
+             * Format: date-time
+             * @description When it was last changed.
+             */
+            updated_at: string;
+        };
+        /** @description Result of a connection test. */
+        ConnectionTest: {
+            /** @description The individual checks. */
+            checks: components["schemas"]["Check"][];
+            /** @description Whether every check passed. */
+            ok: boolean;
+        };
+        /** @description Minutes and cost of ended calls. */
+        Cost: {
+            /**
+             * Format: double
+             * @description What they cost in US dollars, by the price table; `null` if nothing they used has a price.
+             * @example 0.42
+             */
+            cost_usd: number | null;
+            /**
+             * Format: double
+             * @description Minutes from answer to end.
+             * @example 34.5
+             */
+            minutes: number;
+            /** @description Whether some of what they used has no price, so that they cost more. */
+            unpriced: boolean;
+        };
+        /**
+         * @description An agent to create. Only `name` and `instructions` are required.
+         * @example {
+         *       "instructions": "You answer the phone of a dentist.",
+         *       "name": "Reception"
+         *     }
+         */
+        CreateAgent: components["schemas"]["AgentConfig"] & {
+            /**
+             * @description Unique per tenant.
+             * @example Reception
+             */
+            name: string;
+        };
+        /** @description A key to create. */
+        CreateApiKey: {
+            /**
+             * Format: int64
+             * @description Days until it expires; it never expires if absent.
+             * @example 90
+             */
+            expires_in_days?: number | null;
+            /**
+             * @description A label to recognise it by.
+             * @example CRM
+             */
+            name?: string | null;
+        };
+        /**
+         * @description A call to place.
+         * @example {
+         *       "agent_id": "0198c6a0-0000-7000-8000-000000000000",
+         *       "metadata": {
+         *         "order": "A-17"
+         *       },
+         *       "to": "+12025550100",
+         *       "variables": {
+         *         "name": "Ana"
+         *       }
+         *     }
+         */
+        CreateCall: {
+            /**
+             * Format: uuid
+             * @description The agent that holds the conversation.
+             */
+            agent_id: string;
+            answering_machine?: components["schemas"]["AnsweringMachine"] | null;
+            /** @description Validate everything, but place no call. */
+            dry_run?: boolean;
+            /**
+             * @description One of the tenant's numbers. Defaults to `number_id`, or to the only number that can dial.
+             * @example +12025550199
+             */
+            from?: string | null;
+            /** @description Your own data, returned in the call and its events; at most 50 keys and 16 KiB of JSON. */
+            metadata?: components["schemas"]["Metadata"];
+            /**
+             * Format: uuid
+             * @description One of the tenant's numbers.
+             */
+            number_id?: string | null;
+            /** @description Overrides parts of the agent for this call. */
+            overrides?: components["schemas"]["CallOverrides"];
+            /**
+             * Format: int32
+             * @description Overrides the agent's ring timeout, in seconds, 5 to 120.
+             */
+            ring_timeout_seconds?: number | null;
+            /**
+             * Format: date-time
+             * @description When to dial, at most 90 days ahead; now if absent. Until then the call is queued and counts towards the concurrent calls.
+             */
+            schedule_at?: string | null;
+            /**
+             * @description The callee: a number in E.164 form, a `sip:` URI, or `web` for somebody who talks in a browser.
+             * @example +12025550100
+             */
+            to: string;
+            /** @description Values for `{{name}}` in the agent's texts; at most 50 keys and 16 KiB of JSON. */
+            variables?: components["schemas"]["Variables"];
+        };
+        /** @description A connection to create. */
+        CreateConnection: {
+            /** @description Secrets under the provider's names. They are write-only. */
+            credentials?: components["schemas"]["Credentials"];
+            /** @description Its limits. */
+            limits?: components["schemas"]["ConnectionLimits"];
+            /**
+             * @description Unique per tenant.
+             * @example Main line
+             */
+            name: string;
+            /** @description The carrier or provider. */
+            provider: components["schemas"]["ProviderName"];
+            /** @description Settings that are not secret, under the provider's names; every provider supports `base_url`. */
+            settings?: Record<string, unknown>;
+        };
+        /**
+         * @description A number to add.
+         * @example {
+         *       "connection_id": "0198c6a0-0000-7000-8000-000000000000",
+         *       "inbound_agent_id": "0198c6a0-0000-7000-8000-000000000000",
+         *       "label": "Reception",
+         *       "number": "+12025550199"
+         *     }
+         */
+        CreateNumber: {
+            /**
+             * @description Configure the carrier to send the number's calls here. If that fails, the response has a warning.
+             * @default false
+             */
+            configure_carrier?: boolean;
+            /**
+             * Format: uuid
+             * @description Its carrier connection.
+             */
+            connection_id: string;
+            /**
+             * Format: uuid
+             * @description The agent that answers it; `null` rejects inbound calls.
+             */
+            inbound_agent_id?: string | null;
+            /**
+             * @description Display name.
+             * @example Reception
+             */
+            label?: string | null;
+            /**
+             * @description E.164; unique per connection.
+             * @example +12025550199
+             */
+            number: string;
+        };
+        /** @description A webhook endpoint to register. */
+        CreateWebhook: {
+            /** @description Whether events are sent; default `true`. */
+            enabled?: boolean | null;
+            /**
+             * @description The events to send; all if empty or absent.
+             * @example [
+             *       "call.completed",
+             *       "call.failed"
+             *     ]
+             */
+            events?: components["schemas"]["EventKind"][] | null;
+            /**
+             * Format: uri
+             * @description A public HTTPS URL that receives the events.
+             * @example https://example.com/hooks/calls
+             */
+            url: string;
+        };
+        /** @description New secrets, or `null` to remove one. */
+        CredentialChanges: {
+            [key: string]: string | null;
+        };
+        /** @description Secrets under the provider's names. */
+        Credentials: {
+            [key: string]: string;
+        };
+        /** @description One decision about a turn. */
+        DecisionEntry: {
+            /**
+             * Format: int64
+             * @description When, in milliseconds since the start of the conversation, as in the transcript.
+             */
+            at_ms: number;
+            /** @description What spoke for the end (positive weight) or against it. */
+            evidence: components["schemas"]["EvidenceEntry"][];
+            /**
+             * @description What was decided. `turn_ended`: the caller has finished. `turn_reopened`: they go on, so the agent stops and responds once to
+             *     all of it. `interruption` and `false_interruption`: the caller spoke over the agent, which stopped or continued. `backchannel`:
+             *     words over the agent that need no response. `speculation`: the model is asked before the turn is over;
+             *     `speculation_discarded`: in vain.
+             */
+            kind: components["schemas"]["DecisionKind"];
+            /**
+             * Format: float
+             * @description How probable the end of the turn was, from 0 to 1.
+             */
+            probability: number | null;
+            /**
+             * Format: int64
+             * @description How long the caller had been silent, in milliseconds; `null` if they spoke or it did not matter.
+             */
+            silence_ms: number | null;
+            /**
+             * Format: int64
+             * @description How much silence the evidence asked for, in milliseconds.
+             */
+            silence_needed_ms: number | null;
+        };
+        /**
+         * @description What was decided.
+         * @enum {string}
+         */
+        DecisionKind: "turn_ended" | "turn_reopened" | "interruption" | "false_interruption" | "backchannel" | "speculation" | "speculation_discarded" | (string & {});
+        /** @description The decisions of a call. */
+        Decisions: {
+            /** @description In the order in which they were made. */
+            data: components["schemas"]["DecisionEntry"][];
+        };
+        /**
+         * @description Event of a delivery.
+         * @enum {string}
+         */
+        DeliveryEvent: "call.queued" | "call.dialing" | "call.in_progress" | "call.completed" | "call.failed" | "call.received" | "carrier.hangup" | "webhook.test" | (string & {});
+        /** @description A delivery of one event to one endpoint. */
+        DeliveryResource: {
+            /**
+             * Format: int64
+             * @description Number of attempts made.
+             */
+            attempts: number;
+            /**
+             * Format: uuid
+             * @description The call; `null` for a test.
+             */
+            call_id: string | null;
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
+            created_at: string;
+            /** @description The event. */
+            event: components["schemas"]["DeliveryEvent"];
+            /**
+             * Format: uuid
+             * @description Its id, also in the request body and the `X-Voice-Delivery` header.
+             */
+            id: string;
+            /**
+             * Format: date-time
+             * @description When the next attempt is due.
+             */
+            next_attempt_at: string | null;
+            /** @description Its state. */
+            state: components["schemas"]["DeliveryState"];
+        };
+        /**
+         * @description State of a delivery.
+         * @enum {string}
+         */
+        DeliveryState: "pending" | "sending" | "succeeded" | "failed" | "canceled" | (string & {});
+        /** @description A delivery with every attempt. */
+        DeliveryWithAttempts: components["schemas"]["DeliveryResource"] & {
+            /** @description Its attempts, oldest first. */
+            attempt_log: components["schemas"]["Attempt"][];
+        };
+        /** @description A transfer target. */
+        Destination: {
+            /**
+             * @description The name that the model uses.
+             * @example reception
+             */
+            name: string;
+            /**
+             * @description A number in E.164 form, or a `sip:` URI.
+             * @example +12025550142
+             */
+            number: string;
+        };
+        /**
+         * @description Which numbers a tenant can call; set by the operator. Premium-rate, shared-cost and satellite numbers are refused unless
+         *     `allow` names them. The tenant's own numbers are always refused.
+         */
+        DialPolicy: {
+            /**
+             * @description Allowed prefixes; empty allows every country.
+             * @example [
+             *       "+1",
+             *       "+44"
+             *     ]
+             */
+            allow: string[];
+            /**
+             * Format: double
+             * @description Cost of a day's calls (UTC) at which no further calls are placed; `null` is no cap.
+             * @example 50
+             */
+            cost_per_day_usd: number | null;
+            /**
+             * @description Denied prefixes.
+             * @example [
+             *       "+1900"
+             *     ]
+             */
+            deny: string[];
+            /**
+             * Format: int32
+             * @description Calls and transfers to one number in 24 hours; `null` is no limit.
+             * @example 20
+             */
+            per_number_per_day: number | null;
+        };
+        /**
+         * @description Who placed the call.
+         * @enum {string}
+         */
+        Direction: "inbound" | "outbound" | "web" | (string & {});
+        /**
+         * @description How the caller's keys are collected into one input, which ends with the finish key, after a pause, or at its maximum
+         *     length.
+         */
+        Dtmf: {
+            /**
+             * Format: int32
+             * @description Pause after a key that ends the input, in milliseconds, 500 to 20000.
+             * @default 2000
+             */
+            digit_timeout_ms?: number;
+            /**
+             * @description Whether keys are processed.
+             * @default true
+             */
+            enabled?: boolean;
+            /**
+             * @description The key that ends an input and is not part of it: `0` to `9`, `*`, `#`, `A` to `D`, or `null` for none.
+             * @default #
+             * @example #
+             */
+            finish_on_key?: string | null;
+            /**
+             * @description Whether a key stops the agent's speech, if the caller may interrupt it.
+             * @default true
+             */
+            interrupt?: boolean;
+            /**
+             * Format: int32
+             * @description Number of keys that ends the input, 1 to 64.
+             * @default 32
+             */
+            max_digits?: number;
+        };
+        /**
+         * @description How soon the agent takes the turn.
+         * @enum {string}
+         */
+        Eagerness: "low" | "normal" | "high" | (string & {});
+        /**
+         * @description Why a completed call ended.
+         * @enum {string}
+         */
+        EndReason: "caller_hangup" | "agent_hangup" | "transferred" | "api_hangup" | "canceled" | "voicemail" | "silence" | "max_duration" | "drained" | (string & {});
+        /**
+         * @description Who ended a call.
+         * @enum {string}
+         */
+        EndedBy: "caller" | "agent" | "api" | "carrier" | "system" | (string & {});
+        /** @description The body of an error response. */
+        ErrorBody: {
+            /** @description A stable code for programs. */
+            code: string;
+            /** @description The problem in one sentence. */
+            detail: string;
+            /** @description The invalid fields, for status 422. */
+            errors: components["schemas"]["ErrorField"][];
+            /**
+             * Format: uuid
+             * @description The id of this request, as in `X-Request-Id` and the service's logs.
+             */
+            request_id: string | null;
+            /**
+             * Format: int32
+             * @description The HTTP status.
+             */
+            status: number;
+            /** @description The status text. */
+            title: string;
+            /**
+             * Format: uri
+             * @description A URI that identifies the kind of error.
+             */
+            type: string;
+        };
+        /**
+         * @description Why a call failed. The list is closed: a code never changes its meaning, and none is added.
+         * @enum {string}
+         */
+        ErrorCode: "carrier_unauthorized" | "carrier_error" | "busy" | "no_answer" | "rejected" | "invalid_number" | "no_media" | "config_error" | "provider_timeout" | "pipeline_error" | "unknown_error" | (string & {});
+        /** @description An invalid field. */
+        ErrorField: {
+            /** @description The problem. */
+            message: string;
+            /** @description Its path in the body, for example `limits.max_duration_seconds`. */
+            path: string;
+        };
+        /**
+         * @description The events of a call.
+         * @enum {string}
+         */
+        EventKind: "call.queued" | "call.dialing" | "call.in_progress" | "call.completed" | "call.failed" | "call.received" | "carrier.hangup" | (string & {});
+        /** @description An event of a call, as the API returns it. */
+        EventRow: {
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
+            created_at: string;
+            /** @description The `data` of its webhook deliveries. */
+            data: Record<string, unknown>;
+            /** @description The kind of event. */
+            event: components["schemas"]["EventKind"];
+            /**
+             * Format: int64
+             * @description Its number within the call, from 1.
+             * @example 1
+             */
+            sequence: number;
+        };
+        /** @description What opens event streams. */
+        EventToken: {
+            /**
+             * Format: date-time
+             * @description Until when a stream can be opened with it. A stream that is open then goes on.
+             */
+            expires_at: string;
+            /**
+             * @description The token, to be sent as `?token=`. Whoever has it can read the tenant's events and transcripts.
+             * @example AQIDBA
+             */
+            token: string;
+        };
+        /** @description Events of a call. */
+        Events: {
+            /** @description The events, in order. */
+            data: components["schemas"]["EventRow"][];
+        };
+        /** @description Something that speaks for or against the end of a turn. */
+        EvidenceEntry: {
+            /**
+             * @description Its kind.
+             * @example open_word
+             */
+            name: string;
+            /**
+             * Format: float
+             * @description How much of it there is: 1, or a share.
+             */
+            value: number;
+            /**
+             * Format: float
+             * @description What 1 of it adds to the log odds of an end.
+             * @example -2.6
+             */
+            weight: number;
+        };
+        /** @description A provider to try when the previous one fails. */
+        Fallback: {
+            /**
+             * Format: uuid
+             * @description The connection.
+             */
+            connection_id: string;
+            /** @description The provider's model name. */
+            model?: string | null;
+            /** @description The provider's voice name, for text-to-speech. */
+            voice?: string | null;
+        };
+        /** @description Figures of ended calls. */
+        Figures: components["schemas"]["Cost"] & {
+            /**
+             * Format: int64
+             * @description How many ended.
+             * @example 12
+             */
+            calls: number;
+            /**
+             * Format: int64
+             * @description Those that ended normally.
+             * @example 10
+             */
+            completed: number;
+            /**
+             * Format: int64
+             * @description Those that failed.
+             * @example 2
+             */
+            failed: number;
+            /** @description How long callers waited for responses. */
+            response_ms: components["schemas"]["ResponseTimes"];
+        };
+        /** @description The start of the conversation. */
+        Greeting: {
+            /**
+             * @description Whether the caller can interrupt it.
+             * @default true
+             */
+            interruptible?: boolean;
+            /**
+             * @description Who speaks first.
+             * @default speak
+             */
+            mode?: components["schemas"]["GreetingMode"];
+            /**
+             * @description The text for mode `speak`.
+             * @default Hello, how can I help you?
+             */
+            text?: string;
+        };
+        /**
+         * @description Who speaks first.
+         * @enum {string}
+         */
+        GreetingMode: "speak" | "wait" | "generate" | (string & {});
+        /** @description The greeting's text, as a string or as an agent's `greeting` object. */
+        GreetingOverride: string | {
+            /** @description Its text. */
+            text: string;
+        };
+        /**
+         * @description The HTTP method of a tool's request.
+         * @enum {string}
+         */
+        HttpMethod: "GET" | "POST" | (string & {});
+        /** @description What happens when the caller interrupts. */
+        Interruption: {
+            /**
+             * @description Words that do not interrupt on their own.
+             * @default [
+             *       "mm-hmm",
+             *       "mhm",
+             *       "uh-huh",
+             *       "mm",
+             *       "hmm",
+             *       "okay",
+             *       "ok",
+             *       "right",
+             *       "yeah",
+             *       "yes",
+             *       "sure",
+             *       "i see"
+             *     ]
+             */
+            backchannels?: string[];
+            /**
+             * @description Whether the caller can interrupt.
+             * @default true
+             */
+            enabled?: boolean;
+            /**
+             * Format: int32
+             * @description Speech that interrupts, in milliseconds, 50 to 5000; shorter noises only pause the agent.
+             * @default 500
+             */
+            min_speech_ms?: number;
+            /**
+             * Format: int32
+             * @description Recognised words that interrupt before `min_speech_ms`; 0 ignores words.
+             * @default 2
+             */
+            min_words?: number;
+        };
+        /**
+         * @description The length of a bucket.
+         * @enum {string}
+         */
+        Interval: "hour" | "day" | (string & {});
+        /** @description A person to invite. */
+        InvitePerson: {
+            /**
+             * @description The address with which the person signs in.
+             * @example ana@example.com
+             */
+            email: string;
+            /** @description The role; `member` if absent. */
+            role?: components["schemas"]["RoleName"];
+        };
+        /**
+         * @description What a connection can be used for.
+         * @enum {string}
+         */
+        Kind: "carrier" | "stt" | "llm" | "tts" | "realtime" | "tool" | "several" | (string & {});
+        /**
+         * @description A limit.
+         * @enum {string}
+         */
+        LimitName: "concurrent_calls" | "monthly_calls" | "cost_per_day_usd" | (string & {});
+        /** @description Maximum ring time and duration of a call. */
+        Limits: {
+            /**
+             * Format: int32
+             * @description Maximum duration of the conversation, in seconds, 10 to 14400.
+             * @default 1800
+             */
+            max_duration_seconds?: number;
+            /**
+             * Format: int32
+             * @description Ring timeout, in seconds, 5 to 120.
+             * @default 30
+             */
+            ring_timeout_seconds?: number;
+        };
+        /** @description One page of a list, newest first. */
+        List_AgentResource: {
+            /** @description The rows. */
+            data: components["schemas"]["AgentResource"][];
+            /** @description Whether more rows follow. */
+            has_more: boolean;
+            /**
+             * Format: uuid
+             * @description `cursor` for the next page.
+             */
+            next_cursor: string | null;
+        };
+        /** @description One page of a list, newest first. */
+        List_AgentVersion: {
+            /** @description The rows. */
+            data: components["schemas"]["AgentVersion"][];
+            /** @description Whether more rows follow. */
+            has_more: boolean;
+            /**
+             * Format: uuid
+             * @description `cursor` for the next page.
+             */
+            next_cursor: string | null;
+        };
+        /** @description One page of a list, newest first. */
+        List_ApiKeyResource: {
+            /** @description The rows. */
+            data: components["schemas"]["ApiKeyResource"][];
+            /** @description Whether more rows follow. */
+            has_more: boolean;
+            /**
+             * Format: uuid
+             * @description `cursor` for the next page.
+             */
+            next_cursor: string | null;
+        };
+        /** @description One page of a list, newest first. */
+        List_CallDelivery: {
+            /** @description The rows. */
+            data: components["schemas"]["CallDelivery"][];
+            /** @description Whether more rows follow. */
+            has_more: boolean;
+            /**
+             * Format: uuid
+             * @description `cursor` for the next page.
+             */
+            next_cursor: string | null;
+        };
+        /** @description One page of a list, newest first. */
+        List_CallResource: {
+            /** @description The rows. */
+            data: components["schemas"]["CallResource"][];
+            /** @description Whether more rows follow. */
+            has_more: boolean;
+            /**
+             * Format: uuid
+             * @description `cursor` for the next page.
+             */
+            next_cursor: string | null;
+        };
+        /** @description One page of a list, newest first. */
+        List_ConnectionResource: {
+            /** @description The rows. */
+            data: components["schemas"]["ConnectionResource"][];
+            /** @description Whether more rows follow. */
+            has_more: boolean;
+            /**
+             * Format: uuid
+             * @description `cursor` for the next page.
+             */
+            next_cursor: string | null;
+        };
+        /** @description One page of a list, newest first. */
+        List_DeliveryResource: {
+            /** @description The rows. */
+            data: components["schemas"]["DeliveryResource"][];
+            /** @description Whether more rows follow. */
+            has_more: boolean;
+            /**
+             * Format: uuid
+             * @description `cursor` for the next page.
+             */
+            next_cursor: string | null;
+        };
+        /** @description One page of a list, newest first. */
+        List_NumberResource: {
+            /** @description The rows. */
+            data: components["schemas"]["NumberResource"][];
+            /** @description Whether more rows follow. */
+            has_more: boolean;
+            /**
+             * Format: uuid
+             * @description `cursor` for the next page.
+             */
+            next_cursor: string | null;
+        };
+        /** @description One page of a list, newest first. */
+        List_PersonResource: {
+            /** @description The rows. */
+            data: components["schemas"]["PersonResource"][];
+            /** @description Whether more rows follow. */
+            has_more: boolean;
+            /**
+             * Format: uuid
+             * @description `cursor` for the next page.
+             */
+            next_cursor: string | null;
+        };
+        /** @description One page of a list, newest first. */
+        List_TenantEvent: {
+            /** @description The rows. */
+            data: components["schemas"]["TenantEvent"][];
+            /** @description Whether more rows follow. */
+            has_more: boolean;
+            /**
+             * Format: uuid
+             * @description `cursor` for the next page.
+             */
+            next_cursor: string | null;
+        };
+        /** @description One page of a list, newest first. */
+        List_WebhookResource: {
+            /** @description The rows. */
+            data: components["schemas"]["WebhookResource"][];
+            /** @description Whether more rows follow. */
+            has_more: boolean;
+            /**
+             * Format: uuid
+             * @description `cursor` for the next page.
+             */
+            next_cursor: string | null;
+        };
+        /** @description Where a live call is heard. */
+        ListenAddress: {
+            /**
+             * Format: date-time
+             * @description Until when it can be opened.
+             */
+            expires_at: string;
+            /**
+             * @description The address of a websocket, good for one connection. Whoever has it can listen.
+             * @example wss://voice.example.com/media/listen/AQIDBA
+             */
+            url: string;
+        };
+        /** @description A language model and its settings. */
+        LlmChoice: {
+            /**
+             * Format: uuid
+             * @description The connection; `null` is a demo script, which does not follow the instructions.
+             */
+            connection_id?: string | null;
+            /** @description Fallbacks, tried in order. */
+            fallbacks?: components["schemas"]["Fallback"][];
+            /**
+             * @description Send a second request, to the next model or the same one, when the first has not started its response in its usual
+             *     time. The first response to start is spoken; both are charged.
+             */
+            hedge?: boolean;
+            /**
+             * Format: int32
+             * @description Maximum length of a response, in tokens.
+             */
+            max_tokens?: number | null;
+            /** @description The provider's model name. */
+            model?: string | null;
+            /**
+             * Format: float
+             * @description Sampling temperature, 0 to 2.
+             */
+            temperature?: number | null;
+        };
+        /**
+         * @description Whether to detect answering machines.
+         * @enum {string}
+         */
+        MachineDetection: "off" | "detect" | (string & {});
+        /** @description Your own data, returned in the call and its events. */
+        Metadata: {
+            [key: string]: unknown;
+        };
+        /** @description Calls per month. */
+        MonthlyCalls: {
+            /**
+             * Format: int32
+             * @description The cap; `null` is no cap.
+             */
+            limit: number | null;
+            /**
+             * Format: date-time
+             * @description When the next month starts.
+             */
+            resets_at: string;
+            /**
+             * Format: int32
+             * @description Calls so far.
+             */
+            used: number;
+        };
+        /** @description A limit that is near. */
+        NearLimit: {
+            /**
+             * Format: double
+             * @description What there is.
+             */
+            limit: number;
+            /** @description Which one. */
+            name: components["schemas"]["LimitName"];
+            /**
+             * Format: double
+             * @description What is used.
+             */
+            used: number;
+        };
+        /** @description A new key. */
+        NewApiKey: {
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When it expires; `null` means never.
+             */
+            expires_at: string | null;
+            /**
+             * Format: uuid
+             * @description Its id, for example to revoke it.
+             */
+            id: string;
+            /**
+             * @description The whole key. It is shown only this once.
+             * @example vk_dev_k3v9x0a1b2c3_0000000000000000000000000000000example
+             */
+            key: string;
+            /** @description Its label. */
+            name: string | null;
+            /**
+             * @description Its public part.
+             * @example k3v9x0a1b2c3
+             */
+            prefix: string;
+        };
+        /** @description A phone number. */
+        NumberResource: {
+            /**
+             * Format: uuid
+             * @description Its carrier connection.
+             */
+            connection_id: string;
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
+            created_at: string;
+            /**
+             * Format: uuid
+             * @description Its id.
+             */
+            id: string;
+            /**
+             * Format: uuid
+             * @description The agent that answers it; `null` rejects inbound calls.
+             */
+            inbound_agent_id: string | null;
+            /**
+             * Format: uri
+             * @description URL to which the carrier sends the number's calls; `null` if nothing needs to be configured. Requests to it also need
+             *     the carrier's signature.
+             */
+            inbound_url: string | null;
+            /** @description Display name. */
+            label: string | null;
+            /**
+             * @description E.164.
+             * @example +12025550199
+             */
+            number: string;
+            /**
+             * Format: date-time
+             * @description When it was last changed.
+             */
+            updated_at: string;
+        };
+        /**
+         * @description What to do when a machine answers.
+         * @enum {string}
+         */
+        OnMachine: "hangup" | "leave_message" | (string & {});
+        /** @description A person. */
+        PersonResource: {
+            /**
+             * Format: date-time
+             * @description When the person was invited or first signed in.
+             */
+            created_at: string;
+            /**
+             * @description The e-mail address; `null` if the identity provider returned none.
+             * @example ana@example.com
+             */
+            email: string | null;
+            /**
+             * Format: uuid
+             * @description Its id.
+             */
+            id: string;
+            /**
+             * Format: date-time
+             * @description When the person last used the dashboard, to the minute.
+             */
+            last_seen_at: string | null;
+            /** @description The name, as the identity provider has it; `null` before the first sign-in. */
+            name: string | null;
+            /** @description What the person may do. */
+            role: components["schemas"]["RoleName"];
+            /** @description `invited` until the first sign-in. */
+            status: components["schemas"]["PersonStatus"];
+        };
+        /**
+         * @description Whether a person has signed in.
+         * @enum {string}
+         */
+        PersonStatus: "active" | "invited" | (string & {});
+        /**
+         * @description A phone number or SIP address. Commas separate values, so an address with a comma cannot be found.
+         * @example +12025550100
+         */
+        Phone: string;
+        /** @description Redaction and retention of a call's words. */
+        Privacy: {
+            /**
+             * @description What to redact from everything stored about a conversation, and from its events. The agent hears the original words,
+             *     and recordings are not changed.
+             * @default []
+             */
+            redact?: components["schemas"]["Redact"][];
+            /**
+             * Format: int32
+             * @description Days after the end of a call until its words are deleted, 1 to 3650; `null` keeps them.
+             * @default null
+             */
+            retention_days?: number | null;
+        };
+        /**
+         * @description A carrier or provider.
+         * @enum {string}
+         */
+        ProviderName: "simulator" | "twilio" | "signalwire" | "telnyx" | "plivo" | "vonage" | "sip" | "local" | "scripted" | "openai" | "anthropic" | "gemini" | "deepgram" | "assemblyai" | "elevenlabs" | "cartesia" | "http" | (string & {});
+        /** @description Requests in a sliding window. */
+        RateLimit: {
+            /**
+             * Format: int32
+             * @description Requests allowed in any window. The `RateLimit` header of every response has the remaining number.
+             */
+            limit: number;
+            /**
+             * Format: int64
+             * @description The length of the window.
+             */
+            window_seconds: number;
+        };
+        /** @description A speech-to-speech model and its settings. */
+        RealtimeChoice: {
+            /**
+             * Format: uuid
+             * @description The connection.
+             */
+            connection_id: string;
+            /** @description Fallbacks, tried in order when the previous one cannot be reached, disconnects repeatedly, or understands nothing. */
+            fallbacks?: components["schemas"]["Fallback"][];
+            /** @description The provider's model name. */
+            model?: string | null;
+            /** @description The provider's voice name. */
+            voice?: string | null;
+        };
+        /** @description Whether calls are recorded. */
+        Recording: {
+            /**
+             * @description Keep a stereo WAV: caller left, agent right.
+             * @default false
+             */
+            enabled?: boolean;
+        };
+        /**
+         * @description A kind of private data.
+         * @enum {string}
+         */
+        Redact: "card_numbers" | "phone_numbers" | "email_addresses" | "digits" | "dtmf" | (string & {});
+        /**
+         * @description When a response reached which stage, in milliseconds since the conversation began. What lies between two stages was spent on: the
+         *     end of the turn, the model, the voice, the line.
+         */
+        ResponseStages: {
+            /**
+             * Format: int64
+             * @description The caller's last audio, or last key.
+             */
+            end_of_speech_ms: number;
+            /**
+             * Format: int64
+             * @description The turn was judged to be over.
+             */
+            end_of_turn_ms: number;
+            /**
+             * Format: int64
+             * @description The first audio was made.
+             */
+            first_audio_ms: number | null;
+            /**
+             * Format: int64
+             * @description The model's first text; `null` for a speech-to-speech model. May be before `end_of_turn_ms` when the model was asked early.
+             */
+            first_token_ms: number | null;
+            /**
+             * Format: int64
+             * @description The first audio was heard.
+             */
+            heard_ms: number;
+        };
+        /** @description Response times in milliseconds, within 5 %. */
+        ResponseTimes: {
+            /**
+             * Format: int64
+             * @description How many were measured.
+             * @example 88
+             */
+            n: number;
+            /**
+             * Format: int64
+             * @description Half of the responses took no longer.
+             * @example 461
+             */
+            p50: number | null;
+            /**
+             * Format: int64
+             * @description 95 of 100 took no longer.
+             * @example 812
+             */
+            p95: number | null;
+        };
+        /**
+         * @description What a person may do: `viewer` reads; `member` also changes everything except people, API keys and settings of the tenant; `owner` does everything.
+         * @enum {string}
+         */
+        RoleName: "owner" | "member" | "viewer" | (string & {});
+        /** @description What a voice says in its sample. */
+        Sample: {
+            /**
+             * @description Its language, as a BCP 47 tag; default `en-US`.
+             * @example en-US
+             */
+            language?: string | null;
+            /** @description The provider's model; default: the connection's. */
+            model?: string | null;
+            /**
+             * Format: float
+             * @description Speaking rate; default 1, the voice's own.
+             */
+            speed?: number | null;
+            /**
+             * @description The text; default: a greeting in English.
+             * @example Good morning, this is Ava.
+             */
+            text?: string | null;
+        };
+        /** @description Words for the agent to say. */
+        Say: {
+            /**
+             * @description Say it at once and drop the agent's current response. Otherwise it follows that response. The agent never talks over
+             *     the caller.
+             */
+            interrupt?: boolean;
+            /**
+             * @description The text; at least one word.
+             * @example A colleague will join us in a minute.
+             */
+            text: string;
+        };
+        /** @description DTMF digits to send. */
+        SendDtmf: {
+            /**
+             * @description `0` to `9`, `*`, `#`, `A` to `D`; `w` is a pause of half a second.
+             * @example 1w2#
+             */
+            digits: string;
+        };
+        /** @description What happens when the caller is silent. */
+        Silence: {
+            /**
+             * Format: int32
+             * @description Caller silence after which the agent hangs up, in seconds, 5 to 3600; `null` is never.
+             * @default 30
+             */
+            hangup_after_seconds?: number | null;
+            /**
+             * Format: int32
+             * @description Maximum number of reprompts, 0 to 10.
+             * @default 2
+             */
+            max_reprompts?: number;
+            /**
+             * Format: int32
+             * @description Silence after which the agent reprompts, in seconds, 2 to 600.
+             * @default 8
+             */
+            reprompt_after_seconds?: number;
+        };
+        /** @description A call to simulate. */
+        SimulateCall: {
+            /**
+             * @description The caller's number. It selects the caller's behaviour, like the callee's number of an outbound call.
+             * @example +12025550100
+             */
+            from: string;
+            /**
+             * @description One of the tenant's numbers in a simulator connection, with an `inbound_agent_id`.
+             * @example +12025550199
+             */
+            to: string;
+        };
+        /** @description Calls that ended in a time span. */
+        Statistics: {
+            /**
+             * Format: date-time
+             * @description The beginning of the first bucket.
+             */
+            after: string;
+            /**
+             * Format: date-time
+             * @description The end of the last bucket.
+             */
+            before: string;
+            /** @description Every interval of the span, oldest first. */
+            buckets: components["schemas"]["Bucket"][];
+            /** @description The length of a bucket. */
+            interval: components["schemas"]["Interval"];
+            /** @description Their sum. */
+            totals: components["schemas"]["Figures"];
+        };
+        /**
+         * @description Where a call stands. It only ever moves down this list, and the last two are for ever.
+         * @enum {string}
+         */
+        Status: "queued" | "dialing" | "in_progress" | "completed" | "failed" | (string & {});
+        /** @description A speech-to-text provider and its settings. */
+        SttChoice: {
+            /**
+             * Format: uuid
+             * @description The connection; `null` is local speech-to-text.
+             */
+            connection_id?: string | null;
+            /** @description Fallbacks, tried in order. */
+            fallbacks?: components["schemas"]["Fallback"][];
+            /** @description Words that speech-to-text should expect. */
+            keyterms?: string[];
+            /** @description The provider's model name. */
+            model?: string | null;
+        };
+        /** @description What something is the matter with. */
+        Subject: {
+            /**
+             * Format: uuid
+             * @description Its id.
+             */
+            id: string;
+            /** @description Its name, URL or number. */
+            name: string;
+            /** @description What it is. */
+            type: components["schemas"]["SubjectKind"];
+        };
+        /**
+         * @description What something is.
+         * @enum {string}
+         */
+        SubjectKind: "connection" | "webhook" | "tenant" | "number" | (string & {});
+        /** @description An event of any call of a tenant, as the API returns it. */
+        TenantEvent: components["schemas"]["EventRow"] & {
+            /**
+             * Format: uuid
+             * @description The call.
+             */
+            call_id: string;
+            /**
+             * Format: uuid
+             * @description Its id.
+             */
+            id: string;
+        };
+        /** @description A tenant. */
+        TenantResource: {
+            /** @description Calls queued, dialing or in progress, including inbound calls. */
+            concurrent_calls: components["schemas"]["ConcurrentCalls"];
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
+            created_at: string;
+            /** @description Which numbers it can call. */
+            dial_policy: components["schemas"]["DialPolicy"];
+            /**
+             * Format: uuid
+             * @description Its id.
+             */
+            id: string;
+            /** @description Calls placed in this calendar month (UTC). */
+            monthly_calls: components["schemas"]["MonthlyCalls"];
+            /**
+             * @description Its name.
+             * @example Acme
+             */
+            name: string;
+            /** @description Requests per window. */
+            rate_limit: components["schemas"]["RateLimit"];
+        };
+        /** @description A tool that the model can call. Its `type` decides which fields apply. */
+        Tool: {
+            /**
+             * Format: uuid
+             * @description For `http` and `mcp`: an `http` connection whose credentials are sent as headers. They are write-only.
+             */
+            connection_id?: string | null;
+            /** @description Tells the model when to use it. Tools of an `mcp` server have their own descriptions. */
+            description?: string | null;
+            /** @description For `transfer`: the possible targets. */
+            destinations?: components["schemas"]["Destination"][];
+            /**
+             * @description For `http` and `mcp`: spoken while the tool runs, unless the model has already said something.
+             * @example Let me look that up.
+             */
+            filler?: string | null;
+            /**
+             * @description For `http` and `mcp`: additional headers, in which `{{variable}}` is replaced. Anyone who can read the agent can read
+             *     them; keep secrets in a connection.
+             */
+            headers?: {
+                [key: string]: string;
+            };
+            method?: components["schemas"]["HttpMethod"] | null;
+            /**
+             * @description For `http`: the tool's name; letters, digits, `_` and `-`. For `mcp`: the prefix for tool names that are already taken;
+             *     defaults to the server's host.
+             * @example free_tables
+             */
+            name?: string | null;
+            /** @description For `http`: JSON Schema of its arguments, an object; no arguments if absent. */
+            parameters?: Record<string, unknown> | null;
+            /**
+             * Format: int32
+             * @description For `http` and `mcp`: timeout in seconds, 1 to 10; default 8.
+             */
+            timeout_seconds?: number | null;
+            /** @description For `mcp`: names of the server's tools to use; all if empty. */
+            tools?: string[];
+            /** @description Its type. */
+            type: components["schemas"]["ToolKind"];
+            /**
+             * @description For `http` and `mcp`: the URL. `{{variable}}` is replaced by the call's variable, percent-encoded.
+             * @example https://example.com/tables
+             */
+            url?: string | null;
+        };
+        /** @description A row of `tool_calls`. */
+        ToolCallEntry: {
+            /** @description What the model passed. */
+            arguments: unknown;
+            /**
+             * Format: int64
+             * @description How long it took, in milliseconds.
+             */
+            duration_ms: number;
+            /** @description Why it failed. */
+            error: string | null;
+            /** @description The model's id of it. */
+            id: string;
+            /**
+             * @description The tool.
+             * @example book_table
+             */
+            name: string;
+            /** @description What the model was told; `null` if it was told nothing. */
+            result: unknown;
+            /**
+             * Format: int64
+             * @description When it began, in milliseconds since the start of the conversation.
+             */
+            start_ms: number;
+            /**
+             * @description `succeeded` or `failed`.
+             * @example succeeded
+             */
+            status: string;
+        };
+        /**
+         * @description The type of a tool.
+         * @enum {string}
+         */
+        ToolKind: "end_call" | "http" | "mcp" | "transfer" | "send_dtmf" | (string & {});
+        /** @description The transcript of a call. */
+        Transcript: {
+            /** @description Lines in the order in which they were completed. */
+            data: components["schemas"]["TranscriptEntry"][];
+            /** @description Tools that the agent used, in the order in which they ended. */
+            tool_calls: components["schemas"]["ToolCallEntry"][];
+        };
+        /** @description A row of `transcript_entries`. */
+        TranscriptEntry: {
+            /**
+             * Format: int64
+             * @description Milliseconds since the start of the conversation.
+             */
+            end_ms: number;
+            /** @description Whether the caller interrupted it. */
+            interrupted: boolean;
+            /**
+             * Format: int64
+             * @description Response latency in milliseconds; only on the first line of a response.
+             */
+            latency_ms: number | null;
+            /** @description `caller` or `agent`. */
+            role: string;
+            stages: components["schemas"]["ResponseStages"] | null;
+            /**
+             * Format: int64
+             * @description Milliseconds since the start of the conversation.
+             */
+            start_ms: number;
+            /** @description The words; the agent's as far as they were heard. */
+            text: string;
+        };
+        /** @description The transfer target. */
+        Transfer: {
+            /**
+             * @description A number in E.164 form, or a `sip:` URI.
+             * @example +12025550142
+             */
+            to: string;
+        };
+        /** @description A text-to-speech provider and its settings. */
+        TtsChoice: {
+            /**
+             * Format: uuid
+             * @description The connection; `null` is local text-to-speech.
+             */
+            connection_id?: string | null;
+            /** @description Fallbacks, tried in order. */
+            fallbacks?: components["schemas"]["Fallback"][];
+            /** @description The provider's model name. */
+            model?: string | null;
+            /**
+             * Format: float
+             * @description Speaking rate, 0.5 to 2; 1 is the voice's normal rate.
+             */
+            speed?: number | null;
+            /** @description The provider's voice name. */
+            voice?: string | null;
+        };
+        /** @description When a caller's turn ends. */
+        TurnTaking: {
+            /**
+             * @description How soon the agent takes the turn: `low` waits half as long again, `high` a third less.
+             * @default normal
+             */
+            eagerness?: components["schemas"]["Eagerness"];
+            /**
+             * Format: int32
+             * @description Silence that ends a turn in any case, in milliseconds, 200 to 10000.
+             * @default 2000
+             */
+            max_silence_ms?: number;
+            /**
+             * Format: int32
+             * @description Silence that ends a turn after a complete sentence, in milliseconds, 100 to 5000.
+             * @default 400
+             */
+            min_silence_ms?: number;
+            /**
+             * @description Send the model request when the turn has probably ended, and discard the response if the caller continues.
+             * @default true
+             */
+            speculative?: boolean;
+        };
+        /** @description The call that a dry run would place. It has no id: there is no such call. */
+        UnplacedCall: {
+            /**
+             * Format: uuid
+             * @description The agent.
+             */
+            agent_id: string;
+            /**
+             * Format: int64
+             * @description The agent's version when the call was placed.
+             * @example 1
+             */
+            agent_version: number;
+            analysis: components["schemas"]["Analysis"] | null;
+            /**
+             * Format: date-time
+             * @description When it was answered.
+             */
+            answered_at: string | null;
+            /** @description `human` or `voicemail`, if known. */
+            answered_by: string | null;
+            /** @description The carrier's data of the call. */
+            carrier: components["schemas"]["CarrierPart"];
+            /**
+             * Format: date-time
+             * @description When it was accepted.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When it was dialled.
+             */
+            dialing_at: string | null;
+            /** @description Its direction. */
+            direction: components["schemas"]["Direction"];
+            /**
+             * Format: int64
+             * @description Time from answer to end, in seconds.
+             * @example 42
+             */
+            duration_seconds: number;
+            end_reason: components["schemas"]["EndReason"] | null;
+            /**
+             * Format: date-time
+             * @description When it ended.
+             */
+            ended_at: string | null;
+            ended_by: components["schemas"]["EndedBy"] | null;
+            /** @description Error details. */
+            error: string | null;
+            error_code: components["schemas"]["ErrorCode"] | null;
+            /**
+             * @description The caller.
+             * @example +12025550199
+             */
+            from: string;
+            /** @description How long the caller waited for responses. */
+            latency: Record<string, unknown> | null;
+            /** @description The client's own data. */
+            metadata: Record<string, unknown>;
+            /**
+             * Format: uuid
+             * @description The tenant's number, if it is one of its numbers.
+             */
+            number_id: string | null;
+            /** @description Facts extracted from the conversation. */
+            outcome: Record<string, unknown> | null;
+            /** @description URL of the recording; needs an API key. */
+            recording_url: string | null;
+            /**
+             * Format: date-time
+             * @description When it started to ring.
+             */
+            ringing_at: string | null;
+            /**
+             * Format: date-time
+             * @description When it is to be dialled, as the request said; until then the call is queued.
+             */
+            schedule_at: string | null;
+            /** @description Its status. */
+            status: components["schemas"]["Status"];
+            /** @description A summary of the conversation, in a sentence or two. */
+            summary: string | null;
+            /**
+             * @description The callee.
+             * @example +12025550100
+             */
+            to: string;
+            /**
+             * Format: int64
+             * @description Number of caller turns that the agent answered.
+             * @example 5
+             */
+            turns: number;
+            /** @description Usage in the units that providers charge. */
+            usage: Record<string, unknown> | null;
+            /** @description Values for `{{name}}` in the agent's texts. */
+            variables: {
+                [key: string]: string;
+            };
+            web?: components["schemas"]["WebPart"] | null;
+        };
+        /**
+         * @description Changes to merge into the agent, object by object. `null` restores a default.
+         * @example {
+         *       "greeting": {
+         *         "text": "Good morning!"
+         *       },
+         *       "limits": {
+         *         "max_duration_seconds": 600
+         *       }
+         *     }
+         */
+        UpdateAgent: Record<string, unknown>;
+        /** @description Changes to merge into the connection; `null` removes. */
+        UpdateConnection: {
+            credentials?: components["schemas"]["CredentialChanges"] | null;
+            limits?: components["schemas"]["ConnectionLimits"] | null;
+            /**
+             * @description Unique per tenant.
+             * @example Main line
+             */
+            name?: string;
+            /** @description Settings to set, or to remove with `null`. */
+            settings?: Record<string, unknown> | null;
+        };
+        /** @description Changes to merge into the number; `null` clears. */
+        UpdateNumber: {
+            /**
+             * @description Configure the carrier to send the number's calls here. If that fails, the response has a warning.
+             * @default false
+             */
+            configure_carrier?: boolean;
+            /**
+             * Format: uuid
+             * @description Its carrier connection.
+             */
+            connection_id?: string;
+            /**
+             * Format: uuid
+             * @description The agent that answers it; `null` rejects inbound calls.
+             */
+            inbound_agent_id?: string | null;
+            /**
+             * @description Display name.
+             * @example Reception
+             */
+            label?: string | null;
+            /**
+             * @description E.164; unique per connection.
+             * @example +12025550199
+             */
+            number?: string;
+        };
+        /** @description Changes to a person. */
+        UpdatePerson: {
+            role?: components["schemas"]["RoleName"] | null;
+        };
+        /** @description Changes to merge into the endpoint; `null` restores a default. */
+        UpdateWebhook: {
+            /** @description Whether events are sent. Disabling an endpoint cancels its pending deliveries. */
+            enabled?: boolean | null;
+            /**
+             * @description The events to send; all if empty.
+             * @example [
+             *       "call.completed",
+             *       "call.failed"
+             *     ]
+             */
+            events?: components["schemas"]["EventKind"][] | null;
+            /**
+             * Format: uri
+             * @description A public HTTPS URL that receives the events.
+             * @example https://example.com/hooks/calls
+             */
+            url?: string;
+        };
+        /** @description Calls, minutes and cost of a time span. */
+        Usage: {
+            /**
+             * Format: date-time
+             * @description The beginning of the first day.
+             */
+            after: string;
+            /** @description By agent, at most 100, the most minutes first. */
+            agents: components["schemas"]["UsedByAgent"][];
+            /**
+             * Format: date-time
+             * @description The end of the last day.
+             */
+            before: string;
+            /** @description By connection of the carrier, at most 100, the most minutes first. */
+            connections: components["schemas"]["UsedByConnection"][];
+            /** @description Every day, oldest first. */
+            days: components["schemas"]["UsedByDay"][];
+            /** @description All of it. */
+            totals: components["schemas"]["Used"];
+        };
+        /** @description Calls, minutes and cost. */
+        Used: components["schemas"]["Cost"] & {
+            /**
+             * Format: int64
+             * @description How many calls ended.
+             * @example 12
+             */
+            calls: number;
+        };
+        /** @description An agent. */
+        UsedByAgent: components["schemas"]["Used"] & {
+            /**
+             * Format: uuid
+             * @description The agent.
+             */
+            agent_id: string;
+            /** @description Its name; `null` if it was deleted. */
+            name: string | null;
+            /** @description How long its callers waited for responses. */
+            response_ms: components["schemas"]["ResponseTimes"];
+        };
+        /** @description A connection. */
+        UsedByConnection: components["schemas"]["Used"] & {
+            /**
+             * Format: uuid
+             * @description The connection; `null` for calls in the browser.
+             */
+            connection_id: string | null;
+            /** @description Its name; `null` if it was deleted, and for calls in the browser. */
+            name: string | null;
+            /** @description Its carrier, `web` for calls in the browser; `null` if it was deleted. */
+            provider: string | null;
+        };
+        /** @description A day. */
+        UsedByDay: components["schemas"]["Used"] & {
+            /**
+             * Format: date-time
+             * @description Its beginning (UTC).
+             */
+            start: string;
+        };
+        /** @description A variable of a call, used as `{{name}}` in texts. */
+        Variable: {
+            /**
+             * @description Used if a call does not set it.
+             * @default null
+             */
+            default?: string | null;
+            /**
+             * @description Whether a call must set it.
+             * @default false
+             */
+            required?: boolean;
+        };
+        /** @description Values for `{{name}}` in the agent's texts, by name. */
+        Variables: {
+            [key: string]: string | number | boolean;
+        };
+        /** @description A voice. */
+        Voice: {
+            /** @description Whether agents that name no voice get it. */
+            default: boolean;
+            /** @description What the provider says of it. */
+            description: string | null;
+            /**
+             * @description The languages it is made for, as BCP 47 tags; none if it speaks any language of its model.
+             * @example [
+             *       "en"
+             *     ]
+             */
+            languages: string[];
+            /**
+             * @description Its name.
+             * @example Thalia
+             */
+            name: string;
+            /**
+             * @description The value of an agent's `tts.voice`.
+             * @example aura-2-thalia-en
+             */
+            voice: string;
+        };
+        /** @description The voices of a connection. */
+        VoiceList: {
+            /** @description Whether there are no others. */
+            complete: boolean;
+            /** @description The voices. */
+            data: components["schemas"]["Voice"][];
+        };
+        /** @description Where the browser of a web call connects. */
+        WebPart: {
+            /**
+             * Format: date-time
+             * @description When the address expires: the browser connects before that, or the call fails as `no_answer`.
+             */
+            expires_at: string;
+            /**
+             * @description The address of its websocket, good for one call. Whoever has it may talk.
+             * @example wss://voice.example.com/media/web/0198c6a0
+             */
+            url: string;
+        };
+        /** @description A webhook endpoint. */
+        WebhookResource: {
+            /**
+             * Format: date-time
+             * @description When it was registered.
+             */
+            created_at: string;
+            /** @description Why the service disabled it after 5 days of failures only. `null` if it is enabled or you disabled it. */
+            disabled_reason: string | null;
+            /** @description Whether events are sent. */
+            enabled: boolean;
+            /**
+             * @description The events that are sent; all if empty.
+             * @example [
+             *       "call.completed",
+             *       "call.failed"
+             *     ]
+             */
+            events: components["schemas"]["EventKind"][];
+            /**
+             * Format: date-time
+             * @description The first failed attempt since the last successful one; `null` while attempts succeed.
+             */
+            failing_since: string | null;
+            /**
+             * Format: uuid
+             * @description Its id.
+             */
+            id: string;
+            /**
+             * Format: date-time
+             * @description When it was last changed.
+             */
+            updated_at: string;
+            /**
+             * Format: uri
+             * @description The URL that receives the events.
+             * @example https://example.com/hooks/calls
+             */
+            url: string;
+        };
+        /** @description A webhook endpoint with its new signing secret. */
+        WebhookWithSecret: components["schemas"]["WebhookResource"] & {
+            /**
+             * @description The signing secret. It is shown only this once.
+             * @example whsec_dGVzdC1zZWNyZXQtdGVzdC1zZWNyZXQtdGVzdC0zMjE=
+             */
+            secret: string;
+        };
+        /** @description A resource with the warnings of the request that created or changed it. */
+        WithWarnings_AgentResource: components["schemas"]["AgentResource"] & {
+            /** @description Warnings about the request, one sentence each; absent if there are none. */
+            warnings?: string[];
+        };
+        /** @description A resource with the warnings of the request that created or changed it. */
+        WithWarnings_CallResource: components["schemas"]["CallResource"] & {
+            /** @description Warnings about the request, one sentence each; absent if there are none. */
+            warnings?: string[];
+        };
+        /** @description A resource with the warnings of the request that created or changed it. */
+        WithWarnings_ConnectionResource: components["schemas"]["ConnectionResource"] & {
+            /** @description Warnings about the request, one sentence each; absent if there are none. */
+            warnings?: string[];
+        };
+        /** @description A resource with the warnings of the request that created or changed it. */
+        WithWarnings_NewApiKey: components["schemas"]["NewApiKey"] & {
+            /** @description Warnings about the request, one sentence each; absent if there are none. */
+            warnings?: string[];
+        };
+        /** @description A resource with the warnings of the request that created or changed it. */
+        WithWarnings_NumberResource: components["schemas"]["NumberResource"] & {
+            /** @description Warnings about the request, one sentence each; absent if there are none. */
+            warnings?: string[];
+        };
+        /** @description A resource with the warnings of the request that created or changed it. */
+        WithWarnings_PersonResource: components["schemas"]["PersonResource"] & {
+            /** @description Warnings about the request, one sentence each; absent if there are none. */
+            warnings?: string[];
+        };
+        /** @description A resource with the warnings of the request that created or changed it. */
+        WithWarnings_UnplacedCall: components["schemas"]["UnplacedCall"] & {
+            /** @description Warnings about the request, one sentence each; absent if there are none. */
+            warnings?: string[];
+        };
+        /** @description A resource with the warnings of the request that created or changed it. */
+        WithWarnings_WebhookResource: components["schemas"]["WebhookResource"] & {
+            /** @description Warnings about the request, one sentence each; absent if there are none. */
+            warnings?: string[];
+        };
+        /** @description A resource with the warnings of the request that created or changed it. */
+        WithWarnings_WebhookWithSecret: components["schemas"]["WebhookWithSecret"] & {
+            /** @description Warnings about the request, one sentence each; absent if there are none. */
+            warnings?: string[];
+        };
+    };
+    responses: never;
+    parameters: never;
+    requestBodies: never;
+    headers: never;
+    pathItems: never;
+}
+export type $defs = Record<string, never>;
+export interface operations {
+    list_agents: {
+        parameters: {
+            query?: {
+                /** @description Page size, 1 to 100. */
+                limit?: number;
+                /** @description `next_cursor` of the previous page. */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: never;
+    };
+    create_agent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "instructions": "You answer the phone of a dentist.",
+                 *       "name": "Reception"
+                 *     }
+                 */
+                "application/json": components["schemas"]["CreateAgent"];
+            };
+        };
+        responses: never;
+    };
+    show_agent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The agent */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: never;
+    };
+    delete_agent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The agent */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: never;
+    };
+    update_agent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The agent */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "greeting": {
+                 *         "text": "Good morning!"
+                 *       },
+                 *       "limits": {
+                 *         "max_duration_seconds": 600
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["UpdateAgent"];
+            };
+        };
+        responses: never;
+    };
+    list_agent_versions: {
+        parameters: {
+            query?: {
+                /** @description Page size, 1 to 100. */
+                limit?: number;
+                /** @description `next_cursor` of the previous page. */
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                /** @description The agent */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: never;
+    };
+    show_agent_version: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The agent */
+                id: string;
+                /** @description The version */
+                version: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: never;
+    };
+    restore_agent_version: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The agent */
+                id: string;
+                /** @description The version */
+                version: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: never;
+    };
+    list_api_keys: {
+        parameters: {
+            query?: {
+                /** @description Page size, 1 to 100. */
+                limit?: number;
+                /** @description `next_cursor` of the previous page. */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: never;
+    };
+    create_api_key: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "expires_in_days": 90,
+                 *       "name": "CRM"
+                 *     }
+                 */
+                "application/json": components["schemas"]["CreateApiKey"];
+            };
+        };
+        responses: never;
+    };
+    show_api_key: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The key's id */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: never;
+    };
+    revoke_api_key: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The key's id */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: never;
+    };
+    show_attention: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: never;
+    };
+    list_calls: {
+        parameters: {
+            query?: {
+                /** @description Status of the call. */
+                status?: components["schemas"]["Status"][];
+                /** @description Direction of the call. */
+                direction?: components["schemas"]["Direction"][];
+                /** @description The agent. */
+                agent_id?: string[];
+                /** @description The tenant's number. */
+                number_id?: string[];
+                /** @description The callee. */
+                to?: components["schemas"]["Phone"][];
+                /** @description The caller. */
+                from?: components["schemas"]["Phone"][];
+                /** @description Why a call failed. */
+                error_code?: components["schemas"]["ErrorCode"][];
+                /** @description Why a call ended. */
+                end_reason?: components["schemas"]["EndReason"][];
+                /** @description Created at or after this time. */
+                created_after?: string;
+                /** @description Created before this time. */
+                created_before?: string;
+                /** @description Page size, 1 to 100. */
+                limit?: number;
+                /** @description `next_cursor` of the previous page. */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: never;
+    };
+    create_call: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description 1 to 255 visible ASCII characters
+                 * @example order-17
+                 */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "agent_id": "0198c6a0-0000-7000-8000-000000000000",
+                 *       "metadata": {
+                 *         "order": "A-17"
+                 *       },
+                 *       "to": "+12025550100",
+                 *       "variables": {
+                 *         "name": "Ana"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["CreateCall"];
+            };
+        };
+        responses: never;
+    };
+    show_call: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The call */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: never;
+    };
+    list_decisions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The call */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: never;
+    };
+    list_call_deliveries: {
+        parameters: {
+            query?: {
+                /** @description Page size, 1 to 100. */
+                limit?: number;
+                /** @description `next_cursor` of the previous page. */
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                /** @description The call */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: never;
+    };
+    send_dtmf: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The call */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "digits": "1w2#"
+                 *     }
+                 */
+                "application/json": components["schemas"]["SendDtmf"];
+            };
+        };
+        responses: never;
+    };
+    list_call_events: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description For streams: the `id` of the last event seen
+                 * @example 3
+                 */
+                "Last-Event-ID"?: string;
+            };
+            path: {
+                /** @description The call */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: never;
+    };
+    hang_up_call: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The call */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: never;
+    };
+    listen_to_call: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The call */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: never;
+    };
+    fetch_recording: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The byte range
+                 * @example bytes=0-43
+                 */
+                Range?: string;
+            };
+            path: {
+                /** @description The call */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: never;
+    };
+    say_in_call: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The call */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "interrupt": false,
+                 *       "text": "A colleague will join us in a minute."
+                 *     }
+                 */
+                "application/json": components["schemas"]["Say"];
+            };
+        };
+        responses: never;
+    };
+    show_transcript: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description For streams: the `id` of the last event seen
+                 * @example 3.1
+                 */
+                "Last-Event-ID"?: string;
+            };
+            path: {
+                /** @description The call */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: never;
+    };
+    transfer_call: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The call */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "to": "+12025550142"
+                 *     }
+                 */
+                "application/json": components["schemas"]["Transfer"];
+            };
+        };
+        responses: never;
+    };
+    list_connections: {
+        parameters: {
+            query?: {
+                /** @description Page size, 1 to 100. */
+                limit?: number;
+                /** @description `next_cursor` of the previous page. */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: never;
+    };
+    create_connection: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "credentials": {},
+                 *       "limits": {
+                 *         "max_concurrent": null
+                 *       },
+                 *       "name": "Main line",
+                 *       "provider": "simulator",
+                 *       "settings": {}
+                 *     }
+                 */
+                "application/json": components["schemas"]["CreateConnection"];
+            };
+        };
+        responses: never;
+    };
+    list_local_voices: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: never;
+    };
+    sample_local_voice: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The voice */
+                voice: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "language": "en-US",
+                 *       "model": null,
+                 *       "speed": null,
+                 *       "text": "Good morning, this is Ava."
+                 *     }
+                 */
+                "application/json": components["schemas"]["Sample"];
+            };
+        };
+        responses: never;
+    };
+    show_connection: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The connection */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: never;
+    };
+    delete_connection: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The connection */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: never;
+    };
+    update_connection: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The connection */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "credentials": {},
+                 *       "limits": {
+                 *         "max_concurrent": null
+                 *       },
+                 *       "name": "Main line",
+                 *       "settings": null
+                 *     }
+                 */
+                "application/json": components["schemas"]["UpdateConnection"];
+            };
+        };
+        responses: never;
+    };
+    test_connection: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The connection */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: never;
+    };
+    list_voices: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The connection */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: never;
+    };
+    sample_voice: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The connection */
+                id: string;
+                /** @description The provider's name of the voice */
+                voice: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "language": "en-US",
+                 *       "model": null,
+                 *       "speed": null,
+                 *       "text": "Good morning, this is Ava."
+                 *     }
+                 */
+                "application/json": components["schemas"]["Sample"];
+            };
+        };
+        responses: never;
+    };
+    create_event_token: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: never;
+    };
+    list_events: {
+        parameters: {
+            query?: {
+                /** @description Page size, 1 to 100. */
+                limit?: number;
+                /** @description `next_cursor` of the previous page. */
+                cursor?: string;
+            };
+            header?: {
+                /** @description For streams: the `id` of the last event seen */
+                "Last-Event-ID"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: never;
+    };
+    list_numbers: {
+        parameters: {
+            query?: {
+                /** @description Page size, 1 to 100. */
+                limit?: number;
+                /** @description `next_cursor` of the previous page. */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: never;
+    };
+    create_number: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "connection_id": "0198c6a0-0000-7000-8000-000000000000",
+                 *       "inbound_agent_id": "0198c6a0-0000-7000-8000-000000000000",
+                 *       "label": "Reception",
+                 *       "number": "+12025550199"
+                 *     }
+                 */
+                "application/json": components["schemas"]["CreateNumber"];
+            };
+        };
+        responses: never;
+    };
+    show_number: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The number's id */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: never;
+    };
+    delete_number: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The number's id */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: never;
+    };
+    update_number: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The number's id */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "configure_carrier": false,
+                 *       "connection_id": "0198c6a0-0000-7000-8000-000000000000",
+                 *       "inbound_agent_id": null,
+                 *       "label": "Reception",
+                 *       "number": "+12025550199"
+                 *     }
+                 */
+                "application/json": components["schemas"]["UpdateNumber"];
+            };
+        };
+        responses: never;
+    };
+    list_people: {
+        parameters: {
+            query?: {
+                /** @description Page size, 1 to 100. */
+                limit?: number;
+                /** @description `next_cursor` of the previous page. */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: never;
+    };
+    invite_person: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "email": "ana@example.com",
+                 *       "role": "owner"
+                 *     }
+                 */
+                "application/json": components["schemas"]["InvitePerson"];
+            };
+        };
+        responses: never;
+    };
+    show_person: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The person */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: never;
+    };
+    remove_person: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The person */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: never;
+    };
+    update_person: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The person */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "role": "owner"
+                 *     }
+                 */
+                "application/json": components["schemas"]["UpdatePerson"];
+            };
+        };
+        responses: never;
+    };
+    simulate_inbound_call: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "from": "+12025550100",
+                 *       "to": "+12025550199"
+                 *     }
+                 */
+                "application/json": components["schemas"]["SimulateCall"];
+            };
+        };
+        responses: never;
+    };
+    show_statistics: {
+        parameters: {
+            query?: {
+                /** @description The length of a bucket. */
+                interval?: components["schemas"]["Interval"];
+                /** @description Ended at or after this time, rounded down to a whole interval (UTC). Default: 24 hours before `before`, with `day` 30 days. */
+                after?: string;
+                /** @description Ended before this time, rounded up. Default: now. */
+                before?: string;
+                /** @description Of this agent only. */
+                agent_id?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: never;
+    };
+    show_tenant: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: never;
+    };
+    show_usage: {
+        parameters: {
+            query?: {
+                /** @description Ended at or after this time, rounded down to a whole day (UTC). Default: 30 days before `before`. */
+                after?: string;
+                /** @description Ended before this time, rounded up. Default: now. */
+                before?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: never;
+    };
+    list_webhooks: {
+        parameters: {
+            query?: {
+                /** @description Page size, 1 to 100. */
+                limit?: number;
+                /** @description `next_cursor` of the previous page. */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: never;
+    };
+    create_webhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "enabled": null,
+                 *       "events": [
+                 *         "call.completed",
+                 *         "call.failed"
+                 *       ],
+                 *       "url": "https://example.com/hooks/calls"
+                 *     }
+                 */
+                "application/json": components["schemas"]["CreateWebhook"];
+            };
+        };
+        responses: never;
+    };
+    show_webhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The endpoint */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: never;
+    };
+    delete_webhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The endpoint */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: never;
+    };
+    update_webhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The endpoint */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "enabled": null,
+                 *       "events": [
+                 *         "call.completed",
+                 *         "call.failed"
+                 *       ],
+                 *       "url": "https://example.com/hooks/calls"
+                 *     }
+                 */
+                "application/json": components["schemas"]["UpdateWebhook"];
+            };
+        };
+        responses: never;
+    };
+    list_deliveries: {
+        parameters: {
+            query?: {
+                /** @description State of the delivery. */
+                state?: components["schemas"]["DeliveryState"][];
+                /** @description Event of the delivery. */
+                event?: components["schemas"]["DeliveryEvent"][];
+                /** @description Call of the delivery. */
+                call_id?: string;
+                /** @description Page size, 1 to 100. */
+                limit?: number;
+                /** @description `next_cursor` of the previous page. */
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                /** @description The endpoint */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: never;
+    };
+    show_delivery: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The endpoint */
+                id: string;
+                /** @description The delivery */
+                delivery_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: never;
+    };
+    redeliver: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The endpoint */
+                id: string;
+                /** @description The delivery */
+                delivery_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: never;
+    };
+    rotate_webhook_secret: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The endpoint */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: never;
+    };
+    test_webhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The endpoint */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: never;
+    };
+}

@@ -1,0 +1,53 @@
+//! What a conversation decided about turns, and why: for those who ask why the agent spoke or fell silent. There are no words in it.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::cascade::evidence::Found;
+use crate::Timestamp;
+
+/// What was decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum DecisionKind {
+    /// The caller's turn is over.
+    TurnEnded,
+    /// The caller goes on with the turn that was over: the agent stops, and responds once to all of it.
+    TurnReopened,
+    /// The caller interrupts the agent.
+    Interruption,
+    /// The caller did not mean to: the agent goes on.
+    FalseInterruption,
+    /// Words over the agent that need no response.
+    Backchannel,
+    /// The LLM is asked before the turn is over.
+    Speculation,
+    /// The caller went on: the speculative response is discarded.
+    SpeculationDiscarded,
+}
+
+/// One decision.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Decision {
+    /// When.
+    pub at: Timestamp,
+    /// What.
+    pub kind: DecisionKind,
+    /// How long the caller had been silent; nothing while they spoke.
+    pub silence: Option<Duration>,
+    /// How much silence was needed, where that ended the turn.
+    pub silence_needed: Option<Duration>,
+    /// How probable the end of the turn was by the evidence.
+    pub probability: Option<f32>,
+    /// The evidence.
+    pub evidence: Found,
+}
+
+impl Decision {
+    /// A decision that no evidence for an end was weighed for.
+    pub(super) fn new(at: Timestamp, kind: DecisionKind) -> Self {
+        Self { at, kind, silence: None, silence_needed: None, probability: None, evidence: Found::new() }
+    }
+}

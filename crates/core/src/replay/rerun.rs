@@ -1,0 +1,40 @@
+//! The same inputs again.
+
+use super::figures::{Figures, Observer};
+use super::log::InputLog;
+use crate::Timestamp;
+use crate::conversation::{Decision, Effect};
+
+/// What a conversation came to.
+pub struct Rerun {
+    /// What it wanted done, and when.
+    pub effects: Vec<(Timestamp, Effect)>,
+    /// What it decided about turns.
+    pub decisions: Vec<Decision>,
+    /// The same in numbers.
+    pub figures: Figures,
+}
+
+/// Runs a conversation again, as it was.
+#[must_use]
+pub fn rerun(log: &InputLog) -> Rerun {
+    let mut conversation = log.conversation(&log.header.agent);
+    let (mut observer, mut effects) = (Observer::default(), Vec::new());
+    let mut note = |now, observer: &mut Observer, effect| {
+        observer.effect(&effect);
+        effects.push((now, effect));
+    };
+    for (now, input) in &log.inputs {
+        observer.input(*now, input);
+        for effect in conversation.handle(*now, input.clone()) {
+            note(*now, &mut observer, effect);
+        }
+    }
+    if let Some(ended) = log.ended {
+        for effect in conversation.finish(ended) {
+            note(ended, &mut observer, effect);
+        }
+    }
+    let (decisions, figures) = observer.finish(conversation.turns());
+    Rerun { effects, decisions, figures }
+}

@@ -1,0 +1,200 @@
+//! What is in a backup: its files with their sizes and hashes. It is written last, so a backup without one is incomplete.
+
+use std::collections::HashSet;
+use std::fmt::Write as _;
+use std::fs::{self, File};
+use std::io::{ErrorKind, Read as _, Write as _};
+use std::path::Path;
+
+use anyhow::{Context as _, ensure};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+use switchhook_core::Timestamp;
+
+use super::DATABASE;
+use crate::files;
+
+const NAME: &str = "manifest.json";
+/// The form of backups that this version writes and reads.
+pub(super) const FORMAT: u32 = 1;
+/// Bytes copied at once.
+const BLOCK: usize = 1 << 20;
+
+/// What a backup holds of the database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BackedUpDatabase {
+    /// A copy of the SQLite database.
+    Sqlite,
+    /// Nothing: it is on PostgreSQL.
+    None,
+}
+
+/// What is in a backup.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Manifest {
+    /// The form of the backup.
+    pub format: u32,
+    /// The version of the program that made it.
+    pub version: String,
+    /// When it was complete.
+    pub created_at: Timestamp,
+    /// What it holds of the database.
+    pub database: BackedUpDatabase,
+    /// The version of the database's schema.
+    pub schema: i64,
+    /// Its files.
+    pub files: Vec<Entry>,
+}
+
+/// A file of a backup.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    /// Its path in the backup.
+    pub path: String,
+    /// Its size.
+    pub bytes: u64,
+    /// Its SHA-256 in hexadecimal.
+    pub sha256: String,
+}
+
+impl Manifest {
+    pub(super) fn write(&self, folder: &Path) -> anyhow::Result<()> {
+        let mut file = files::private_file(&folder.join(NAME))?;
+        file.write_all(serde_json::to_string_pretty(self)?.as_bytes())?;
+        file.sync_all()?;
+        Ok(File::open(folder)?.sync_all()?)
+    }
+
+    /// Reads the manifest of a backup.
+    ///
+    /// # Errors
+    /// If there is none, or it is not of this form.
+    pub fn read(folder: &Path) -> anyhow::Result<Self> {
+        let text = match fs::read_to_string(folder.join(NAME)) {
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                anyhow::bail!("{} has no {NAME}: it is no backup, or one that was interrupted", folder.display())
+            }
+            text => text.with_context(|| format!("could not read {NAME}"))?,
+        };
+        let manifest: Self = serde_json::from_str(&text).with_context(|| format!("{NAME} is damaged"))?;
+        ensure!(
+            manifest.format == FORMAT,
+            "this backup has the form {}, and this version reads {FORMAT}",
+            manifest.format
+        );
+        let mut named = HashSet::new();
+        for Entry { path, .. } in &manifest.files {
+            // Judged as text: a `Path` makes one separator of several.
+            let plain = path.split('/').all(|part| !matches!(part, "" | "." | ".."));
+            ensure!(plain && named.insert(path), "{NAME} is damaged: it names the file {path:?}");
+        }
+        ensure!(
+            manifest.holds(DATABASE) == (manifest.database == BackedUpDatabase::Sqlite),
+            "{NAME} is damaged: what it says of the database does not fit its files"
+        );
+        Ok(manifest)
+    }
+
+    /// Whether the backup has this file.
+    pub(super) fn holds(&self, path: &str) -> bool {
+        self.files.iter().any(|entry| entry.path == path)
+    }
+}
+
+impl Entry {
+    /// Describes a file that was written elsewhere, once it is on the disk.
+    pub(super) fn of(path: &str, file: &Path) -> anyhow::Result<Self> {
+        let named = || format!("could not read {}", file.display());
+        let mut source = File::open(file).with_context(named)?;
+        let (bytes, sha256) = pour(&mut source, None).with_context(named)?;
+        source.sync_all().with_context(named)?;
+        Ok(Self { path: path.to_owned(), bytes, sha256 })
+    }
+}
+
+/// Copies a file, readable by its owner only, onto the disk; `None` if it no longer exists.
+pub(super) fn copy(from: &Path, to: &Path, path: &str) -> anyhow::Result<Option<Entry>> {
+    let mut source = match File::open(from) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        source => source.with_context(|| format!("could not read {}", from.display()))?,
+    };
+    let copying = || format!("could not copy {} to {}", from.display(), to.display());
+    let mut target = files::private_file(to).with_context(copying)?;
+    let (bytes, sha256) = pour(&mut source, Some(&mut target)).with_context(copying)?;
+    target.sync_all().with_context(copying)?;
+    Ok(Some(Entry { path: path.to_owned(), bytes, sha256 }))
+}
+
+/// Reads all of a file, into another one if there is one; returns its size and hash.
+fn pour(source: &mut File, mut target: Option<&mut File>) -> std::io::Result<(u64, String)> {
+    let (mut hash, mut bytes, mut block) = (Sha256::new(), 0, vec![0; BLOCK]);
+    loop {
+        let read = match source.read(&mut block) {
+            Ok(0) => break,
+            Ok(read) => read,
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        };
+        hash.update(&block[..read]);
+        bytes += read as u64;
+        if let Some(target) = &mut target {
+            target.write_all(&block[..read])?;
+        }
+    }
+    let mut hex = String::with_capacity(64);
+    for byte in hash.finalize() {
+        let _ = write!(hex, "{byte:02x}");
+    }
+    Ok((bytes, hex))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn manifest(path: &str) -> Manifest {
+        let entry = Entry { path: path.to_owned(), bytes: 1, sha256: String::new() };
+        Manifest {
+            format: FORMAT,
+            version: "1".to_owned(),
+            created_at: Timestamp::from_micros(0),
+            database: BackedUpDatabase::None,
+            schema: 1,
+            files: vec![entry],
+        }
+    }
+
+    #[test]
+    fn a_manifest_leads_nowhere_outside_the_backup() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for (path, good) in [
+            ("recordings/a/b.wav", true),
+            ("../x", false),
+            ("/etc/passwd", false),
+            ("recordings//etc/passwd", false),
+            ("recordings/./x", false),
+            ("a/../../x", false),
+            ("", false),
+            ("switchhook.db", false),
+        ] {
+            manifest(path).write(folder.path()).expect("written");
+            assert_eq!(Manifest::read(folder.path()).is_ok(), good, "{path}");
+        }
+        let newer = Manifest { format: FORMAT + 1, ..manifest("a") };
+        newer.write(folder.path()).expect("written");
+        assert!(Manifest::read(folder.path()).is_err());
+    }
+
+    #[test]
+    fn a_copy_has_the_hash_of_its_content() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (from, to) = (folder.path().join("a"), folder.path().join("b"));
+        fs::write(&from, "abc").expect("written");
+        let copied = copy(&from, &to, "a").expect("copied").expect("it is there");
+        assert_eq!(copied.sha256, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+        assert_eq!((copied.bytes, fs::read(&to).expect("a file")), (3, b"abc".to_vec()));
+        assert_eq!(copied, Entry::of("a", &to).expect("read"));
+        assert_eq!(copy(&folder.path().join("gone"), &to, "gone").expect("no error"), None);
+    }
+}

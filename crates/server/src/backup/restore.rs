@@ -1,0 +1,252 @@
+//! Puts a backup in the place of a data directory: first beside what is there, verified, then in its place.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail, ensure};
+use serde::Serialize;
+use switchhook_runtime::clock::{self, Clock};
+use switchhook_vault::Vault;
+
+use super::manifest::{Entry, copy};
+use super::{BackedUpDatabase, DATABASE, KEY, Manifest, database_file};
+use crate::config::Config;
+use crate::files;
+use crate::retention::RECORDINGS;
+use crate::store::{Store, calls, inspect, tenants};
+
+/// How a backup is restored.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RestoreOptions {
+    /// Move what is there aside.
+    pub force: bool,
+    /// Leave queued calls queued, although they may have been dialled since the backup.
+    pub keep_queued: bool,
+}
+
+/// What was restored.
+#[derive(Debug, Serialize)]
+pub struct Restored {
+    /// The data directory.
+    pub data_dir: PathBuf,
+    /// What the backup holds of the database.
+    pub database: BackedUpDatabase,
+    /// Files restored.
+    pub files: usize,
+    /// Calls that had not ended and will not be dialled.
+    pub canceled_calls: u64,
+    /// Where that is which was there before.
+    pub moved_aside: Vec<PathBuf>,
+    /// Whether there is no key to open the stored credentials with, neither in the settings nor as a file.
+    pub key_missing: bool,
+}
+
+/// Restores a backup into the configured data directory and database.
+///
+/// # Errors
+/// If the backup is damaged or newer than this program, a service holds the data directory, or something is there already.
+pub async fn restore(config: &Config, folder: &Path, options: RestoreOptions) -> anyhow::Result<Restored> {
+    let manifest = Manifest::read(folder)?;
+    let newest = inspect::newest_sqlite();
+    if manifest.database == BackedUpDatabase::Sqlite {
+        ensure!(
+            manifest.schema <= newest,
+            "the backup has the schema {} and this version knows {newest}: restore it with Switchhook {} or later",
+            manifest.schema,
+            manifest.version
+        );
+        ensure!(
+            database_file(config).is_some(),
+            "the backup holds an SQLite database, and the settings name PostgreSQL: pass --database-url sqlite://PATH"
+        );
+    }
+    files::data_directory(&config.data_dir)?;
+    let _lock = files::ServiceLock::alone(&config.data_dir)?;
+    let places = Places::of(config, &manifest);
+    places.must_be_free(options.force)?;
+    let staged = places.stage(folder, &manifest, options).await;
+    let moved = staged.and_then(|canceled_calls| Ok((canceled_calls, places.fill()?)));
+    let (canceled_calls, moved_aside) = moved.inspect_err(|_| places.clear())?;
+    Ok(Restored {
+        data_dir: config.data_dir.clone(),
+        database: manifest.database,
+        files: manifest.files.len(),
+        canceled_calls,
+        moved_aside,
+        key_missing: config.master_key.is_none() && !Vault::key_file(&config.data_dir).exists(),
+    })
+}
+
+/// Brings a copy of a database up to date and marks the calls in it. Returns the number of those that will not be dialled.
+async fn prepare_database(copy: &Path, keep_queued: bool) -> anyhow::Result<u64> {
+    let path = copy.to_str().context("the path of the database must be UTF-8")?;
+    let store = Store::open(&format!("sqlite://{path}")).await?;
+    let canceled = if keep_queued { Ok(0) } else { cancel_calls(&store).await };
+    store.close().await;
+    canceled
+}
+
+/// Marks every call that has not ended to be ended: it may have been dialled since the backup, and nobody is rung twice.
+async fn cancel_calls(store: &Store) -> anyhow::Result<u64> {
+    let now = Clock::system().now();
+    let tenants = tenants::list_for_operator(&mut store.read().await?).await?;
+    let mut tx = store.begin().await?;
+    let mut canceled = 0;
+    for tenant in tenants {
+        canceled += calls::request_hangup_of_all(&mut tx, tenant.tenant(), now).await?;
+    }
+    tx.commit().await?;
+    Ok(canceled)
+}
+
+/// Where the parts of a backup go.
+struct Places {
+    database: Option<PathBuf>,
+    key: Option<PathBuf>,
+    recordings: PathBuf,
+    /// Ends the names of files on their way, and of what was there before.
+    mark: String,
+}
+
+impl Places {
+    fn of(config: &Config, manifest: &Manifest) -> Self {
+        Self {
+            database: database_file(config).filter(|_| manifest.holds(DATABASE)),
+            key: manifest.holds(KEY).then(|| Vault::key_file(&config.data_dir)),
+            recordings: config.data_dir.join(RECORDINGS),
+            mark: format!("{:08x}", u32::from_be_bytes(clock::random())),
+        }
+    }
+
+    /// The files and folders of a restored service, each as a path and what it ends in: SQLite keeps files beside a database, under its
+    /// name.
+    fn parts(&self) -> impl Iterator<Item = (&PathBuf, &'static str)> {
+        let database = self.database.iter().flat_map(|place| ["", "-wal", "-shm"].map(|ending| (place, ending)));
+        database.chain(self.key.iter().chain([&self.recordings]).map(|place| (place, "")))
+    }
+
+    fn must_be_free(&self, force: bool) -> anyhow::Result<()> {
+        let mut there = self.parts().map(|(place, ending)| with_ending(place, ending));
+        let taken = there.find(|path| path.exists() && !force);
+        taken.map_or(Ok(()), |first| {
+            bail!("{} exists: restore into an empty folder, or pass --force to move it aside", first.display())
+        })
+    }
+
+    /// Copies the backup beside its places, verified and ready for the next start. Returns the number of calls that will not be
+    /// dialled.
+    async fn stage(&self, from: &Path, manifest: &Manifest, options: RestoreOptions) -> anyhow::Result<u64> {
+        let copies: Vec<(PathBuf, PathBuf, Entry)> = manifest
+            .files
+            .iter()
+            .map(|entry| Ok((from.join(&entry.path), self.staged_file(&entry.path)?, entry.clone())))
+            .collect::<anyhow::Result<_>>()?;
+        tokio::task::spawn_blocking(move || copies.iter().try_for_each(copy_verified)).await??;
+        let database = self.database.as_deref().map(|place| self.staged(place));
+        let canceled = match &database {
+            Some(copy) => prepare_database(copy, options.keep_queued).await?,
+            None => 0,
+        };
+        for (place, ending) in self.parts() {
+            files::give_to_owner_of(place.parent().unwrap_or(place), &with_ending(&self.staged(place), ending))?;
+        }
+        Ok(canceled)
+    }
+
+    /// Where a file of the backup is copied to.
+    fn staged_file(&self, path: &str) -> anyhow::Result<PathBuf> {
+        match (path, &self.database, &self.key) {
+            (DATABASE, Some(database), _) => Ok(self.staged(database)),
+            (KEY, _, Some(key)) => Ok(self.staged(key)),
+            _ => match Path::new(path).strip_prefix(RECORDINGS) {
+                Ok(name) => Ok(self.staged(&self.recordings).join(name)),
+                Err(_) => bail!("the backup holds {path}, which this version does not know"),
+            },
+        }
+    }
+
+    fn staged(&self, place: &Path) -> PathBuf {
+        with_ending(place, &format!(".restoring-{}", self.mark))
+    }
+
+    /// Moves what is there aside and the copies into place, all or nothing. Returns what was moved aside.
+    fn fill(&self) -> anyhow::Result<Vec<PathBuf>> {
+        let old = |place: &Path| with_ending(place, &format!(".before-{}", self.mark));
+        let mut renames = Vec::new();
+        for (place, ending) in self.parts() {
+            renames.push((with_ending(place, ending), with_ending(&old(place), ending)));
+        }
+        renames.retain(|(from, _)| from.exists());
+        let aside: Vec<PathBuf> = renames.iter().map(|(_, to)| to.clone()).collect();
+        for (place, ending) in self.parts() {
+            renames.push((with_ending(&self.staged(place), ending), with_ending(place, ending)));
+        }
+        renames.retain(|(from, _)| from.exists());
+        for (done, (from, to)) in renames.iter().enumerate() {
+            if let Err(error) = fs::rename(from, to) {
+                for (from, to) in renames[..done].iter().rev() {
+                    fs::rename(to, from).with_context(|| format!("could not move {} back", to.display()))?;
+                }
+                return Err(error).with_context(|| format!("could not move {} to {}", from.display(), to.display()));
+            }
+        }
+        Ok(aside)
+    }
+
+    /// Deletes what was copied.
+    fn clear(&self) {
+        for (place, ending) in self.parts() {
+            let _ = fs::remove_file(with_ending(&self.staged(place), ending)); // It may not have been copied yet.
+        }
+        let _ = fs::remove_dir_all(self.staged(&self.recordings));
+    }
+}
+
+/// Copies a file of the backup, which must be what its entry says.
+fn copy_verified((from, to, entry): &(PathBuf, PathBuf, Entry)) -> anyhow::Result<()> {
+    if let Some(folder) = to.parent() {
+        files::private_folder(folder)?;
+    }
+    let copied = copy(from, to, &entry.path)?;
+    let copied = copied.with_context(|| format!("the backup is damaged: {} is missing", entry.path))?;
+    ensure!(copied == *entry, "the backup is damaged: {} is not what was backed up", entry.path);
+    Ok(())
+}
+
+fn with_ending(path: &Path, ending: &str) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push(ending);
+    PathBuf::from(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_restore_that_cannot_be_finished_leaves_everything_as_it_was() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = |name: &str| folder.path().join(name);
+        for name in ["recordings", "recordings.before-x", "recordings.restoring-x"] {
+            fs::create_dir(path(name)).expect("a folder");
+            fs::write(path(name).join("a.wav"), name).expect("written");
+        }
+        for name in ["a.db", "a.db-wal", "a.db.restoring-x"] {
+            fs::write(path(name), name).expect("written");
+        }
+        let places =
+            Places { database: Some(path("a.db")), key: None, recordings: path("recordings"), mark: "x".to_owned() };
+        let error = places.fill().expect_err("the name for the old recordings is taken");
+        assert!(error.to_string().contains("recordings.before-x"), "{error:#}");
+        for name in ["a.db", "a.db-wal", "a.db.restoring-x"] {
+            assert_eq!(fs::read(path(name)).expect("a file"), name.as_bytes());
+        }
+
+        fs::remove_dir_all(path("recordings.before-x")).expect("it was there");
+        let aside = ["a.db.before-x", "a.db.before-x-wal", "recordings.before-x"].map(path);
+        assert_eq!(places.fill().expect("moved"), aside);
+        assert_eq!(fs::read(path("a.db")).expect("a file"), b"a.db.restoring-x");
+        assert_eq!(fs::read(path("a.db.before-x-wal")).expect("a file"), b"a.db-wal");
+    }
+}

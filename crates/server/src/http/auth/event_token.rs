@@ -1,0 +1,155 @@
+//! Tokens in the address of an event stream. A token says whose events may be read and until when; it is sealed, so that every node can
+//! read it and nobody else. Addresses are not logged with their query.
+
+use std::time::Duration;
+
+use axum::extract::Request;
+use axum::http::header::ACCESS_CONTROL_ALLOW_ORIGIN;
+use axum::http::{HeaderValue, Method, Uri};
+use axum::response::Response;
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde::{Deserialize, Serialize};
+use switchhook_core::Timestamp;
+use switchhook_core::id::TenantId;
+use switchhook_core::private::Private;
+use switchhook_vault::Vault;
+use url::form_urlencoded;
+
+use super::{Principal, Tenant};
+use crate::http::HttpState;
+use crate::http::error::ApiError;
+use crate::store::tenants;
+
+/// How long a token opens streams.
+const LIFE: Duration = Duration::from_secs(600);
+/// What a token is sealed for.
+const CONTEXT: &str = "event token";
+
+/// What a token says.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+pub(in crate::http) struct EventGrant {
+    tenant: TenantId,
+    /// Whose key or session must still be good.
+    principal: Principal,
+    /// In microseconds.
+    expires_at: i64,
+}
+
+impl EventGrant {
+    /// For whoever asks, good from `now`.
+    pub(in crate::http) fn new(tenant: &Tenant, now: Timestamp) -> Self {
+        Self { tenant: tenant.id, principal: tenant.principal, expires_at: (now + LIFE).as_micros() }
+    }
+
+    pub(in crate::http) fn expires_at(&self) -> Timestamp {
+        Timestamp::from_micros(self.expires_at)
+    }
+
+    /// The token for an address.
+    pub(in crate::http) fn token(&self, vault: &Vault) -> String {
+        let plain = serde_json::to_vec(self).expect("ids are JSON");
+        URL_SAFE_NO_PAD.encode(vault.seal(CONTEXT, &plain))
+    }
+
+    fn read(token: &str, vault: &Vault) -> Option<Self> {
+        let plain = vault.open(CONTEXT, &URL_SAFE_NO_PAD.decode(token).ok()?).ok()?;
+        serde_json::from_slice(plain.reveal()).ok()
+    }
+}
+
+/// The token of a request that reads events; any other request has none.
+pub(super) fn of(request: &Request) -> Option<Private<String>> {
+    let uri = request.uri();
+    (*request.method() == Method::GET && reads_events(uri)).then(|| token(uri)).flatten()
+}
+
+fn reads_events(uri: &Uri) -> bool {
+    let path = uri.path();
+    let mut parts = path.strip_prefix("/v1").unwrap_or(path).trim_start_matches('/').split('/');
+    match (parts.next(), parts.next(), parts.next(), parts.next()) {
+        (Some("events"), None, ..) => true,
+        (Some("calls"), Some(_), Some(what), None) => matches!(what, "events" | "transcript"),
+        _ => false,
+    }
+}
+
+fn token(uri: &Uri) -> Option<Private<String>> {
+    let mut tokens = form_urlencoded::parse(uri.query()?.as_bytes()).filter(|(name, _)| name == "token");
+    tokens.next().map(|(_, token)| Private::new(token.into_owned()))
+}
+
+/// Finds the tenant of a token.
+pub(super) async fn authenticate(state: &HttpState, token: &Private<String>) -> Result<Tenant, ApiError> {
+    let now = state.clock.now();
+    let grant = EventGrant::read(token.reveal(), &state.vault).filter(|grant| grant.expires_at() > now);
+    let EventGrant { tenant, principal, .. } = grant.ok_or_else(ApiError::unauthorized)?;
+    let mut conn = state.store.read().await?;
+    let row = tenants::get(&mut conn, tenant).await?.ok_or_else(ApiError::unauthorized)?;
+    if !row.active {
+        return Err(super::deactivated());
+    }
+    if !principal.is_still_admitted(tenant, &mut conn, now).await? {
+        return Err(ApiError::unauthorized());
+    }
+    Ok(Tenant { id: tenant, limits: row.limits(&state.config), principal })
+}
+
+/// Lets pages of every origin read the response: the token, and no cookie, has admitted it.
+pub(super) fn open_to_pages(mut response: Response) -> Response {
+    response.headers_mut().insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use switchhook_core::id::ApiKeyId;
+    use uuid::Uuid;
+
+    #[test]
+    fn only_reading_events_takes_a_token() {
+        let token = |method: Method, uri: &str| {
+            let request =
+                Request::builder().method(method).uri(uri).body(axum::body::Body::empty()).expect("a request");
+            of(&request).map(Private::into_inner)
+        };
+        for uri in [
+            "/v1/events?token=x",
+            "/events?limit=1&token=x",
+            "/v1/calls/7/events?token=x",
+            "/calls/7/transcript?token=x",
+        ] {
+            assert_eq!(token(Method::GET, uri).as_deref(), Some("x"), "{uri}");
+        }
+        for uri in [
+            "/v1/calls?token=x",
+            "/v1/calls/7?token=x",
+            "/v1/calls/7/recording?token=x",
+            "/v1/tenant?token=x",
+            "/v1/events",
+        ] {
+            assert_eq!(token(Method::GET, uri), None, "{uri}");
+        }
+        assert_eq!(token(Method::POST, "/v1/calls/7/events?token=x"), None);
+    }
+
+    #[test]
+    fn a_token_cannot_be_made_or_changed() {
+        let grant = EventGrant {
+            tenant: TenantId::from_uuid(Uuid::from_u128(1)),
+            principal: Principal::Key(ApiKeyId::from_uuid(Uuid::from_u128(2))),
+            expires_at: 4,
+        };
+        let vault = Vault::for_tests([1; 32]);
+        let token = grant.token(&vault);
+        let read = EventGrant::read(&token, &Vault::for_tests([1; 32])).expect("the same key");
+        assert_eq!((read.tenant, read.expires_at), (grant.tenant, grant.expires_at));
+        assert!(EventGrant::read(&token, &Vault::for_tests([2; 32])).is_none(), "another key");
+        let other = vault.seal("listener token", &serde_json::to_vec(&grant).expect("JSON"));
+        assert!(EventGrant::read(&URL_SAFE_NO_PAD.encode(other), &vault).is_none(), "sealed for something else");
+        for wrong in ["", "x", &token[1..], &token[..token.len() - 1], "ä"] {
+            assert!(EventGrant::read(wrong, &vault).is_none(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! `switchhook backup` and `switchhook restore`: a service is backed up while it works, and starts again from the copy.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use reqwest::StatusCode;
+use serde_json::{Value, json};
+
+use crate::harness::postgres::Server;
+use crate::harness::process::{Node, Process, json_of};
+use crate::harness::{Client, private_folder, text};
+
+/// Hangs up in the middle of a sentence; answers and ends at once.
+const TALKS: &str = "+12025550108";
+const ENDS: &str = "+12025550111";
+
+/// A node with SQLite, whichever database the other tests use.
+fn node() -> Node {
+    switchhook_net::install_tls();
+    Node::on(None)
+}
+
+fn tenant(node: &Node) -> String {
+    let created = json_of(node.command().args(["tenant", "create", "acme", "--rate-limit", "100000", "--json"]));
+    json_of(node.command().args([
+        "tenant",
+        "set",
+        &text(&created["tenant"]["id"]),
+        "--concurrent-calls",
+        "1000",
+        "--json",
+    ]));
+    text(&created["api_key"]["key"])
+}
+
+fn client(service: &Process, key: &str) -> Client {
+    Client::new(service.base.clone(), key.to_owned())
+}
+
+fn back_up(node: &Node, folder: &Path) -> Value {
+    json_of(node.command().arg("backup").arg(folder).arg("--json"))
+}
+
+/// Restores and returns the exit code and what it said.
+fn restore(node: &Node, folder: &Path, options: &[&str]) -> (Option<i32>, String) {
+    run(node.command().arg("restore").arg(folder).args(options))
+}
+
+fn run(command: &mut Command) -> (Option<i32>, String) {
+    let output = command.output().expect("the binary starts");
+    let said = [output.stdout, output.stderr].concat();
+    (output.status.code(), String::from_utf8(said).expect("text"))
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).expect("a folder");
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.expect("an entry").file_name().into_string().expect("text")).collect();
+    names.sort_unstable();
+    names
+}
+
+/// The recording of a call, as the API sends it.
+async fn recording(client: &Client, call: &str) -> Vec<u8> {
+    let response =
+        client.request(reqwest::Method::GET, &format!("/v1/calls/{call}/recording")).send().await.expect("an answer");
+    assert_eq!(response.status(), StatusCode::OK);
+    response.bytes().await.expect("a body").to_vec()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_service_that_is_backed_up_under_load_starts_again_from_the_copy() {
+    let node = node();
+    let key = tenant(&node);
+    let service = node.serve();
+    let old = client(&service, &key);
+    let agent = old.scripted_agent(json!({ "recording": { "enabled": true } })).await;
+    let talked = old.place(&agent, TALKS).await;
+    let ended = old.wait_for_end(&talked).await;
+    assert!(ended["recording_url"].is_string(), "{ended}");
+    let heard = recording(&old, &talked).await;
+    let secret = json!({ "name": "Hosted", "provider": "openai", "credentials": { "api_key": "sk-0123456789" } });
+    let hosted = format!("/v1/connections/{}", text(&old.create("/v1/connections", secret).await["id"]));
+    let tomorrow = switchhook_runtime::clock::Clock::system().now() + std::time::Duration::from_secs(86_400);
+    let scheduled = json!({ "agent_id": agent.id, "to": ENDS, "schedule_at": tomorrow });
+    let scheduled = text(&old.create("/v1/calls", scheduled).await["id"]);
+
+    // Calls come in all the time; those accepted before the backup began must be in it.
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let (loading, agent_id) = (old.clone(), agent.id.clone());
+    let load = tokio::spawn(async move {
+        let (mut placed, mut stopped) = (Vec::new(), stopped);
+        while stopped.try_recv().is_err() {
+            let call = text(&loading.create("/v1/calls", json!({ "agent_id": agent_id, "to": ENDS })).await["id"]);
+            loading.wait_for_end(&call).await; // Or a slow backup would meet the limit of live calls.
+            placed.push(call);
+        }
+        placed
+    });
+    let before: Vec<String> = {
+        let mut placed = Vec::new();
+        for _ in 0..20 {
+            placed.push(old.place(&agent, ENDS).await);
+        }
+        placed
+    };
+    let folder = private_folder();
+    let copy = folder.path().join("copy");
+    let (_node, copy) = tokio::task::spawn_blocking(move || {
+        let made = back_up(&node, &copy);
+        assert_eq!((&made["database"], &made["key_file"]), (&json!("sqlite"), &json!(true)), "{made}");
+        let again = run(node.command().arg("backup").arg(&copy));
+        assert!(again.0 == Some(1) && again.1.contains("is not empty"), "{again:?}");
+        (node, copy)
+    })
+    .await
+    .expect("no panic");
+    stop.send(()).expect("it runs");
+    assert!(!load.await.expect("no panic").is_empty(), "calls were placed meanwhile");
+    service.kill();
+
+    let other = self::node();
+    let (code, said) = restore(&other, &copy, &[]);
+    assert_eq!(code, Some(0), "{said}");
+    let service = other.serve();
+    let new = client(&service, &key);
+    assert_eq!(new.wait_for(&talked, |call| call["summary"].is_string()).await, ended, "the call is as it was");
+    assert_eq!(recording(&new, &talked).await, heard);
+    for call in &before {
+        new.wait_for_end(call).await;
+    }
+    // It may have been dialled since the backup, so it is not dialled again.
+    assert_eq!(new.wait_for_end(&scheduled).await["end_reason"], "canceled");
+    let (status, renamed) = new.patch(&hosted, json!({ "name": "Still hosted" })).await;
+    assert_eq!((status, &renamed["credentials"]["api_key"]), (StatusCode::OK, &json!("••••6789")), "its secret opens");
+    service.kill();
+}
+
+/// A backup of a service with a tenant, and the folder that holds it.
+fn small_backup() -> (Node, tempfile::TempDir, PathBuf) {
+    let node = node();
+    tenant(&node);
+    std::fs::create_dir_all(node.data_dir().join("recordings/a")).expect("a folder");
+    std::fs::write(node.data_dir().join("recordings/a/b.wav"), "sound").expect("written");
+    let folder = private_folder();
+    let copy = folder.path().join("copy");
+    back_up(&node, &copy);
+    (node, folder, copy)
+}
+
+#[tokio::test]
+async fn a_damaged_or_incomplete_backup_is_refused_and_leaves_nothing_behind() {
+    let (_node, _folder, copy) = small_backup();
+    for name in ["switchhook.db", "recordings/a/b.wav"] {
+        let (path, other) = (copy.join(name), self::node());
+        let whole = std::fs::read(&path).expect("a file");
+        let mut damaged = whole.clone();
+        let middle = damaged.len() / 2;
+        damaged[middle] ^= 1;
+        for bytes in [damaged, whole[..middle].to_vec()] {
+            std::fs::write(&path, bytes).expect("written");
+            let (code, said) = restore(&other, &copy, &[]);
+            assert!(code == Some(1) && said.contains("damaged") && said.contains(name), "{said}");
+            assert_eq!(names(other.data_dir()), ["service.lock"], "nothing was restored");
+        }
+        std::fs::remove_file(&path).expect("it was there");
+        let (code, said) = restore(&other, &copy, &[]);
+        assert!(code == Some(1) && said.contains(&format!("{name} is missing")), "{said}");
+        std::fs::write(&path, whole).expect("written");
+    }
+    std::fs::remove_file(copy.join("manifest.json")).expect("it was there");
+    let (code, said) = restore(&self::node(), &copy, &[]);
+    assert!(code == Some(1) && said.contains("manifest.json"), "{said}");
+}
+
+#[tokio::test]
+async fn nothing_is_overwritten_unasked_or_under_a_running_service() {
+    let (node, _folder, copy) = small_backup();
+    let before = json_of(node.command().args(["tenant", "list", "--json"]));
+    json_of(node.command().args(["tenant", "create", "later", "--json"]));
+    let (code, said) = restore(&node, &copy, &[]);
+    assert!(code == Some(1) && said.contains("switchhook.db exists") && said.contains("--force"), "{said}");
+
+    let service = node.serve();
+    let (code, said) = restore(&node, &copy, &["--force"]);
+    assert!(code == Some(1) && said.contains("a service uses"), "{said}");
+    service.kill();
+
+    let (code, said) = restore(&node, &copy, &["--force"]);
+    assert_eq!(code, Some(0), "{said}");
+    assert_eq!(json_of(node.command().args(["tenant", "list", "--json"])), before);
+    let aside: Vec<String> = names(node.data_dir()).into_iter().filter(|name| name.contains(".before-")).collect();
+    assert!(aside.iter().any(|name| name.starts_with("switchhook.db.before-")), "it was moved aside: {aside:?}");
+    assert_eq!(std::fs::read(node.data_dir().join("recordings/a/b.wav")).expect("a file"), b"sound");
+}
+
+#[tokio::test]
+async fn the_key_stays_out_of_a_backup_when_asked() {
+    let node = node();
+    tenant(&node);
+    node.serve().kill(); // The first start makes the key.
+    let folder = private_folder();
+    let copy = folder.path().join("copy");
+    let said = json_of(node.command().arg("backup").arg(&copy).args(["--without-key", "--json"]));
+    assert_eq!(said["key_file"], false);
+    assert_eq!(names(&copy), ["manifest.json", "switchhook.db"]);
+}
+
+#[tokio::test]
+async fn with_postgresql_the_rest_is_backed_up_and_the_way_for_the_database_is_named() {
+    switchhook_net::install_tls();
+    let server = Server::start();
+    let node = Node::on(Some(server.database().await));
+    tenant(&node);
+    std::fs::create_dir_all(node.data_dir().join("recordings/a")).expect("a folder");
+    std::fs::write(node.data_dir().join("recordings/a/b.wav"), "sound").expect("written");
+    let folder = private_folder();
+    let copy = folder.path().join("copy");
+    let (code, said) = run(node.command().arg("backup").arg(&copy));
+    assert!(code == Some(0) && said.contains("pg_dump"), "{said}");
+    assert_eq!(names(&copy), ["manifest.json", "recordings"]);
+    let other = Node::on(Some(server.database().await));
+    let (code, said) = restore(&other, &copy, &[]);
+    assert!(code == Some(0) && said.contains("pg_restore"), "{said}");
+    assert_eq!(std::fs::read(other.data_dir().join("recordings/a/b.wav")).expect("a file"), b"sound");
+
+    let (_node, _folder, sqlite) = small_backup();
+    let (code, said) = restore(&other, &sqlite, &["--force"]);
+    assert!(code == Some(1) && said.contains("--database-url sqlite://"), "{said}");
+}

@@ -1,0 +1,91 @@
+//! Tokens with which a browser's `EventSource`, which cannot send a key, opens event streams.
+
+use reqwest::{Method, RequestBuilder, Response, StatusCode};
+use serde_json::json;
+
+use super::TIMEOUT;
+use crate::harness::{Client, TestService, text};
+
+/// Answers, and holds the line in silence until somebody hangs up.
+const HOLDS: &str = "+12025550109";
+
+/// As an `EventSource` of a page sends it: with neither key nor cookie.
+fn page(client: &Client, path: &str, token: &str) -> RequestBuilder {
+    let between = if path.contains('?') { '&' } else { '?' };
+    let http = reqwest::Client::builder().no_proxy().build().expect("a client");
+    http.get(format!("{}{path}{between}token={token}", client.base)).header("Accept", "text/event-stream")
+}
+
+async fn open(client: &Client, path: &str, token: &str) -> Response {
+    page(client, path, token).send().await.expect("an answer")
+}
+
+async fn token(client: &Client) -> String {
+    let (status, made) = client.post("/v1/event-tokens", json!({})).await;
+    assert_eq!(status, StatusCode::OK, "{made}");
+    assert!(made["expires_at"].is_string(), "{made}");
+    text(&made["token"])
+}
+
+async fn read_until(stream: &mut Response, word: &str) -> String {
+    let mut read = String::new();
+    let reading = async {
+        while !read.contains(word) {
+            let Some(bytes) = stream.chunk().await.expect("the stream goes on") else { break };
+            read.push_str(std::str::from_utf8(&bytes).expect("text"));
+        }
+    };
+    tokio::time::timeout(TIMEOUT, reading).await.expect("in time");
+    read
+}
+
+#[tokio::test]
+async fn a_page_without_a_key_reads_events_and_nothing_else() {
+    let (service, agent) = TestService::ready().await;
+    let client = &service.client;
+    let token = token(client).await;
+    let mut all = open(client, "/v1/events", &token).await;
+    let call = client.place(&agent, HOLDS).await;
+    let mut stream = open(client, &format!("/v1/calls/{call}/events"), &token).await;
+    for stream in [&mut stream, &mut all] {
+        assert_eq!(stream.status(), StatusCode::OK);
+        assert_eq!(stream.headers()["content-type"], "text/event-stream");
+        assert_eq!(stream.headers()["access-control-allow-origin"], "*");
+        let read = read_until(stream, "event: call.in_progress").await;
+        assert!(read.contains("event: call.queued"), "{read}");
+    }
+    assert_eq!(open(client, &format!("/v1/calls/{call}/transcript"), &token).await.status(), StatusCode::OK);
+
+    for path in [format!("/v1/calls/{call}"), "/v1/calls".to_owned(), "/v1/tenant".to_owned()] {
+        assert_eq!(open(client, &path, &token).await.status(), StatusCode::UNAUTHORIZED, "{path}");
+    }
+    let http = reqwest::Client::builder().no_proxy().build().expect("a client");
+    for path in [format!("/v1/calls/{call}/hangup"), "/v1/event-tokens".to_owned()] {
+        let sent = http.post(format!("{}{path}?token={token}", client.base)).send().await.expect("an answer");
+        assert_eq!(sent.status(), StatusCode::UNAUTHORIZED, "{path}");
+    }
+    let (_, shown) = client.get(&format!("/v1/calls/{call}")).await;
+    assert_eq!(shown["status"], "in_progress", "nobody hung up");
+    let other = service.another_tenant().await;
+    let stranger = self::token(&other).await;
+    assert_eq!(open(client, &format!("/v1/calls/{call}/events"), &stranger).await.status(), StatusCode::NOT_FOUND);
+    assert_eq!(open(client, "/v1/events", "nonsense").await.status(), StatusCode::UNAUTHORIZED);
+    service.stop().await;
+}
+
+#[tokio::test]
+async fn a_token_dies_with_the_key_that_asked() {
+    let (service, agent) = TestService::ready().await;
+    let owner = &service.client;
+    let call = owner.place(&agent, HOLDS).await;
+    let key = owner.create("/v1/api-keys", json!({})).await;
+    let token = token(&Client::new(owner.base.clone(), text(&key["key"]))).await;
+    let mut stream = open(owner, &format!("/v1/calls/{call}/events"), &token).await;
+    read_until(&mut stream, "event: call.in_progress").await;
+    let revoke = owner.request(Method::DELETE, &format!("/v1/api-keys/{}", text(&key["id"])));
+    assert_eq!(revoke.send().await.expect("an answer").status(), StatusCode::NO_CONTENT);
+    let rest = read_until(&mut stream, "nothing more than the end").await;
+    assert!(!rest.contains("event:"), "{rest}");
+    assert_eq!(open(owner, "/v1/events", &token).await.status(), StatusCode::UNAUTHORIZED);
+    service.stop().await;
+}

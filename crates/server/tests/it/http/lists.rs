@@ -1,0 +1,61 @@
+//! Filters of lists, as generated clients send them.
+
+use serde_json::json;
+
+use crate::harness::{TestService, text};
+
+/// Is busy; answers and ends at once.
+const BUSY: &str = "+12025550101";
+const ENDS: &str = "+12025550111";
+
+#[tokio::test]
+async fn several_values_are_a_list_with_commas_or_a_repeated_parameter() {
+    let (service, agent) = TestService::ready().await;
+    let client = &service.client;
+    let (busy, ended) = (client.place(&agent, BUSY).await, client.place(&agent, ENDS).await);
+    client.wait_for_end(&busy).await;
+    client.wait_for_end(&ended).await;
+    for (query, expected) in [
+        ("status=failed", vec![&busy]),
+        ("status=completed,failed", vec![&ended, &busy]),
+        ("status=completed%2Cfailed", vec![&ended, &busy]),
+        ("status=completed&status=failed", vec![&ended, &busy]),
+        ("status=queued&status=failed&limit=5", vec![&busy]),
+    ] {
+        let (status, found) = client.get(&format!("/v1/calls?{query}")).await;
+        let ids: Vec<String> = found["data"].as_array().into_iter().flatten().map(|call| text(&call["id"])).collect();
+        assert_eq!(ids.iter().collect::<Vec<_>>(), expected, "{query}: {status} {found}");
+    }
+    for wrong in ["limit=5&limit=6", "created_after=2026-01-01T00:00:00Z&created_after=2026-01-02T00:00:00Z"] {
+        assert_eq!(client.get(&format!("/v1/calls?{wrong}")).await.0, 422, "{wrong} is no list");
+    }
+    service.stop().await;
+}
+
+#[tokio::test]
+async fn a_parameter_that_an_operation_does_not_take_is_refused_by_name() {
+    let (service, agent) = TestService::ready().await;
+    let client = &service.client;
+    for (path, unknown) in [
+        ("/v1/calls?stat=failed&metadata[crm]=4&limit=2", "stat"),
+        ("/v1/calls?metadata=order", "metadata"),
+        ("/v1/calls?call=7", "call"),
+        ("/v1/agents?name=Ava", "name"),
+        ("/v1/statistics?agent=7", "agent"),
+        ("/v1/usage?agent=7", "agent"),
+        ("/v1/tenant?x=1", "x"),
+    ] {
+        let (status, refused) = client.get(path).await;
+        assert_eq!((status.as_u16(), &refused["errors"][0]["path"]), (422, &json!(unknown)), "{path}: {refused}");
+    }
+    let nothing = "/v1/calls/0198c6a0-0000-7000-8000-000000000000?x=1";
+    assert_eq!(client.get(nothing).await.0, 404, "what is missing comes first");
+    assert_eq!(client.get("/v1/nowhere?x=1").await.0, 404);
+
+    // Whoever asks for a dry run in the query must not place a call.
+    let call = json!({ "agent_id": agent.id, "to": BUSY });
+    let (status, refused) = client.post("/v1/calls?dry_run=true", call).await;
+    assert_eq!((status.as_u16(), &refused["errors"][0]["path"]), (422, &json!("dry_run")), "{refused}");
+    assert_eq!(client.get("/v1/calls").await.1["data"], json!([]));
+    service.stop().await;
+}

@@ -1,0 +1,129 @@
+//! An agent without a language model follows a demo script, and says so; one that `switchhook dev` connects follows its instructions.
+
+use std::io::{BufRead as _, BufReader};
+use std::process::Stdio;
+
+use reqwest::StatusCode;
+use serde_json::{Value, json};
+
+use crate::doubles::model::{Double, KEY, says};
+use crate::doubles::openai_llm::OpenAi;
+use crate::harness::process::Node;
+use crate::harness::{Client, TestService, text};
+
+/// Answers and talks.
+const TALKS: &str = "+12025550100";
+const NOTICE: &str = "I have no language model yet, so this is a demo.";
+
+async fn greeting(client: &Client, call: &str) -> String {
+    let transcript = client.look_until(&format!("/v1/calls/{call}/transcript"), |said| said["data"] != json!([])).await;
+    text(&transcript["data"][0]["text"])
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_without_a_language_model_says_so_when_saved_and_when_called() {
+    let (service, _) = TestService::ready().await;
+    let client = &service.client;
+    let (_, connections) = client.get("/v1/connections").await;
+    let scripted = connections["data"].as_array().expect("a list").iter().find(|one| one["provider"] == "scripted");
+    let by = json!({ "connection_id": scripted.expect("it was made")["id"] });
+    let mut own = json!({
+        "name": "Dentist", "instructions": "You answer the phone of a dentist.", "stt": by, "tts": by,
+        "greeting": { "text": "Dental practice, good morning." },
+    });
+    let made = client.create("/v1/agents", own.clone()).await;
+    let warning = text(&made["warnings"][0]);
+    assert!(
+        warning.contains("does not follow its instructions") && warning.contains("POST /v1/connections"),
+        "{warning}"
+    );
+    let call = client.create("/v1/calls", json!({ "agent_id": made["id"], "to": TALKS })).await;
+    assert_eq!(greeting(client, &text(&call["id"])).await, format!("{NOTICE} Dental practice, good morning."));
+
+    own["name"] = json!("By script");
+    own["llm"] = by;
+    let named = client.create("/v1/agents", own).await;
+    assert_eq!(named["warnings"], json!(["llm: scripted follows a script for demos and tests, not the instructions."]));
+    let call = client.create("/v1/calls", json!({ "agent_id": named["id"], "to": TALKS })).await;
+    assert_eq!(greeting(client, &text(&call["id"])).await, "Dental practice, good morning.");
+
+    let hosted = json!({ "name": "Hosted", "provider": "openai", "credentials": { "api_key": "sk-0123456789" } });
+    let hosted = client.create("/v1/connections", hosted).await;
+    let path = format!("/v1/agents/{}", text(&made["id"]));
+    let (_, still) = client.patch(&path, json!({ "language": "en-GB" })).await;
+    assert!(text(&still["warnings"][0]).contains("(Hosted)"), "it names what is there: {still}");
+    let (status, follows) = client.patch(&path, json!({ "llm": { "connection_id": hosted["id"] } })).await;
+    assert_eq!((status, &follows["warnings"]), (StatusCode::OK, &Value::Null), "{follows}");
+    service.stop().await;
+}
+
+/// A process that ends with the test.
+struct EndedWithTest(std::process::Child);
+
+impl Drop for EndedWithTest {
+    fn drop(&mut self) {
+        let _ = self.0.kill(); // It may have ended.
+        let _ = self.0.wait();
+    }
+}
+
+/// Starts `switchhook dev` without a terminal and reads what it prints until it has told of a language model.
+fn dev(node: &Node, url: &str) -> (EndedWithTest, String, Value, Value) {
+    let models = std::env::var("SWITCHHOOK_TEST_MODELS")
+        .unwrap_or_else(|_| concat!(env!("CARGO_TARGET_TMPDIR"), "/../test-models").to_owned());
+    std::os::unix::fs::symlink(format!("{models}/models"), node.data_dir().join("models")).expect("a link");
+    let mut command = node.command();
+    for name in ["OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY"] {
+        command.env_remove(name);
+    }
+    let options = ["dev", "--listen", "127.0.0.1:0", "--json", "--llm-url", url, "--llm-model", "tiny"];
+    let mut process = command
+        .args(options)
+        .args(["--llm-key-env", "KEY_OF_THE_MODEL"])
+        .env("KEY_OF_THE_MODEL", KEY)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .map(EndedWithTest)
+        .expect("the binary starts");
+    let mut printed = BufReader::new(process.0.stdout.take().expect("piped")).lines();
+    let mut next = || -> Value {
+        serde_json::from_str(&printed.next().expect("it goes on").expect("text")).expect("one object a line")
+    };
+    let (listens, seeded, model) = (next(), next(), next());
+    (process, text(&listens["listening"]), seeded, model)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_language_model_is_connected_at_the_first_start_without_a_terminal() {
+    switchhook_net::install_tls();
+    let double = Double::start(OpenAi, vec![says("Yes.")]).await;
+    let (node, url) = (Node::on(None), double.base_url());
+    // The node owns the data directory of the process.
+    let (_node, (_process, base, seeded, model)) = tokio::task::spawn_blocking(move || {
+        let started = dev(&node, &url);
+        (node, started)
+    })
+    .await
+    .expect("no panic");
+    let client = Client::new(base, text(&seeded["api_key"]["key"]));
+    let id = text(&model["language_model"]["connection_id"]);
+    let (_, connection) = client.get(&format!("/v1/connections/{id}")).await;
+    assert_eq!((&connection["provider"], &connection["settings"]["model"]), (&json!("openai"), &json!("tiny")));
+    let own = json!({ "name": "Dentist", "instructions": "You are a dentist.", "llm": { "connection_id": id } });
+    assert_eq!(client.create("/v1/agents", own).await["warnings"], Value::Null);
+    let (_, demo) = client.get(&format!("/v1/agents/{}", text(&seeded["agent_id"]))).await;
+    assert!(demo["llm"]["connection_id"].is_string(), "the demo agent follows its script knowingly: {demo}");
+    // The service learns within seconds that the tenant may reach its server.
+    let tried = async {
+        loop {
+            let (_, tested) = client.post(&format!("/v1/connections/{id}/test"), json!({})).await;
+            if tested["ok"] == true {
+                return;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(300)).await; // Between two looks.
+        }
+    };
+    tokio::time::timeout(crate::harness::TIMEOUT, tried).await.expect("it responds with its key");
+    double.finish();
+}
