@@ -3477,7 +3477,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The request is invalid; `errors` lists the fields. */
+            /** @description The request is invalid; `errors` lists the fields and query parameters. */
             422: {
                 headers: {
                     /**
@@ -3969,7 +3969,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The request is invalid; `errors` lists the fields. */
+            /** @description The request is invalid; `errors` lists the fields and query parameters. */
             422: {
                 headers: {
                     /**
@@ -4382,6 +4382,46 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
+            /** @description The request is invalid; `errors` lists the fields and query parameters. */
+            422: {
+                headers: {
+                    /**
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "requests";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "invalid_request",
+                     *       "detail": "name: must not be empty.",
+                     *       "errors": [
+                     *         {
+                     *           "message": "must not be empty",
+                     *           "path": "name"
+                     *         }
+                     *       ],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 422,
+                     *       "title": "Unprocessable Entity",
+                     *       "type": "https://switchhook.dev/errors/invalid_request"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
             /** @description Too many requests. */
             429: {
                 headers: {
@@ -4633,6 +4673,46 @@ export interface operations {
                      *       "status": 409,
                      *       "title": "Conflict",
                      *       "type": "https://switchhook.dev/errors/conflict"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The request is invalid; `errors` lists the fields and query parameters. */
+            422: {
+                headers: {
+                    /**
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "requests";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "invalid_request",
+                     *       "detail": "name: must not be empty.",
+                     *       "errors": [
+                     *         {
+                     *           "message": "must not be empty",
+                     *           "path": "name"
+                     *         }
+                     *       ],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 422,
+                     *       "title": "Unprocessable Entity",
+                     *       "type": "https://switchhook.dev/errors/invalid_request"
                      *     }
                      */
                     "application/json": components["schemas"]["ErrorBody"];
@@ -5130,7 +5210,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The request is invalid; `errors` lists the fields. */
+            /** @description The request is invalid; `errors` lists the fields and query parameters. */
             422: {
                 headers: {
                     /**
@@ -5485,7 +5565,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The request is invalid; `errors` lists the fields. */
+            /** @description The request is invalid; `errors` lists the fields and query parameters. */
             422: {
                 headers: {
                     /**
@@ -5895,6 +5975,46 @@ export interface operations {
                      *       "status": 404,
                      *       "title": "Not Found",
                      *       "type": "https://switchhook.dev/errors/not_found"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The request is invalid; `errors` lists the fields and query parameters. */
+            422: {
+                headers: {
+                    /**
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "requests";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "invalid_request",
+                     *       "detail": "name: must not be empty.",
+                     *       "errors": [
+                     *         {
+                     *           "message": "must not be empty",
+                     *           "path": "name"
+                     *         }
+                     *       ],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 422,
+                     *       "title": "Unprocessable Entity",
+                     *       "type": "https://switchhook.dev/errors/invalid_request"
                      *     }
                      */
                     "application/json": components["schemas"]["ErrorBody"];
@@ -6310,6 +6430,46 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
+            /** @description The request is invalid; `errors` lists the fields and query parameters. */
+            422: {
+                headers: {
+                    /**
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "requests";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "invalid_request",
+                     *       "detail": "name: must not be empty.",
+                     *       "errors": [
+                     *         {
+                     *           "message": "must not be empty",
+                     *           "path": "name"
+                     *         }
+                     *       ],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 422,
+                     *       "title": "Unprocessable Entity",
+                     *       "type": "https://switchhook.dev/errors/invalid_request"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
             /** @description Too many requests. */
             429: {
                 headers: {
@@ -6587,7 +6747,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The request is invalid; `errors` lists the fields. */
+            /** @description The request is invalid; `errors` lists the fields and query parameters. */
             422: {
                 headers: {
                     /**
@@ -6904,7 +7064,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The request is invalid; `errors` lists the fields. */
+            /** @description The request is invalid; `errors` lists the fields and query parameters. */
             422: {
                 headers: {
                     /**
@@ -7178,6 +7338,46 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
+            /** @description The request is invalid; `errors` lists the fields and query parameters. */
+            422: {
+                headers: {
+                    /**
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "requests";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "invalid_request",
+                     *       "detail": "name: must not be empty.",
+                     *       "errors": [
+                     *         {
+                     *           "message": "must not be empty",
+                     *           "path": "name"
+                     *         }
+                     *       ],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 422,
+                     *       "title": "Unprocessable Entity",
+                     *       "type": "https://switchhook.dev/errors/invalid_request"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
             /** @description Too many requests. */
             429: {
                 headers: {
@@ -7399,6 +7599,46 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
+            /** @description The request is invalid; `errors` lists the fields and query parameters. */
+            422: {
+                headers: {
+                    /**
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "requests";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "invalid_request",
+                     *       "detail": "name: must not be empty.",
+                     *       "errors": [
+                     *         {
+                     *           "message": "must not be empty",
+                     *           "path": "name"
+                     *         }
+                     *       ],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 422,
+                     *       "title": "Unprocessable Entity",
+                     *       "type": "https://switchhook.dev/errors/invalid_request"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
             /** @description Too many requests. */
             429: {
                 headers: {
@@ -7601,6 +7841,46 @@ export interface operations {
                      *       "status": 403,
                      *       "title": "Forbidden",
                      *       "type": "https://switchhook.dev/errors/tenant_deactivated"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The request is invalid; `errors` lists the fields and query parameters. */
+            422: {
+                headers: {
+                    /**
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "requests";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "invalid_request",
+                     *       "detail": "name: must not be empty.",
+                     *       "errors": [
+                     *         {
+                     *           "message": "must not be empty",
+                     *           "path": "name"
+                     *         }
+                     *       ],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 422,
+                     *       "title": "Unprocessable Entity",
+                     *       "type": "https://switchhook.dev/errors/invalid_request"
                      *     }
                      */
                     "application/json": components["schemas"]["ErrorBody"];
@@ -7939,7 +8219,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The request is invalid; `errors` lists the fields. */
+            /** @description The request is invalid; `errors` lists the fields and query parameters. */
             422: {
                 headers: {
                     /**
@@ -8412,7 +8692,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The request is invalid; `errors` lists the fields. */
+            /** @description The request is invalid; `errors` lists the fields and query parameters. */
             422: {
                 headers: {
                     /**
@@ -8722,6 +9002,46 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
+            /** @description The request is invalid; `errors` lists the fields and query parameters. */
+            422: {
+                headers: {
+                    /**
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "requests";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "invalid_request",
+                     *       "detail": "name: must not be empty.",
+                     *       "errors": [
+                     *         {
+                     *           "message": "must not be empty",
+                     *           "path": "name"
+                     *         }
+                     *       ],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 422,
+                     *       "title": "Unprocessable Entity",
+                     *       "type": "https://switchhook.dev/errors/invalid_request"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
             /** @description Too many requests. */
             429: {
                 headers: {
@@ -8960,6 +9280,46 @@ export interface operations {
                      *       "status": 404,
                      *       "title": "Not Found",
                      *       "type": "https://switchhook.dev/errors/not_found"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The request is invalid; `errors` lists the fields and query parameters. */
+            422: {
+                headers: {
+                    /**
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "requests";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "invalid_request",
+                     *       "detail": "name: must not be empty.",
+                     *       "errors": [
+                     *         {
+                     *           "message": "must not be empty",
+                     *           "path": "name"
+                     *         }
+                     *       ],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 422,
+                     *       "title": "Unprocessable Entity",
+                     *       "type": "https://switchhook.dev/errors/invalid_request"
                      *     }
                      */
                     "application/json": components["schemas"]["ErrorBody"];
@@ -9292,7 +9652,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The request is invalid; `errors` lists the fields. */
+            /** @description The request is invalid; `errors` lists the fields and query parameters. */
             422: {
                 headers: {
                     /**
@@ -9716,7 +10076,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The request is invalid; `errors` lists the fields. */
+            /** @description The request is invalid; `errors` lists the fields and query parameters. */
             422: {
                 headers: {
                     /**
@@ -10020,6 +10380,46 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
+            /** @description The request is invalid; `errors` lists the fields and query parameters. */
+            422: {
+                headers: {
+                    /**
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "requests";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "invalid_request",
+                     *       "detail": "name: must not be empty.",
+                     *       "errors": [
+                     *         {
+                     *           "message": "must not be empty",
+                     *           "path": "name"
+                     *         }
+                     *       ],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 422,
+                     *       "title": "Unprocessable Entity",
+                     *       "type": "https://switchhook.dev/errors/invalid_request"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
             /** @description Too many requests. */
             429: {
                 headers: {
@@ -10290,6 +10690,46 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
+            /** @description The request is invalid; `errors` lists the fields and query parameters. */
+            422: {
+                headers: {
+                    /**
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "requests";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "invalid_request",
+                     *       "detail": "name: must not be empty.",
+                     *       "errors": [
+                     *         {
+                     *           "message": "must not be empty",
+                     *           "path": "name"
+                     *         }
+                     *       ],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 422,
+                     *       "title": "Unprocessable Entity",
+                     *       "type": "https://switchhook.dev/errors/invalid_request"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
             /** @description Too many requests. */
             429: {
                 headers: {
@@ -10549,6 +10989,46 @@ export interface operations {
                      *       "status": 409,
                      *       "title": "Conflict",
                      *       "type": "https://switchhook.dev/errors/conflict"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The request is invalid; `errors` lists the fields and query parameters. */
+            422: {
+                headers: {
+                    /**
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "requests";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "invalid_request",
+                     *       "detail": "name: must not be empty.",
+                     *       "errors": [
+                     *         {
+                     *           "message": "must not be empty",
+                     *           "path": "name"
+                     *         }
+                     *       ],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 422,
+                     *       "title": "Unprocessable Entity",
+                     *       "type": "https://switchhook.dev/errors/invalid_request"
                      *     }
                      */
                     "application/json": components["schemas"]["ErrorBody"];
@@ -10849,6 +11329,46 @@ export interface operations {
                      *       "status": 416,
                      *       "title": "Range Not Satisfiable",
                      *       "type": "https://switchhook.dev/errors/range_not_satisfiable"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The request is invalid; `errors` lists the fields and query parameters. */
+            422: {
+                headers: {
+                    /**
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "requests";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "invalid_request",
+                     *       "detail": "name: must not be empty.",
+                     *       "errors": [
+                     *         {
+                     *           "message": "must not be empty",
+                     *           "path": "name"
+                     *         }
+                     *       ],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 422,
+                     *       "title": "Unprocessable Entity",
+                     *       "type": "https://switchhook.dev/errors/invalid_request"
                      *     }
                      */
                     "application/json": components["schemas"]["ErrorBody"];
@@ -11239,7 +11759,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The request is invalid; `errors` lists the fields. */
+            /** @description The request is invalid; `errors` lists the fields and query parameters. */
             422: {
                 headers: {
                     /**
@@ -11559,6 +12079,46 @@ export interface operations {
                      *       "status": 404,
                      *       "title": "Not Found",
                      *       "type": "https://switchhook.dev/errors/not_found"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The request is invalid; `errors` lists the fields and query parameters. */
+            422: {
+                headers: {
+                    /**
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "requests";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "invalid_request",
+                     *       "detail": "name: must not be empty.",
+                     *       "errors": [
+                     *         {
+                     *           "message": "must not be empty",
+                     *           "path": "name"
+                     *         }
+                     *       ],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 422,
+                     *       "title": "Unprocessable Entity",
+                     *       "type": "https://switchhook.dev/errors/invalid_request"
                      *     }
                      */
                     "application/json": components["schemas"]["ErrorBody"];
@@ -11948,7 +12508,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The request is invalid; `errors` lists the fields. */
+            /** @description The request is invalid; `errors` lists the fields and query parameters. */
             422: {
                 headers: {
                     /**
@@ -12274,7 +12834,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The request is invalid; `errors` lists the fields. */
+            /** @description The request is invalid; `errors` lists the fields and query parameters. */
             422: {
                 headers: {
                     /**
@@ -12641,7 +13201,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The request is invalid; `errors` lists the fields. */
+            /** @description The request is invalid; `errors` lists the fields and query parameters. */
             422: {
                 headers: {
                     /**
@@ -12877,6 +13437,46 @@ export interface operations {
                      *       "status": 403,
                      *       "title": "Forbidden",
                      *       "type": "https://switchhook.dev/errors/tenant_deactivated"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The request is invalid; `errors` lists the fields and query parameters. */
+            422: {
+                headers: {
+                    /**
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "requests";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "invalid_request",
+                     *       "detail": "name: must not be empty.",
+                     *       "errors": [
+                     *         {
+                     *           "message": "must not be empty",
+                     *           "path": "name"
+                     *         }
+                     *       ],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 422,
+                     *       "title": "Unprocessable Entity",
+                     *       "type": "https://switchhook.dev/errors/invalid_request"
                      *     }
                      */
                     "application/json": components["schemas"]["ErrorBody"];
@@ -13187,7 +13787,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The request is invalid; `errors` lists the fields. */
+            /** @description The request is invalid; `errors` lists the fields and query parameters. */
             422: {
                 headers: {
                     /**
@@ -13470,6 +14070,46 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
+            /** @description The request is invalid; `errors` lists the fields and query parameters. */
+            422: {
+                headers: {
+                    /**
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "requests";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "invalid_request",
+                     *       "detail": "name: must not be empty.",
+                     *       "errors": [
+                     *         {
+                     *           "message": "must not be empty",
+                     *           "path": "name"
+                     *         }
+                     *       ],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 422,
+                     *       "title": "Unprocessable Entity",
+                     *       "type": "https://switchhook.dev/errors/invalid_request"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
             /** @description Too many requests. */
             429: {
                 headers: {
@@ -13721,6 +14361,46 @@ export interface operations {
                      *       "status": 409,
                      *       "title": "Conflict",
                      *       "type": "https://switchhook.dev/errors/conflict"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The request is invalid; `errors` lists the fields and query parameters. */
+            422: {
+                headers: {
+                    /**
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "requests";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "invalid_request",
+                     *       "detail": "name: must not be empty.",
+                     *       "errors": [
+                     *         {
+                     *           "message": "must not be empty",
+                     *           "path": "name"
+                     *         }
+                     *       ],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 422,
+                     *       "title": "Unprocessable Entity",
+                     *       "type": "https://switchhook.dev/errors/invalid_request"
                      *     }
                      */
                     "application/json": components["schemas"]["ErrorBody"];
@@ -14088,7 +14768,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The request is invalid; `errors` lists the fields. */
+            /** @description The request is invalid; `errors` lists the fields and query parameters. */
             422: {
                 headers: {
                     /**
@@ -14359,6 +15039,46 @@ export interface operations {
                      *       "status": 404,
                      *       "title": "Not Found",
                      *       "type": "https://switchhook.dev/errors/not_found"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The request is invalid; `errors` lists the fields and query parameters. */
+            422: {
+                headers: {
+                    /**
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "requests";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "invalid_request",
+                     *       "detail": "name: must not be empty.",
+                     *       "errors": [
+                     *         {
+                     *           "message": "must not be empty",
+                     *           "path": "name"
+                     *         }
+                     *       ],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 422,
+                     *       "title": "Unprocessable Entity",
+                     *       "type": "https://switchhook.dev/errors/invalid_request"
                      *     }
                      */
                     "application/json": components["schemas"]["ErrorBody"];
@@ -14673,7 +15393,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The request is invalid; `errors` lists the fields. */
+            /** @description The request is invalid; `errors` lists the fields and query parameters. */
             422: {
                 headers: {
                     /**
@@ -15020,7 +15740,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The request is invalid; `errors` lists the fields. */
+            /** @description The request is invalid; `errors` lists the fields and query parameters. */
             422: {
                 headers: {
                     /**
@@ -15246,6 +15966,46 @@ export interface operations {
                      *       "status": 403,
                      *       "title": "Forbidden",
                      *       "type": "https://switchhook.dev/errors/tenant_deactivated"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The request is invalid; `errors` lists the fields and query parameters. */
+            422: {
+                headers: {
+                    /**
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "requests";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "invalid_request",
+                     *       "detail": "name: must not be empty.",
+                     *       "errors": [
+                     *         {
+                     *           "message": "must not be empty",
+                     *           "path": "name"
+                     *         }
+                     *       ],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 422,
+                     *       "title": "Unprocessable Entity",
+                     *       "type": "https://switchhook.dev/errors/invalid_request"
                      *     }
                      */
                     "application/json": components["schemas"]["ErrorBody"];
@@ -15531,7 +16291,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The request is invalid; `errors` lists the fields. */
+            /** @description The request is invalid; `errors` lists the fields and query parameters. */
             422: {
                 headers: {
                     /**
@@ -15849,7 +16609,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The request is invalid; `errors` lists the fields. */
+            /** @description The request is invalid; `errors` lists the fields and query parameters. */
             422: {
                 headers: {
                     /**
@@ -16205,7 +16965,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The request is invalid; `errors` lists the fields. */
+            /** @description The request is invalid; `errors` lists the fields and query parameters. */
             422: {
                 headers: {
                     /**
@@ -16480,6 +17240,46 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
+            /** @description The request is invalid; `errors` lists the fields and query parameters. */
+            422: {
+                headers: {
+                    /**
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "requests";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "invalid_request",
+                     *       "detail": "name: must not be empty.",
+                     *       "errors": [
+                     *         {
+                     *           "message": "must not be empty",
+                     *           "path": "name"
+                     *         }
+                     *       ],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 422,
+                     *       "title": "Unprocessable Entity",
+                     *       "type": "https://switchhook.dev/errors/invalid_request"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
             /** @description Too many requests. */
             429: {
                 headers: {
@@ -16696,6 +17496,46 @@ export interface operations {
                      *       "status": 404,
                      *       "title": "Not Found",
                      *       "type": "https://switchhook.dev/errors/not_found"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The request is invalid; `errors` lists the fields and query parameters. */
+            422: {
+                headers: {
+                    /**
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "requests";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "invalid_request",
+                     *       "detail": "name: must not be empty.",
+                     *       "errors": [
+                     *         {
+                     *           "message": "must not be empty",
+                     *           "path": "name"
+                     *         }
+                     *       ],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 422,
+                     *       "title": "Unprocessable Entity",
+                     *       "type": "https://switchhook.dev/errors/invalid_request"
                      *     }
                      */
                     "application/json": components["schemas"]["ErrorBody"];
@@ -17054,7 +17894,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The request is invalid; `errors` lists the fields. */
+            /** @description The request is invalid; `errors` lists the fields and query parameters. */
             422: {
                 headers: {
                     /**
@@ -17371,7 +18211,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The request is invalid; `errors` lists the fields. */
+            /** @description The request is invalid; `errors` lists the fields and query parameters. */
             422: {
                 headers: {
                     /**
@@ -17724,7 +18564,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The request is invalid; `errors` lists the fields. */
+            /** @description The request is invalid; `errors` lists the fields and query parameters. */
             422: {
                 headers: {
                     /**
@@ -17998,6 +18838,46 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
+            /** @description The request is invalid; `errors` lists the fields and query parameters. */
+            422: {
+                headers: {
+                    /**
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "requests";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "invalid_request",
+                     *       "detail": "name: must not be empty.",
+                     *       "errors": [
+                     *         {
+                     *           "message": "must not be empty",
+                     *           "path": "name"
+                     *         }
+                     *       ],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 422,
+                     *       "title": "Unprocessable Entity",
+                     *       "type": "https://switchhook.dev/errors/invalid_request"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
             /** @description Too many requests. */
             429: {
                 headers: {
@@ -18249,6 +19129,46 @@ export interface operations {
                      *       "status": 409,
                      *       "title": "Conflict",
                      *       "type": "https://switchhook.dev/errors/conflict"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The request is invalid; `errors` lists the fields and query parameters. */
+            422: {
+                headers: {
+                    /**
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "requests";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "invalid_request",
+                     *       "detail": "name: must not be empty.",
+                     *       "errors": [
+                     *         {
+                     *           "message": "must not be empty",
+                     *           "path": "name"
+                     *         }
+                     *       ],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 422,
+                     *       "title": "Unprocessable Entity",
+                     *       "type": "https://switchhook.dev/errors/invalid_request"
                      *     }
                      */
                     "application/json": components["schemas"]["ErrorBody"];
@@ -18602,7 +19522,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The request is invalid; `errors` lists the fields. */
+            /** @description The request is invalid; `errors` lists the fields and query parameters. */
             422: {
                 headers: {
                     /**
@@ -18991,7 +19911,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The request is invalid; `errors` lists the fields. */
+            /** @description The request is invalid; `errors` lists the fields and query parameters. */
             422: {
                 headers: {
                     /**
@@ -19331,7 +20251,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The request is invalid; `errors` lists the fields. */
+            /** @description The request is invalid; `errors` lists the fields and query parameters. */
             422: {
                 headers: {
                     /**
@@ -19582,6 +20502,46 @@ export interface operations {
                      *       "status": 403,
                      *       "title": "Forbidden",
                      *       "type": "https://switchhook.dev/errors/tenant_deactivated"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The request is invalid; `errors` lists the fields and query parameters. */
+            422: {
+                headers: {
+                    /**
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "requests";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "invalid_request",
+                     *       "detail": "name: must not be empty.",
+                     *       "errors": [
+                     *         {
+                     *           "message": "must not be empty",
+                     *           "path": "name"
+                     *         }
+                     *       ],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 422,
+                     *       "title": "Unprocessable Entity",
+                     *       "type": "https://switchhook.dev/errors/invalid_request"
                      *     }
                      */
                     "application/json": components["schemas"]["ErrorBody"];
@@ -19894,7 +20854,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The request is invalid; `errors` lists the fields. */
+            /** @description The request is invalid; `errors` lists the fields and query parameters. */
             422: {
                 headers: {
                     /**
@@ -20215,7 +21175,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The request is invalid; `errors` lists the fields. */
+            /** @description The request is invalid; `errors` lists the fields and query parameters. */
             422: {
                 headers: {
                     /**
@@ -20542,7 +21502,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The request is invalid; `errors` lists the fields. */
+            /** @description The request is invalid; `errors` lists the fields and query parameters. */
             422: {
                 headers: {
                     /**
@@ -20820,6 +21780,46 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
+            /** @description The request is invalid; `errors` lists the fields and query parameters. */
+            422: {
+                headers: {
+                    /**
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "requests";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "invalid_request",
+                     *       "detail": "name: must not be empty.",
+                     *       "errors": [
+                     *         {
+                     *           "message": "must not be empty",
+                     *           "path": "name"
+                     *         }
+                     *       ],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 422,
+                     *       "title": "Unprocessable Entity",
+                     *       "type": "https://switchhook.dev/errors/invalid_request"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
             /** @description Too many requests. */
             429: {
                 headers: {
@@ -21036,6 +22036,46 @@ export interface operations {
                      *       "status": 404,
                      *       "title": "Not Found",
                      *       "type": "https://switchhook.dev/errors/not_found"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The request is invalid; `errors` lists the fields and query parameters. */
+            422: {
+                headers: {
+                    /**
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "requests";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "invalid_request",
+                     *       "detail": "name: must not be empty.",
+                     *       "errors": [
+                     *         {
+                     *           "message": "must not be empty",
+                     *           "path": "name"
+                     *         }
+                     *       ],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 422,
+                     *       "title": "Unprocessable Entity",
+                     *       "type": "https://switchhook.dev/errors/invalid_request"
                      *     }
                      */
                     "application/json": components["schemas"]["ErrorBody"];
@@ -21363,7 +22403,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The request is invalid; `errors` lists the fields. */
+            /** @description The request is invalid; `errors` lists the fields and query parameters. */
             422: {
                 headers: {
                     /**
@@ -21724,7 +22764,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The request is invalid; `errors` lists the fields. */
+            /** @description The request is invalid; `errors` lists the fields and query parameters. */
             422: {
                 headers: {
                     /**
@@ -22005,6 +23045,46 @@ export interface operations {
                      *       "status": 404,
                      *       "title": "Not Found",
                      *       "type": "https://switchhook.dev/errors/not_found"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The request is invalid; `errors` lists the fields and query parameters. */
+            422: {
+                headers: {
+                    /**
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "requests";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "invalid_request",
+                     *       "detail": "name: must not be empty.",
+                     *       "errors": [
+                     *         {
+                     *           "message": "must not be empty",
+                     *           "path": "name"
+                     *         }
+                     *       ],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 422,
+                     *       "title": "Unprocessable Entity",
+                     *       "type": "https://switchhook.dev/errors/invalid_request"
                      *     }
                      */
                     "application/json": components["schemas"]["ErrorBody"];
@@ -22318,6 +23398,46 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
+            /** @description The request is invalid; `errors` lists the fields and query parameters. */
+            422: {
+                headers: {
+                    /**
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "requests";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "invalid_request",
+                     *       "detail": "name: must not be empty.",
+                     *       "errors": [
+                     *         {
+                     *           "message": "must not be empty",
+                     *           "path": "name"
+                     *         }
+                     *       ],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 422,
+                     *       "title": "Unprocessable Entity",
+                     *       "type": "https://switchhook.dev/errors/invalid_request"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
             /** @description Too many requests. */
             429: {
                 headers: {
@@ -22552,6 +23672,46 @@ export interface operations {
                      *       "status": 404,
                      *       "title": "Not Found",
                      *       "type": "https://switchhook.dev/errors/not_found"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The request is invalid; `errors` lists the fields and query parameters. */
+            422: {
+                headers: {
+                    /**
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "requests";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "invalid_request",
+                     *       "detail": "name: must not be empty.",
+                     *       "errors": [
+                     *         {
+                     *           "message": "must not be empty",
+                     *           "path": "name"
+                     *         }
+                     *       ],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 422,
+                     *       "title": "Unprocessable Entity",
+                     *       "type": "https://switchhook.dev/errors/invalid_request"
                      *     }
                      */
                     "application/json": components["schemas"]["ErrorBody"];
@@ -22823,6 +23983,46 @@ export interface operations {
                      *       "status": 409,
                      *       "title": "Conflict",
                      *       "type": "https://switchhook.dev/errors/conflict"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The request is invalid; `errors` lists the fields and query parameters. */
+            422: {
+                headers: {
+                    /**
+                     * @description Remaining requests; after a refusal also `t`, the seconds until there is one
+                     * @example "requests";r=119
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description The request limit and its window, in seconds
+                     * @example "requests";q=120;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    /**
+                     * @description The id of this request, as in the service's logs
+                     * @example 0198c6a0-0000-7000-8000-000000000000
+                     */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "code": "invalid_request",
+                     *       "detail": "name: must not be empty.",
+                     *       "errors": [
+                     *         {
+                     *           "message": "must not be empty",
+                     *           "path": "name"
+                     *         }
+                     *       ],
+                     *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                     *       "status": 422,
+                     *       "title": "Unprocessable Entity",
+                     *       "type": "https://switchhook.dev/errors/invalid_request"
                      *     }
                      */
                     "application/json": components["schemas"]["ErrorBody"];

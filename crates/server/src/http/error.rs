@@ -61,6 +61,9 @@ pub enum CommonErrors {
     /// The tenant is deactivated, or the person's role or the request's origin does not permit this.
     #[response(status = 403)]
     Forbidden(ErrorBody),
+    /// The request is invalid; `errors` lists the fields and query parameters.
+    #[response(status = 422)]
+    Invalid(ErrorBody),
     /// Too many requests.
     #[response(status = 429)]
     TooMany(ErrorBody),
@@ -89,9 +92,6 @@ pub enum InvalidRequest {
     /// The body is larger than 1 MiB.
     #[response(status = 413)]
     TooLarge(ErrorBody),
-    /// The request is invalid; `errors` lists the fields.
-    #[response(status = 422)]
-    Invalid(ErrorBody),
 }
 
 /// The errors of endpoints whose resource must be unique or unused, for the OpenAPI document.
