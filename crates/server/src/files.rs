@@ -10,6 +10,8 @@ use anyhow::Context as _;
 /// Modes of a folder and of a file.
 const FOLDER: u32 = 0o700;
 const FILE: u32 = 0o600;
+/// Name of the file that services and restores lock.
+const LOCK: &str = "service.lock";
 /// Permission bits of group and others.
 const OTHERS: u32 = 0o077;
 
@@ -55,7 +57,7 @@ pub fn make_private_if_there(path: &Path) -> Result<()> {
 }
 
 /// Gives a file, or a folder with everything in it, to the owner of `folder`: an administrator may have made it for a service that has
-/// a user of its own. Does nothing if it is missing.
+/// a user of its own. Does nothing if it is missing or belongs to that user, whatever its group.
 ///
 /// # Errors
 /// If the owner is another one and cannot be changed.
@@ -70,7 +72,7 @@ pub fn give_to_owner_of(folder: &Path, path: &Path) -> Result<()> {
             give_to_owner_of(folder, &entry?.path())?;
         }
     }
-    if (current.uid(), current.gid()) == (owner.uid(), owner.gid()) {
+    if current.uid() == owner.uid() {
         return Ok(());
     }
     lchown(path, Some(owner.uid()), Some(owner.gid()))
@@ -120,6 +122,8 @@ impl ServiceLock {
     /// While a service uses it.
     pub fn alone(data_dir: &Path) -> anyhow::Result<Self> {
         let file = lock_file(data_dir)?;
+        // The service opens it next.
+        give_to_owner_of(data_dir, &data_dir.join(LOCK)).context("could not change the owner of the lock file")?;
         match file.try_lock() {
             Ok(()) => Ok(Self(Some(file))),
             Err(TryLockError::WouldBlock) => {
@@ -131,9 +135,7 @@ impl ServiceLock {
 }
 
 fn lock_file(data_dir: &Path) -> anyhow::Result<File> {
-    let path = data_dir.join("service.lock");
+    let path = data_dir.join(LOCK);
     let opened = OpenOptions::new().append(true).create(true).mode(FILE).open(&path);
-    let file = opened.with_context(|| format!("could not open {}", path.display()))?;
-    give_to_owner_of(data_dir, &path).with_context(|| format!("could not change the owner of {}", path.display()))?;
-    Ok(file)
+    opened.with_context(|| format!("could not open {}", path.display()))
 }
