@@ -1,9 +1,10 @@
 //! The agent's own voice, as a line returns it.
 //!
 //! Some lines send back what they are sent: weaker, and a while later. The level of an echo follows the agent's, by a loss that stays the same
-//! for the whole call and by a delay that changes whenever a buffer on the way runs empty. Both are learned from the levels in either
-//! direction. A frame is an echo if it is not louder than an echo of any delay, unless the caller was louder than that a moment ago:
-//! then only the learned delay excuses it. Nothing is subtracted: whoever speaks over the agent is louder than its echo.
+//! for the whole call and by a delay that changes whenever a buffer on the way runs empty. Both are measured anew in each second of the
+//! agent's speech, and believed when two seconds agree on the loss. A frame is an echo if it is not louder than an echo of any delay, unless
+//! the caller was louder than that a moment ago: then only the measured delay excuses it. Nothing is subtracted: a caller who speaks over
+//! the agent is louder than its echo.
 //!
 //! Frames of the caller are counted rather than timed: networks and busy nodes delay some and then deliver several at once, and the time
 //! between a sound and its echo would seem to change with every frame.
@@ -24,19 +25,25 @@ const MAX_LAG: u128 = 50;
 const MAX_LEAD: u128 = 10;
 /// After so many frames, all of which came late, frames before them are taken to be lost.
 const LAG_WINDOW: u32 = 50;
-/// The agent is heard above this level.
+/// A side is heard above this level.
 const AUDIBLE_DBFS: f32 = -45.0;
 /// Levels below this are all the same silence.
 const FLOOR_DBFS: f32 = -70.0;
-/// Frames of the agent after which an echo is known, or known not to be.
+/// The caller's side is quiet below this level: nothing that could be taken for a voice comes back.
+const QUIET_DBFS: f32 = -60.0;
+/// Frames of a measurement.
+const MEASURED: u32 = 50;
+/// Frames of the agent that a delay needs in a measurement.
 const ENOUGH: f32 = 25.0;
-/// How much of the past is left after a frame: half of it is gone after 7 s of the agent's speech.
-const KEPT: f32 = 0.998;
+/// How much the agent's level varies where its absence on the caller's side says that there is no echo, as a variance in dB².
+const VARIED: f32 = 4.0;
 /// How closely the levels of an echo follow those of the agent, as a correlation.
 const FOLLOWS: f32 = 0.8;
-/// Frames of the agent after which an echo is certain: from then on the line returns it for the rest of the call. Before, a caller who
-/// pauses with the agent may look like one.
-const CERTAIN: f32 = 150.0;
+/// By how much two measurements of one loss differ at most.
+const SAME_LOSS_DB: f32 = 4.0;
+/// So many measurements in a row without an echo, when one came, or without anything, when an echo was known, change what is known.
+const UNRELATED: u32 = 2;
+const GONE: u32 = 3;
 /// The least loss of an echo. What comes back louder is another caller.
 const MIN_LOSS_DB: f32 = 6.0;
 /// An echo may be so much louder than predicted, since frames of the two directions do not begin at the same time.
@@ -60,16 +67,6 @@ struct Pairs {
 
 impl Pairs {
     fn add(&mut self, agent: f32, caller: f32) {
-        for sum in [
-            &mut self.count,
-            &mut self.agent,
-            &mut self.caller,
-            &mut self.agent_squared,
-            &mut self.caller_squared,
-            &mut self.product,
-        ] {
-            *sum *= KEPT;
-        }
         self.count += 1.0;
         self.agent += agent;
         self.caller += caller;
@@ -78,12 +75,24 @@ impl Pairs {
         self.product += agent * caller;
     }
 
-    /// How closely the levels follow each other, from -1 to 1; 0 if one of them does not change.
+    /// How closely the levels follow each other, from -1 to 1; 0 if one of them does not change, or there are too few.
     fn correlation(&self) -> f32 {
+        if self.count < ENOUGH {
+            return 0.0;
+        }
         let (agent, caller) = (self.agent / self.count, self.caller / self.count);
-        let variances =
-            (self.agent_squared / self.count - agent * agent) * (self.caller_squared / self.count - caller * caller);
+        let variances = self.agent_variance() * (self.caller_squared / self.count - caller * caller);
         if variances < 1.0 { 0.0 } else { (self.product / self.count - agent * caller) / variances.sqrt() }
+    }
+
+    fn agent_variance(&self) -> f32 {
+        let mean = self.agent / self.count.max(1.0);
+        self.agent_squared / self.count.max(1.0) - mean * mean
+    }
+
+    /// Whether an echo would be seen.
+    fn are_telling(&self) -> bool {
+        self.count >= ENOUGH && self.agent_variance() >= VARIED
     }
 
     /// By how much the caller's side is quieter, in decibels.
@@ -92,10 +101,56 @@ impl Pairs {
     }
 }
 
+/// What a second of the agent's speech says of the line.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Measured {
+    /// The caller's side is quiet.
+    Quiet,
+    /// Something else is on the caller's side, or the delay changed.
+    Unrelated,
+    /// The agent spoke too little or too evenly to tell.
+    Unclear,
+    /// The caller's side follows the agent.
+    Echo { delay: usize, loss: f32 },
+}
+
+/// A second of the agent's speech.
+#[derive(Clone)]
+struct Measurement {
+    /// One for each delay.
+    pairs: [Pairs; MAX_DELAY],
+    frames: u32,
+    loudest: f32,
+}
+
+impl Default for Measurement {
+    fn default() -> Self {
+        Self { pairs: [Pairs::default(); MAX_DELAY], frames: 0, loudest: SILENCE_DBFS }
+    }
+}
+
+impl Measurement {
+    fn result(&self) -> Measured {
+        if self.loudest < QUIET_DBFS {
+            return Measured::Quiet;
+        }
+        let correlations = self.pairs.iter().map(Pairs::correlation).enumerate();
+        let (delay, correlation) = correlations.max_by(|(_, a), (_, b)| a.total_cmp(b)).unwrap_or_default();
+        let loss = self.pairs[delay].loss();
+        if correlation >= FOLLOWS && loss >= MIN_LOSS_DB {
+            Measured::Echo { delay, loss }
+        } else if self.pairs.iter().all(Pairs::are_telling) {
+            Measured::Unrelated
+        } else {
+            Measured::Unclear
+        }
+    }
+}
+
 /// What is known of the line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Line {
-    /// The agent has not spoken for long enough.
+    /// The agent has not spoken for long enough, or the measurements do not agree.
     Unknown,
     /// Nothing comes back.
     Clean,
@@ -106,32 +161,35 @@ enum Line {
 /// Numbers the caller's frames in the order in which they were spoken. Time and numbers are in frames.
 #[derive(Default)]
 struct FrameCounter {
-    next: u128,
+    /// The number of the next frame; nothing before the first.
+    next: Option<u128>,
     /// How late the most punctual frame of the current window came, and how many frames the window has.
     least_lag: u128,
     frames: u32,
 }
 
 impl FrameCounter {
-    /// The number of a frame that comes now: at most [`MAX_LAG`] before `now` and [`MAX_LEAD`] after.
-    fn number(&mut self, now: u128) -> u128 {
-        let number = if now > self.next + MAX_LAG { now } else { self.next.min(now + MAX_LEAD) };
+    /// The number of a frame that comes now, at most [`MAX_LAG`] before `now` and [`MAX_LEAD`] after, and by how many numbers the count was
+    /// advanced before it since frames are lost.
+    fn number(&mut self, now: u128) -> (u128, u128) {
+        let lost = if self.frames == LAG_WINDOW { self.least_lag } else { 0 };
+        if self.frames == LAG_WINDOW {
+            self.frames = 0;
+        }
+        let next = self.next.map_or(now, |next| next + lost);
+        let number = if now > next + MAX_LAG { now } else { next.min(now + MAX_LEAD) };
         let lag = now.saturating_sub(number);
         self.least_lag = if self.frames == 0 { lag } else { self.least_lag.min(lag) };
         self.frames += 1;
-        self.next = number + 1;
-        if self.frames == LAG_WINDOW {
-            self.next += self.least_lag;
-            self.frames = 0;
-        }
-        number
+        self.next = Some(number + 1);
+        (number, lost)
     }
 }
 
 /// Who is heard in a frame that the line brings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Heard {
-    /// The caller, or nobody.
+    /// The caller, or silence.
     Caller,
     /// The agent, or a caller who is quieter: too little of the agent was heard to know the line.
     Either,
@@ -143,8 +201,10 @@ pub enum Heard {
 pub struct EchoGuard {
     /// Levels of the agent, each with the number of its frame.
     agent: Vec<(u128, f32)>,
-    pairs: [Pairs; MAX_DELAY],
     line: Line,
+    measurement: Measurement,
+    /// The last result that was clear, and how many of its kind there were in a row.
+    last: (Measured, u32),
     caller: FrameCounter,
     /// The number of the last frame that was louder than any echo.
     louder: Option<u128>,
@@ -154,8 +214,9 @@ impl Default for EchoGuard {
     fn default() -> Self {
         Self {
             agent: vec![(0, SILENCE_DBFS); REMEMBERED],
-            pairs: [Pairs::default(); MAX_DELAY],
             line: Line::Unknown,
+            measurement: Measurement::default(),
+            last: (Measured::Unrelated, 0),
             caller: FrameCounter::default(),
             louder: None,
         }
@@ -174,9 +235,12 @@ impl EchoGuard {
     /// A frame of the caller comes at this time, so loud in dBFS. Returns who is heard in it.
     pub fn heard(&mut self, at: Duration, level: f32) -> Heard {
         let now = at.as_millis() / FRAME_MS;
-        let number = self.caller.number(now);
+        let (number, lost) = self.caller.number(now);
+        if lost > 0 {
+            self.measurement = Measurement::default();
+        }
         let level = level.max(FLOOR_DBFS);
-        self.learn(number, level);
+        self.measure(number, level);
         let within = |least_loss: f32| move |agent: f32| level <= (agent - least_loss).max(FLOOR_DBFS);
         // After frames were lost, the count is behind the time for a while.
         let loudest = |longest: u128| self.loudest(number.saturating_sub(longest), number.max(now));
@@ -187,7 +251,9 @@ impl EchoGuard {
             Line::Returns { delay, loss } => {
                 let within = within(loss - MARGIN_DB);
                 if !loudest(MAX_DELAY as u128).is_some_and(within) {
-                    self.louder = Some(number);
+                    if level > AUDIBLE_DBFS {
+                        self.louder = Some(number);
+                    }
                     return Heard::Caller;
                 }
                 let speaks = self.louder.is_some_and(|louder| number.saturating_sub(louder) < SPEAKS_FOR);
@@ -198,33 +264,44 @@ impl EchoGuard {
         }
     }
 
-    fn learn(&mut self, number: u128, level: f32) {
-        let mut heard = false;
+    fn measure(&mut self, number: u128, level: f32) {
+        let mut is_heard = false;
         for delay in 0..MAX_DELAY {
             if let Some(agent) = number.checked_sub(delay as u128).and_then(|played| self.agent_at(played)) {
-                heard = true;
-                self.pairs[delay].add(agent, level);
+                is_heard = true;
+                self.measurement.pairs[delay].add(agent, level);
             }
         }
-        if heard {
-            self.line = self.judged();
+        if !is_heard {
+            return;
+        }
+        self.measurement.loudest = self.measurement.loudest.max(level);
+        self.measurement.frames += 1;
+        if self.measurement.frames == MEASURED {
+            let measured = std::mem::take(&mut self.measurement).result();
+            self.conclude(measured);
         }
     }
 
-    fn judged(&self) -> Line {
-        // An echo of the longest delay is known last.
-        if self.pairs[MAX_DELAY - 1].count < ENOUGH {
-            return Line::Unknown;
+    fn conclude(&mut self, measured: Measured) {
+        if measured == Measured::Unclear {
+            return;
         }
-        let closest =
-            self.pairs.iter().enumerate().max_by(|(_, a), (_, b)| a.correlation().total_cmp(&b.correlation()));
-        match closest {
-            Some((delay, pairs)) if pairs.correlation() >= FOLLOWS && pairs.loss() >= MIN_LOSS_DB => {
-                Line::Returns { delay, loss: pairs.loss() }
-            }
-            Some((_, pairs)) if pairs.count >= CERTAIN && matches!(self.line, Line::Returns { .. }) => self.line,
-            _ => Line::Clean,
-        }
+        let (last, times) = self.last;
+        let again = match (last, measured) {
+            (Measured::Echo { loss: last, .. }, Measured::Echo { loss, .. }) => (last - loss).abs() <= SAME_LOSS_DB,
+            _ => last == measured,
+        };
+        let times = if again { times + 1 } else { 1 };
+        self.last = (measured, times);
+        let is_known = matches!(self.line, Line::Returns { .. });
+        self.line = match measured {
+            Measured::Echo { delay, loss } if again => Line::Returns { delay, loss },
+            Measured::Echo { .. } if !is_known => Line::Unknown,
+            Measured::Unrelated if !is_known && times >= UNRELATED => Line::Clean,
+            Measured::Quiet if !is_known || times >= GONE => Line::Clean,
+            Measured::Echo { .. } | Measured::Unrelated | Measured::Quiet | Measured::Unclear => self.line,
+        };
     }
 
     /// How loud the agent was in this frame; nothing if it was not heard.
@@ -249,7 +326,9 @@ mod tests {
 
     /// Levels as a voice has them: syllables of 200 ms, words, pauses.
     fn voice(frame: u32, seed: u32) -> f32 {
-        let hash = (frame / 5).wrapping_add(seed).wrapping_mul(2_654_435_761) >> 20;
+        let hash = seed.wrapping_mul(0x85eb_ca6b) ^ (frame / 5).wrapping_mul(0x9e37_79b1);
+        let hash = (hash ^ (hash >> 15)).wrapping_mul(0x2c1b_3c6d);
+        let hash = (hash ^ (hash >> 12)).wrapping_mul(0x297a_2d39) >> 16;
         if frame % 70 > 60 { SILENCE_DBFS } else { -16.0 - f32::from(u16::try_from(hash % 18).unwrap_or(0)) }
     }
 
@@ -288,10 +367,7 @@ mod tests {
     #[test]
     fn an_echo_stays_one_when_its_delay_changes() {
         for later in [3, 8, 14] {
-            let delay = |frame: u32| if frame < 250 { 10 } else { 10 + later };
-            let echo = |frame: u32| frame.checked_sub(delay(frame)).map_or(SILENCE_DBFS, |past| voice(past, 1) - 20.0);
-            let taken = echoes(echo);
-            let missed: Vec<_> = (0..500).filter(|frame| echo(*frame) > -60.0 && !taken[*frame as usize]).collect();
+            let missed = missed(0, |frame| voice(frame, 1), |frame| if frame < 250 { 10 } else { 10 + later });
             assert!(missed.is_empty(), "{later} frames later: {missed:?}");
         }
     }
@@ -302,10 +378,10 @@ mod tests {
         let caller = |frame: u32| if frame >= 300 { voice(frame, 77) } else { SILENCE_DBFS };
         let with_echo = echoes(|frame| echo(frame).max(caller(frame)));
         let spoken: Vec<bool> =
-            (300..350).filter(|frame| caller(*frame) > -40.0).map(|frame| with_echo[frame as usize]).collect();
-        assert!(share(&spoken) < 0.1, "{spoken:?}");
+            (300..500).filter(|frame| caller(*frame) > -40.0).map(|frame| with_echo[frame as usize]).collect();
+        assert!(share(&spoken) < 0.15, "{spoken:?}");
         let clean = echoes(|frame| caller(frame).max(-65.0));
-        assert_eq!(share(&clean[300..]), 0.0, "a clean line hides nobody");
+        assert_eq!(share(&clean[300..]), 0.0, "a clean line hides no caller");
     }
 
     #[test]
@@ -340,9 +416,64 @@ mod tests {
 
     #[test]
     fn a_caller_who_speaks_all_the_time_is_no_echo() {
-        let taken = echoes(|frame| voice(frame, 99) - 8.0);
-        assert!(share(&taken[..65]) < 0.4, "only quiet syllables before the line is known: {}", share(&taken[..65]));
-        assert!(share(&taken[65..]) < 0.05, "{}", share(&taken[65..]));
+        let hidden = |seed: &u32| {
+            let mut guard = EchoGuard::default();
+            let heard = |frame: u32| {
+                guard.sent(at(frame), voice(frame, 1));
+                guard.heard(at(frame), voice(frame, *seed) - 8.0)
+            };
+            (0..500).map(heard).any(|heard| heard == Heard::Agent)
+        };
+        let seeds: Vec<u32> = (2..302).filter(hidden).collect();
+        assert!(seeds.len() < 3, "of 300 callers, these are taken for an echo: {seeds:?}");
+    }
+
+    /// Of ten seconds of an agent, returned 20 dB weaker after `delay` frames on a line whose first frame is `first`: which echoes are missed.
+    fn missed(first: u32, spoken: impl Fn(u32) -> f32, delay: impl Fn(u32) -> u32) -> Vec<u32> {
+        let mut guard = EchoGuard::default();
+        let is_missed = |frame: &u32| {
+            guard.sent(at(*frame), spoken(*frame));
+            let level = frame.checked_sub(delay(*frame)).map_or(SILENCE_DBFS, &spoken) - 20.0;
+            *frame >= first && guard.heard(at(*frame), level) == Heard::Caller && level > -60.0
+        };
+        (0..500).filter(is_missed).collect()
+    }
+
+    #[test]
+    fn an_echo_is_known_on_a_line_that_begins_late() {
+        for first in [1, 10, 25, 40, 60, 200] {
+            for delay in [0, 5, 10, 25] {
+                let missed = missed(first, |frame| voice(frame, 1), |_| delay);
+                assert!(missed.is_empty(), "from {first} on, {delay} frames: {missed:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_echo_stays_one_when_its_delay_changes_before_it_is_known() {
+        for change in [20, 40, 60, 80, 100] {
+            for later in [3, 8, 14] {
+                let missed = missed(0, |frame| voice(frame, 1), |frame| if frame < change { 10 } else { 10 + later });
+                assert!(missed.is_empty(), "{later} frames later at {change}: {missed:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_echo_stays_one_when_its_delay_changes_while_the_agent_is_silent() {
+        let spoken = |frame: u32| if (250..310).contains(&frame) { SILENCE_DBFS } else { voice(frame, 1) };
+        for sooner in [2, 5, 9] {
+            let missed = missed(0, spoken, |frame| if frame < 290 { 10 } else { 10 - sooner });
+            assert!(missed.is_empty(), "{sooner} frames sooner: {missed:?}");
+        }
+    }
+
+    #[test]
+    fn an_echo_is_not_missed_because_the_agent_speaks_evenly() {
+        let even =
+            |frame: u32| if frame % 50 < 2 { SILENCE_DBFS } else { -15.0 - f32::from(u8::from(frame % 50 == 2)) };
+        let missed = missed(0, even, |_| 10);
+        assert!(missed.is_empty(), "{missed:?}");
     }
 
     /// What a guard hears whose node gets to the frames of both sides late and then to several at once: by up to `stall` frames.
@@ -389,12 +520,12 @@ mod tests {
     #[test]
     fn late_frames_are_counted_and_lost_ones_skipped() {
         let mut counter = FrameCounter::default();
-        let burst: Vec<u128> = [0, 4, 4, 4, 4, 5].map(|now| counter.number(now)).into();
+        let burst: Vec<u128> = [0, 4, 4, 4, 4, 5].map(|now| counter.number(now).0).into();
         assert_eq!(burst, [0, 1, 2, 3, 4, 5]);
-        let after_a_loss: Vec<u128> = (16..116).map(|now| counter.number(now)).collect();
+        let after_a_loss: Vec<u128> = (16..116).map(|now| counter.number(now).0).collect();
         assert_eq!((after_a_loss[0], after_a_loss[99]), (6, 115));
-        assert_eq!(counter.number(1_000), 1_000, "the line was silent");
-        let faster: Vec<u128> = (0..20).map(|_| counter.number(1_001)).collect();
+        assert_eq!(counter.number(1_000).0, 1_000, "the line was silent");
+        let faster: Vec<u128> = (0..20).map(|_| counter.number(1_001).0).collect();
         assert_eq!(faster[19], 1_001 + MAX_LEAD);
     }
 }
