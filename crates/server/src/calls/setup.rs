@@ -21,6 +21,7 @@ use switchhook_core::Timestamp;
 use switchhook_core::agent::{AgentConfig, Fallback, RealtimeChoice, fill_in};
 use switchhook_core::call::Timing;
 use switchhook_core::id::{AgentId, ConnectionId, TenantId};
+use switchhook_core::privacy::Redact;
 use switchhook_core::private::Private;
 use switchhook_media::format::AudioFormat;
 use switchhook_providers::check::{self, Check};
@@ -183,7 +184,13 @@ impl Setup {
             ring_timeout_seconds: agent.limits.ring_timeout_seconds,
             pipeline,
             realtime,
-            talk: Settings { agent, recording, audience: Audience::default(), format: AudioFormat::default() },
+            talk: Settings {
+                log_inputs: self.config.replay_days > 0 && may_be_logged(&agent),
+                agent,
+                recording,
+                audience: Audience::default(),
+                format: AudioFormat::default(),
+            },
             outcome: schemas.outcome,
         })
     }
@@ -463,6 +470,12 @@ fn for_call(mut agent: AgentConfig, row: &CallRow) -> AgentConfig {
         *message = fill_in(message, &variables);
     }
     agent
+}
+
+/// Whether the inputs of a call can be stored without what the agent redacts. An address comes in pieces, word by word and as a model
+/// streams it: none of them looks like one.
+fn may_be_logged(agent: &AgentConfig) -> bool {
+    !agent.privacy.redact.contains(&Redact::EmailAddresses)
 }
 
 /// The call's variables, and the agent's where the call gives none.

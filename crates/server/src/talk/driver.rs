@@ -153,7 +153,7 @@ pub(super) struct Driver {
     latencies: Latencies,
     last_response: Option<ResponseStages>,
     decisions: Vec<Decision>,
-    inputs: InputLogWriter,
+    inputs: Option<InputLogWriter>,
     usage: Spent,
     notes: Notes,
     end: Option<Ended>,
@@ -201,7 +201,7 @@ impl Driver {
             latencies: Latencies::default(),
             last_response: None,
             decisions: Vec::new(),
-            inputs: InputLogWriter::default(),
+            inputs: settings.log_inputs.then(InputLogWriter::default),
             usage,
             notes,
             end: None,
@@ -302,7 +302,9 @@ impl Driver {
         let now = self.now();
         let mut inputs = VecDeque::from([input]);
         while let Some(input) = inputs.pop_front() {
-            self.inputs.record(now, &input);
+            if let Some(log) = &mut self.inputs {
+                log.record(now, &input);
+            }
             for effect in self.conversation.handle(now, input) {
                 inputs.extend(self.perform(effect));
             }

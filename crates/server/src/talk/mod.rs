@@ -51,6 +51,8 @@ pub struct Settings {
     pub audience: Audience,
     /// The format of the audio inside the call.
     pub format: AudioFormat,
+    /// Whether its inputs are logged, to be replayed.
+    pub log_inputs: bool,
 }
 
 /// Where a conversation leaves its notes. Unbounded, since no line of the transcript may be lost and none may hold up audio: there are
@@ -157,8 +159,8 @@ pub struct Report {
     pub recorded: bool,
     /// What was decided about turns.
     pub decisions: Vec<Decision>,
-    /// What happened to the conversation.
-    pub inputs: InputLogWriter,
+    /// What happened to the conversation, where that is logged.
+    pub inputs: Option<InputLogWriter>,
     /// When it was over, from its beginning.
     pub ended: Timestamp,
 }

@@ -129,6 +129,21 @@ async fn a_redacted_call_is_replayed_without_its_numbers() {
     service.stop().await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_with_addresses_to_redact_leaves_no_log() {
+    let service = TestService::start().await;
+    let agent = service.client.scripted_agent(json!({})).await;
+    for (redact, is_logged) in [("digits", true), ("email_addresses", false)] {
+        let privacy = json!({ "privacy": { "redact": [redact] } });
+        let (status, _) = service.client.patch(&format!("/v1/agents/{}", agent.id), privacy).await;
+        assert_eq!(status, StatusCode::OK);
+        let call = service.client.place(&agent, "+12025550108").await;
+        service.client.wait_for_end(&call).await;
+        assert_eq!(log_of(&service, &call).await.is_some(), is_logged, "{redact}");
+    }
+    service.stop().await;
+}
+
 /// The folder of this tenant's recordings.
 async fn client_tenant(service: &TestService) -> String {
     text(&service.client.get("/v1/tenant").await.1["id"])

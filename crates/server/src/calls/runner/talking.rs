@@ -10,7 +10,7 @@ use switchhook_core::agent::MachineDetection;
 use switchhook_core::call::{CallInput, TalkEnd, TalkFailure};
 use switchhook_core::conversation::{End, Failure, FailureCode, Role};
 use switchhook_core::event::NO_CONVERSATION;
-use switchhook_core::privacy::{Redact, Redactor, pressed_in};
+use switchhook_core::privacy::{Redactor, pressed_in};
 use switchhook_core::replay::{Header, InputLog, InputLogWriter, TurnStrategy};
 use switchhook_providers::Spent;
 use switchhook_runtime::panics::caught;
@@ -246,7 +246,6 @@ impl Runner {
         let stopping = self.talk.stop();
         let plan = self.plan.clone();
         let recording = self.context.setup.recording_name(&self.row);
-        let logged = self.context.config.replay_days > 0;
         let path = self.context.config.data_dir.join(&recording);
         self.start(async move {
             let known = stopping.await;
@@ -256,8 +255,10 @@ impl Runner {
                     (WrapUp { summary: Some(NO_CONVERSATION.to_owned()), ..WrapUp::default() }, false)
                 }
                 StoppedTalk::Report(mut report) => {
-                    let inputs = std::mem::take(&mut report.inputs);
-                    let inputs = if logged { packed(inputs, report.ended, &plan).await } else { PackedLog::default() };
+                    let inputs = match report.inputs.take() {
+                        Some(inputs) => packed(inputs, report.ended, &plan).await,
+                        None => PackedLog::default(),
+                    };
                     (WrapUp { inputs, ..wrap_up(&report, &plan, recording).await }, false)
                 }
                 StoppedTalk::Traces(usage) => {
@@ -344,10 +345,6 @@ async fn packed(inputs: InputLogWriter, ended: Timestamp, plan: &Arc<CallPlan>) 
     let plan = Arc::clone(plan);
     let work = tokio::task::spawn_blocking(move || {
         let agent = &plan.talk.agent;
-        // An address comes in pieces, word by word and as a model streams it: none of them looks like one.
-        if agent.privacy.redact.contains(&Redact::EmailAddresses) {
-            return PackedLog::default();
-        }
         let strategy = if agent.realtime.is_some() { TurnStrategy::Realtime } else { TurnStrategy::Cascade };
         let log = inputs.finish(&Header::new(env!("CARGO_PKG_VERSION"), strategy, agent), ended);
         if agent.privacy.redact.is_empty() {

@@ -45,8 +45,9 @@ impl Driver {
     }
 
     fn caller(&mut self, frame: CallerAudio) -> Inputs {
+        let heard = self.media_session.heard(&frame);
         // Once the caller speaks, all of it counts: the agent is about to fall silent.
-        let heard = Some(self.media_session.heard(&frame)).filter(|_| !self.vad.is_speaking()).unwrap_or(Heard::Caller);
+        let heard = if self.vad.is_speaking() { Heard::Caller } else { heard };
         let silence = || CallerAudio(Frame::silence(frame.0.format()));
         // A voice that may be the agent's takes no turn, but its words are not lost.
         let voice = if heard == Heard::Caller { frame.clone() } else { silence() };

@@ -135,6 +135,7 @@ async fn held(providers: Vec<Arc<dyn Stt>>, recording: &Path) -> (Report, Vec<St
         recording: Some(recording.to_owned()),
         audience: Audience::default(),
         format: AudioFormat::Narrowband,
+        log_inputs: false,
     };
     let prepared = Prepared::new(settings, pipeline, Vec::new());
     let (commands, orders) = mpsc::unbounded_channel();
@@ -199,7 +200,13 @@ async fn a_task_of_the_conversation_that_panics_ends_the_call() {
     let pipeline = pipeline(&agent, vec![stt]);
     let stt = pipeline.start_stt(events, &usage);
     let (notes, _noted) = mpsc::unbounded_channel();
-    let settings = Settings { agent, recording: None, audience: Audience::default(), format: AudioFormat::Narrowband };
+    let settings = Settings {
+        agent,
+        recording: None,
+        audience: Audience::default(),
+        format: AudioFormat::Narrowband,
+        log_inputs: false,
+    };
     let models = Models::Cascade(Box::new(Cascade::new(stt, SttEvents::new(events_in), None)));
     let mut driver = Driver::new(&settings, pipeline, models, line(), notes, usage);
     driver.tasks.spawn(async {

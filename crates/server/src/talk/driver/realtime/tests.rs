@@ -225,7 +225,13 @@ impl Call {
         let (commands, receiver) = mpsc::unbounded_channel();
         let (noting, notes) = mpsc::unbounded_channel();
         let prepared = Prepared::new(
-            Settings { agent, recording: None, audience: Audience::default(), format: AudioFormat::Narrowband },
+            Settings {
+                agent,
+                recording: None,
+                audience: Audience::default(),
+                format: AudioFormat::Narrowband,
+                log_inputs: false,
+            },
             pipeline,
             vec![model],
         );
