@@ -1,6 +1,6 @@
 //! Whether a language model follows an agent's instructions.
 
-use switchhook_core::agent::AgentConfig;
+use switchhook_core::agent::{AgentConfig, GreetingMode};
 use switchhook_core::id::TenantId;
 
 use crate::catalogue::{self, ConnectionKind};
@@ -30,9 +30,11 @@ pub(super) async fn ignored(
             .to_owned(),
         names => format!("set llm.connection_id to the id of a connection to a language model ({})", names.join(", ")),
     };
+    let greeting =
+        if agent.greeting.mode == GreetingMode::Speak { ", and its greeting says that it is a demo" } else { "" };
     Ok(Some(format!(
-        "llm: no language model is set, so the agent does not follow its instructions: it books restaurant tables by a demo script, \
-         and its greeting says that it is a demo. To change that, {which}."
+        "llm: no language model is set, so the agent does not follow its instructions: it books restaurant tables by a demo \
+         script{greeting}. To change that, {which}."
     )))
 }
 

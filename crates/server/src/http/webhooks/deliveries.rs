@@ -162,12 +162,12 @@ pub(super) async fn list(
     state: HttpState,
     tenant: Tenant,
     PathId(id): PathId<WebhookId>,
-    Params(query): Params<Query>,
+    query: Result<Params<Query>, ApiError>,
     page: Result<PageRequest, ApiError>,
 ) -> JsonResponse<List<DeliveryResource>> {
     let mut conn = state.store.read().await?;
     webhook(&mut conn, tenant, id).await?;
-    let page = page?;
+    let (Params(query), page) = (query?, page?);
     let events: Vec<&str> = DeliveryEvent::words().collect();
     let filter = DeliveryFilter {
         state: words("state", query.state.as_deref(), &STATES)?,

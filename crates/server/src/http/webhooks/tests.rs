@@ -180,8 +180,13 @@ async fn a_test_delivery_is_listed_with_its_attempts_and_sent_again_as_a_new_one
 
         let pending = api.get(&format!("{path}/deliveries?state=pending,sending&event=webhook.test")).await;
         assert_eq!(pending["data"], json!([again]));
-        let (status, ..) = api.send(Method::GET, &format!("{path}/deliveries?state=lost"), Value::Null).await;
-        assert_eq!(status, 422);
+        let missing = "/v1/webhooks/0198c6a0-0000-7000-8000-000000000000";
+        for (webhook, query, expected) in
+            [(path.as_str(), "state=lost", 422), (path.as_str(), "call_id=x", 422), (missing, "call_id=x", 404)]
+        {
+            let (status, ..) = api.send(Method::GET, &format!("{webhook}/deliveries?{query}"), Value::Null).await;
+            assert_eq!(status, expected, "{webhook} {query}");
+        }
 
         api.send(Method::PATCH, &path, json!({ "enabled": false })).await;
         assert_eq!(api.get(&format!("{path}/deliveries?state=canceled")).await["data"][0]["id"], again["id"]);
