@@ -30,7 +30,7 @@ case "$(uname -m)" in
     aarch64) npm_platform=linux-arm64 ;;
     *) die "there are no packages for $(uname -m)" ;;
 esac
-# What a binary of this machine may be called that nobody but this machine installs.
+# The platform tag of a wheel that is installed on this machine only.
 wheel_platform=linux_$(uname -m)
 version=$(sed -n '/^\[workspace.package\]/,/^\[dep/s/^version = "\(.*\)"$/\1/p' Cargo.toml)
 

@@ -13,7 +13,7 @@ type Fixtures = {
   service: Service;
   /** The id of a whole conversation, which has ended. */
   conversation: string;
-  /** Whoever is at the microphone of the page. */
+  /** The person at the page's microphone. */
   caller: Caller;
   /** What the browser refuses, errors in its console, and requests to anybody but the page's host and the service. */
   refused: string[];

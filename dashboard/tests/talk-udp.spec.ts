@@ -55,7 +55,7 @@ test("an interruption silences the agent over UDP, too", async ({ page, caller, 
   await caller.says("interrupt");
   await expect.poll(() => call.receivedOf("clear").length, { timeout: 20_000 }).toBeGreaterThan(0);
   await expect(linesOf(page, "You").first()).toContainText("Saturday", { timeout: ANSWER_MS });
-  // An answer is told with its latency.
+  // Each response is reported with its latency.
   await expect.poll(() => call.receivedOf("latency").length, { timeout: ANSWER_MS }).toBeGreaterThan(0);
   await expect(page.getByRole("log")).not.toContainText(LAST_WORDS);
   expect((await ended(service, await endCall(page))).end_reason).toBe("caller_hangup");

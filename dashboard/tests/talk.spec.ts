@@ -78,7 +78,7 @@ test("an interruption silences the agent, is understood and answered", async ({ 
   await expect.poll(() => call.receivedOf("clear").length, { timeout: 20_000 }).toBeGreaterThan(0);
   await expect(linesOf(page, "You").first()).toContainText("Saturday", { timeout: ANSWER_MS });
   await expect(linesOf(page, name).first()).not.toContainText(LAST_WORDS);
-  // An answer is told with its latency.
+  // Each response is reported with its latency.
   await expect.poll(() => call.receivedOf("latency").length, { timeout: ANSWER_MS }).toBeGreaterThan(0);
 
   // All of it over the socket.
@@ -88,7 +88,7 @@ test("an interruption silences the agent, is understood and answered", async ({ 
   const { data } = await service.get<{ data: { role: string; interrupted: boolean }[] }>(`/v1/calls/${id}/transcript`);
   expect(data[0]).toMatchObject({ role: "agent", interrupted: true });
 
-  // Whoever reads the call sees where the agent was cut off, and that this was decided.
+  // The call's page shows where the agent was cut off, and the decision.
   await page.goto(`/calls/${id}`);
   const greeting = page.getByRole("log", { name: "Transcript" }).getByRole("listitem").first();
   await expect(greeting).toContainText("interrupted");
@@ -97,7 +97,7 @@ test("an interruption silences the agent, is understood and answered", async ({ 
   await expect(page.getByRole("cell", { name: "Interruption", exact: true }).first()).toBeVisible();
 });
 
-test("a colleague listens to a talk from a page of their own, and the talk goes on", async ({ page, context, seed, service }) => {
+test("a colleague listens to a talk from a page of their own, and the talk continues", async ({ page, context, seed, service }) => {
   const call = await talk(page, seed.agent);
   const { id } = call;
   const colleague = await context.newPage();

@@ -10,7 +10,7 @@ export const TALK_MS = ENDED_MS + 180_000;
 /** Short, so that no test waits for it. */
 export const GREETING = "Your name, please?";
 
-/** Half a minute, so that whoever interrupts it is in time. */
+/** Half a minute, so that an interruption is in time. */
 export const LONG_TEXT =
   "Good evening. First of all, let me tell you when we are open. We are open from Tuesday to Sunday, from noon until ten in the " +
   "evening. On Sundays there is breakfast, too, from eight until eleven in the morning. Children are welcome, and so are dogs. " +

@@ -21,7 +21,7 @@ export type Options = {
 };
 
 export class Calls extends resources.Calls {
-  /** Waits until the call has ended, and returns it. Throws a WaitTimeoutError after `timeout` milliseconds; the call goes on. */
+  /** Waits until the call has ended, and returns it. Throws a WaitTimeoutError after `timeout` milliseconds; the call continues. */
   async wait(id: string, { timeout, signal }: RequestOptions = {}): Promise<Call> {
     const limit = timeout === undefined ? undefined : AbortSignal.timeout(timeout);
     const signals = [signal, limit].filter((one) => one !== undefined);

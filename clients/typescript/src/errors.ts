@@ -14,7 +14,7 @@ export class APIConnectionError extends SwitchhookError {}
 /** The service did not answer in time. */
 export class APITimeoutError extends APIConnectionError {}
 
-/** The call had not ended in time. It goes on. */
+/** The call had not ended in time. It continues. */
 export class WaitTimeoutError extends SwitchhookError {}
 
 /** The delivery is not genuine, or too old. Respond with 401. */

@@ -51,7 +51,7 @@ const MAX_FAILURES = 5;
 /** Around a reconnect an event can come twice. */
 const REMEMBERED = 1000;
 
-/** Where a stream is: after which event it goes on, and whether it has ended. */
+/** The position of a stream: the event it resumes after, and whether it has ended. */
 export class Position {
   ended = false;
   /** Whether the service was ever there. */

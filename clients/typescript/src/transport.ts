@@ -141,7 +141,7 @@ export class Transport {
       body = await this.send(request, { ...options, signal: deadline.signal }, eventsOf);
       return body && { body, deadline };
     } finally {
-      // A timer that goes on would keep the program running.
+      // A running timer would keep the program alive.
       if (body === undefined) deadline.end();
     }
   }

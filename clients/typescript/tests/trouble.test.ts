@@ -173,7 +173,7 @@ test("the parts of an error", async () => {
   expect(error.message).toBe("In trouble. (status 422, code invalid_request, request 019a9d0c-5a5e-7c41-b0a5-3f1f4be0a9d1)");
 });
 
-test("a stream goes on after the last event", async () => {
+test("a stream resumes after the last event", async () => {
   const [client, double] = await against([
     { headers: STREAM, cut: `: a comment\n\n${event(1, "call.queued", "\u2028one line é")}${event(2, "call.dialing").slice(0, -1)}` },
     problem(503, "unavailable"),

@@ -23,7 +23,7 @@ type WaveformProps = {
   position: Position;
   /** When tools ran, in seconds. */
   tools: Span[];
-  /** A new position was chosen; not told while one drags. */
+  /** A new position was chosen; not called during a drag. */
   onSeek: (seconds: number) => void;
 };
 
@@ -68,7 +68,7 @@ export function Waveform({ peaks, position, tools, onSeek }: WaveformProps) {
   };
   const press = (event: PointerEvent<HTMLDivElement>) => {
     if (event.button !== 0) return;
-    // A drag goes on outside of the waveform.
+    // A drag continues outside of the waveform.
     event.currentTarget.setPointerCapture(event.pointerId);
     pressedAt.current = position.time();
     position.seek(timeAt(event));

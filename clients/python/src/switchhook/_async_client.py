@@ -19,7 +19,7 @@ from ._sse import TERMINAL, Position
 
 class AsyncCalls(resources.AsyncCalls):
     async def wait(self, id: str, /, *, timeout: float | None = None) -> models.Call:
-        """Waits until the call has ended, and returns it. Raises WaitTimeoutError after `timeout` seconds; the call goes on."""
+        """Waits until the call has ended, and returns it. Raises WaitTimeoutError after `timeout` seconds; the call continues."""
         message = f"Call {id} had not ended" + (f" after {timeout} seconds." if timeout is not None else ".")
         deadline = Deadline(timeout, message)
         stream = self._transport.events(Request("GET", path("/v1/calls/{}/events", id)), Position(None, TERMINAL), deadline)

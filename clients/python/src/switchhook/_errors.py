@@ -22,7 +22,7 @@ class APITimeoutError(APIConnectionError):
 
 
 class WaitTimeoutError(SwitchhookError):
-    """The call had not ended in time. It goes on."""
+    """The call had not ended in time. It continues."""
 
 
 class WebhookVerificationError(SwitchhookError):

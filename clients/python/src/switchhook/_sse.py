@@ -61,7 +61,7 @@ class Decoder:
 
 
 class Position:
-    """Where a stream is: after which event it goes on, and whether it has ended."""
+    """The position of a stream: the event it resumes after, and whether it has ended."""
 
     def __init__(self, last_event_id: str | None, last: tuple[str, ...]) -> None:
         self.last_event_id: str | None = last_event_id

@@ -14,11 +14,11 @@ use crate::Timestamp;
 pub enum DecisionKind {
     /// The caller's turn is over.
     TurnEnded,
-    /// The caller goes on with the turn that was over: the agent stops, and responds once to all of it.
+    /// The caller continues a turn that was judged to be over: the agent stops, and responds once to all of it.
     TurnReopened,
     /// The caller interrupts the agent.
     Interruption,
-    /// The caller did not mean to: the agent goes on.
+    /// The sound was no interruption: the agent resumes.
     FalseInterruption,
     /// Words over the agent that need no response.
     Backchannel,

@@ -54,7 +54,7 @@ enum UnwrittenLine {
     Caller(CallerWords),
     /// A turn that was taken, and is in the history; the caller may yet go on with it.
     Held(CallerWords),
-    /// A turn that the caller goes on with, with its words until then.
+    /// A turn that the caller continues, with its words so far.
     Reopened(CallerWords),
     /// What was heard of the response to half a turn: the model does not see it.
     Obsolete(Played),
@@ -123,7 +123,7 @@ impl Transcript {
         }
     }
 
-    /// The caller goes on with the turn that was held: it leaves the history.
+    /// Takes the held turn out of the history: the caller continues it.
     pub(super) fn reopen(&mut self) {
         for line in &mut self.lines {
             if let UnwrittenLine::Held(words) = line {
@@ -133,7 +133,7 @@ impl Transcript {
         }
     }
 
-    /// No words came of the turn that was reopened: it was over, and has the words that it had.
+    /// Restores the words of a reopened turn whose continuation had none.
     pub(super) fn restore(&mut self) {
         for line in &mut self.lines {
             if let UnwrittenLine::Reopened(words) = line {

@@ -1,11 +1,11 @@
-//! What became of a conversation's turns, in numbers.
+//! Counts and times of a conversation's turns.
 
 use std::time::Duration;
 
 use crate::Timestamp;
 use crate::conversation::{Decision, DecisionKind, Effect, Input, TurnTimes};
 
-/// A caller who speaks so soon after their turn was judged to be over goes on with it.
+/// A caller who speaks this soon after the end of their turn continues it.
 const GOES_ON: Duration = Duration::from_millis(1_500);
 
 /// Counts and times of one or several conversations.

@@ -97,7 +97,7 @@ fn playing_after(input: &Input, before: Playing) -> Playing {
     }
 }
 
-/// Writes a log while the conversation goes on.
+/// Writes a log during the conversation.
 #[derive(Default)]
 pub struct InputLogWriter {
     lines: String,

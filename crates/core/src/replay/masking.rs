@@ -11,7 +11,7 @@ use crate::privacy::Redactor;
 const REFERENCES: &[&str] = &["id", "name", "item", "response", "code"];
 
 impl InputLog {
-    /// Returns the log as text, without what is to be redacted.
+    /// Returns the log as text, redacted.
     #[must_use]
     pub fn masked(mut self, redactor: &Redactor) -> String {
         self.join_responses(redactor);

@@ -2,8 +2,8 @@
 //!
 //! [`Conversation`](crate::conversation::Conversation) is a function of its inputs. An [`InputLog`] keeps them with their times, so that
 //! [`rerun()`] comes to the same effects. With other settings the agent would have spoken at other times: [`simulate`] keeps the caller as
-//! they were and answers the conversation in place of the providers and the line, as fast as they were. [`Figures`] say what became of
-//! it.
+//! they were and answers the conversation in place of the providers and the line, as fast as they were. [`Figures`] count the
+//! results.
 
 mod comparison;
 mod figures;

@@ -87,7 +87,7 @@ async fn prepare_database(copy: &Path, keep_queued: bool) -> anyhow::Result<u64>
     canceled
 }
 
-/// Marks every call that has not ended to be ended: it may have been dialled since the backup, and nobody is rung twice.
+/// Requests the end of every call that has not ended: it may have been dialled since the backup and must not be dialled again.
 async fn cancel_calls(store: &Store) -> anyhow::Result<u64> {
     let now = Clock::system().now();
     let tenants = tenants::list_for_operator(&mut store.read().await?).await?;

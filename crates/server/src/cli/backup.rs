@@ -49,7 +49,7 @@ fn print_backup(backup: &Backup, without_key: bool) {
         }
     }
     output::line(match (backup.key_file, backup.key_in_settings, without_key) {
-        (true, ..) => "It holds the master key too: keep it where nobody else can read it.",
+        (true, ..) => "It holds the master key too: keep it where only you can read it.",
         (_, true, _) => "It does not hold the master key, which is in the settings: keep a copy of it.",
         (.., true) => "It does not hold the master key: keep a copy of the key file elsewhere.",
         (.., false) => "It does not hold a master key: the data directory has none.",

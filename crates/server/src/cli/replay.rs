@@ -165,7 +165,7 @@ struct Report {
     decisions: Vec<DecisionEntry>,
 }
 
-/// A call of which nobody can tell whether it would come to the same decisions.
+/// A call whose decisions cannot be compared.
 #[derive(Serialize)]
 struct LeftOpen {
     call: CallId,

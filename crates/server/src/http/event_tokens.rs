@@ -20,10 +20,10 @@ pub(super) fn routes() -> OpenApiRouter<HttpState> {
 /// What opens event streams.
 #[derive(Serialize, ToSchema)]
 struct EventToken {
-    /// The token, to be sent as `?token=`. Whoever has it can read the tenant's events and transcripts.
+    /// The token, to be sent as `?token=`. It gives access to the tenant's events and transcripts.
     #[schema(example = "AQIDBA")]
     token: String,
-    /// Until when a stream can be opened with it. A stream that is open then goes on.
+    /// Until when a stream can be opened with it. An open stream continues after that.
     #[schema(value_type = String, format = DateTime)]
     expires_at: Timestamp,
 }

@@ -52,7 +52,7 @@ async fn a_spoken_call_books_a_table_and_every_event_is_delivered_in_order() {
     service.stop().await;
 }
 
-/// Every response of the transcript follows a turn that ended for a stated reason, and nobody else reads why.
+/// Every response of the transcript follows a turn that ended for a stated reason, and other tenants cannot read why.
 async fn explains_its_turns(service: &TestService, call: &str, transcript: &Value) {
     let path = format!("/v1/calls/{call}/decisions");
     let (status, explained) = service.client.get(&path).await;
@@ -78,7 +78,7 @@ const TALKS: &str = "+12025550100";
 const SAYS_NOTHING: &str = "+12025550109";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_agents_voice_that_the_line_returns_is_nobody_who_speaks() {
+async fn an_echo_of_the_agent_is_not_taken_for_the_caller() {
     let service = TestService::start().await;
     let silence = json!({ "reprompt_after_seconds": 4, "max_reprompts": 1, "hangup_after_seconds": 8 });
     let agent = service.client.scripted_agent(json!({ "silence": silence })).await;
@@ -100,7 +100,10 @@ async fn the_agents_voice_that_the_line_returns_is_nobody_who_speaks() {
     // A node that stalls for a second may take a noise for voice, but not for somebody who has the floor.
     let decisions = decided["data"].as_array().expect("a list");
     let floor = ["turn_ended", "interruption", "backchannel", "turn_reopened"];
-    assert!(!decisions.iter().any(|one| floor.contains(&text(&one["kind"]).as_str())), "nobody spoke: {decided}");
+    assert!(
+        !decisions.iter().any(|one| floor.contains(&text(&one["kind"]).as_str())),
+        "the caller is silent: {decided}"
+    );
     let (_, transcript) = service.client.get(&format!("/v1/calls/{silent}/transcript")).await;
     let lines = transcript["data"].as_array().expect("a list");
     let spoken_out = |line: &Value| line["role"] == "agent" && line["interrupted"] == false;

@@ -67,7 +67,7 @@ impl Drop for EndedWithTest {
     }
 }
 
-/// Starts `switchhook dev` without a terminal and reads what it prints until it has told of a language model.
+/// Starts `switchhook dev` without a terminal and reads its output up to the language model.
 fn dev(node: &Node, url: &str) -> (EndedWithTest, String, Value, Value) {
     let models = std::env::var("SWITCHHOOK_TEST_MODELS")
         .unwrap_or_else(|_| concat!(env!("CARGO_TARGET_TMPDIR"), "/../test-models").to_owned());
@@ -88,7 +88,7 @@ fn dev(node: &Node, url: &str) -> (EndedWithTest, String, Value, Value) {
         .expect("the binary starts");
     let mut printed = BufReader::new(process.0.stdout.take().expect("piped")).lines();
     let mut next = || -> Value {
-        serde_json::from_str(&printed.next().expect("it goes on").expect("text")).expect("one object a line")
+        serde_json::from_str(&printed.next().expect("another line").expect("text")).expect("one object a line")
     };
     let (listens, seeded, model) = (next(), next(), next());
     (process, text(&listens["listening"]), seeded, model)
@@ -115,15 +115,6 @@ async fn a_language_model_is_connected_at_the_first_start_without_a_terminal() {
     let (_, demo) = client.get(&format!("/v1/agents/{}", text(&seeded["agent_id"]))).await;
     assert!(demo["llm"]["connection_id"].is_string(), "the demo agent follows its script knowingly: {demo}");
     // The service learns within seconds that the tenant may reach its server.
-    let tried = async {
-        loop {
-            let (_, tested) = client.post(&format!("/v1/connections/{id}/test"), json!({})).await;
-            if tested["ok"] == true {
-                return;
-            }
-            tokio::time::sleep(std::time::Duration::from_millis(300)).await; // Between two looks.
-        }
-    };
-    tokio::time::timeout(crate::harness::TIMEOUT, tried).await.expect("it responds with its key");
+    client.post_until(&format!("/v1/connections/{id}/test"), |tested| tested["ok"] == true).await;
     double.finish();
 }

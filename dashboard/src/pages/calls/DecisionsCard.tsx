@@ -11,7 +11,7 @@ import { chip, decidedAt, DECISIONS, probabilityWords, silenceWords } from "./de
 
 type DecisionsProps = { call: Call; onSeek: (seconds: number) => void };
 
-/** Why the agent spoke when it did; for whoever tunes its turn taking, so it is closed at first. */
+/** Why the agent spoke when it did. For tuning turn-taking, so it is closed at first. */
 export function DecisionsCard({ call, onSeek }: DecisionsProps) {
   const { data, error, refetch } = useQuery(decisionsQuery(call.id));
   if (error) {

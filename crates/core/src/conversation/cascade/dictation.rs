@@ -8,7 +8,7 @@ use crate::language::{Language, WordList};
 pub(super) enum Dictation {
     /// One group of it.
     Begun,
-    /// Several groups, or letters: nobody knows how many there are.
+    /// Several groups, or letters: their number is unknown.
     Partial,
     /// A length that is usual, though there are longer ones.
     Usual,
@@ -35,7 +35,7 @@ pub(super) fn dictation(language: &Language, text: &str, asked: &str, closed: bo
     if !several {
         return None;
     }
-    // "Room 204." has a number, and nobody dictates one.
+    // "Room 204." contains a number but is no dictation.
     let one_group = closed && tail.len() == 1 && digits <= GROUP;
     if one_group && !asks_number(language, asked) && !mentions(language.asks_number, language, text) {
         return None;
@@ -50,7 +50,7 @@ pub(super) fn dictation(language: &Language, text: &str, asked: &str, closed: bo
     })
 }
 
-/// What follows the last time of day or amount of money: nobody dictates "7:30" or "$120".
+/// Returns what follows the last time of day or amount of money: "7:30" and "$120" are not dictated.
 fn behind_amounts(text: &str) -> &str {
     let is_digit = |c: Option<char>| c.is_some_and(char::is_numeric);
     let follows_digit = |at: usize| is_digit(text[..at].chars().next_back());

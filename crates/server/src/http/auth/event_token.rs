@@ -37,7 +37,7 @@ pub(in crate::http) struct EventGrant {
 }
 
 impl EventGrant {
-    /// For whoever asks, good from `now`.
+    /// Creates a grant for the requester, valid from `now`.
     pub(in crate::http) fn new(tenant: &Tenant, now: Timestamp) -> Self {
         Self { tenant: tenant.id, principal: tenant.principal, expires_at: (now + LIFE).as_micros() }
     }

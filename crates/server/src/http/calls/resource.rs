@@ -46,7 +46,7 @@ pub struct CallResource {
     /// When it was accepted.
     #[schema(value_type = String, format = DateTime)]
     pub created_at: Timestamp,
-    /// When it is to be dialled, as the request said; until then the call is queued.
+    /// When it will be dialled, as requested; until then the call is queued.
     #[schema(value_type = Option<String>, format = DateTime)]
     pub schedule_at: Option<Timestamp>,
     /// When it was dialled.

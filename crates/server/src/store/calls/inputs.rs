@@ -55,7 +55,7 @@ impl LoggedCall {
     }
 }
 
-/// Returns a call with its log, whoever's it is.
+/// Returns a call of any tenant with its log.
 ///
 /// # Errors
 /// When the database fails.

@@ -83,7 +83,7 @@ pub struct CallRequest {
     /// Overrides the agent's, in seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ring_timeout_seconds: Option<u32>,
-    /// When it is to be dialled.
+    /// When to dial it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub schedule_at: Option<Timestamp>,
 }

@@ -1,4 +1,4 @@
-//! An older node goes on while a newer one adds columns.
+//! An older node keeps working while a newer one adds columns.
 
 use std::path::{Path, PathBuf};
 

@@ -4,6 +4,8 @@
 //! given to the engine's planner, and a plan that reads more than an index of live rows, or than a few rows of another index, fails.
 //! A statement in the store's source that is not run here fails too: call its function in [`walk`].
 
+mod source;
+
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -523,51 +525,6 @@ fn postgres_scans(plan: &serde_json::Value, parent: &str, found: &mut Vec<String
     }
 }
 
-/// The statements in the store's source that read or change tables that grow, up to their first part that is put in later.
-fn in_source() -> Vec<String> {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/store");
-    let mut files = vec![folder];
-    let mut found = Vec::new();
-    while let Some(path) = files.pop() {
-        if path.is_dir() {
-            if !path.ends_with("tests") {
-                files.extend(std::fs::read_dir(path).expect("a folder").map(|entry| entry.expect("an entry").path()));
-            }
-        } else if !path.ends_with("tests.rs") && !path.ends_with("testing.rs") {
-            let text = std::fs::read_to_string(path).expect("text");
-            let text = text.split("#[cfg(test)]").next().expect("there is a first part").replace("\\\n", " ");
-            let code: String =
-                text.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n");
-            let code = with_columns(&one_line(&code));
-            found.extend(
-                code.split('"').skip(1).step_by(2).map(|literal| one_line(literal.split('{').next().unwrap_or(""))),
-            );
-        }
-    }
-    found.retain(|sql| {
-        let verb = sql.split(' ').next().unwrap_or_default();
-        ["SELECT", "UPDATE", "DELETE", "WITH"].contains(&verb)
-            && sql.split([' ', '(', ')']).any(|word| GROWING.contains(&word))
-    });
-    found
-}
-
-/// Code with the names of the columns where `columns!` puts them into a statement.
-fn with_columns(code: &str) -> String {
-    let tables = [
-        ("calls", columns!(calls)),
-        ("connections", columns!(connections)),
-        ("deliveries", columns!(deliveries)),
-        ("numbers", columns!(numbers)),
-        ("people", columns!(people)),
-        ("tenants", columns!(tenants)),
-        ("webhooks", columns!(webhooks)),
-    ];
-    tables
-        .iter()
-        .fold(code.to_owned(), |code, (table, names)| code.replace(&format!("\", columns!({table}), \""), names))
-}
-
 #[tokio::test]
 async fn no_statement_reads_a_past_that_it_does_not_show() {
     let statements = Statements::default();
@@ -601,8 +558,10 @@ async fn no_statement_reads_a_past_that_it_does_not_show() {
     }
     assert!(failures.is_empty(), "these read a past:\n{}", failures.join("\n"));
     if std::env::var("SWITCHHOOK_TEST_POSTGRES").is_ok() {
-        let missing: Vec<_> =
-            in_source().into_iter().filter(|sql| !ran.iter().any(|ran| ran.contains(plain(sql).trim()))).collect();
+        let missing: Vec<_> = source::statements()
+            .into_iter()
+            .filter(|sql| !ran.iter().any(|ran| ran.contains(plain(sql).trim())))
+            .collect();
         assert!(missing.is_empty(), "statements of the store that the walk does not run: {missing:#?}");
     }
 }

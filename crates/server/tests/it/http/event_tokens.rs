@@ -3,7 +3,7 @@
 use reqwest::{Method, RequestBuilder, Response, StatusCode};
 use serde_json::json;
 
-use super::TIMEOUT;
+use super::read_until;
 use crate::harness::{Client, TestService, text};
 
 /// Answers, and holds the line in silence until somebody hangs up.
@@ -25,18 +25,6 @@ async fn token(client: &Client) -> String {
     assert_eq!(status, StatusCode::OK, "{made}");
     assert!(made["expires_at"].is_string(), "{made}");
     text(&made["token"])
-}
-
-async fn read_until(stream: &mut Response, word: &str) -> String {
-    let mut read = String::new();
-    let reading = async {
-        while !read.contains(word) {
-            let Some(bytes) = stream.chunk().await.expect("the stream goes on") else { break };
-            read.push_str(std::str::from_utf8(&bytes).expect("text"));
-        }
-    };
-    tokio::time::timeout(TIMEOUT, reading).await.expect("in time");
-    read
 }
 
 #[tokio::test]
@@ -65,7 +53,7 @@ async fn a_page_without_a_key_reads_events_and_nothing_else() {
         assert_eq!(sent.status(), StatusCode::UNAUTHORIZED, "{path}");
     }
     let (_, shown) = client.get(&format!("/v1/calls/{call}")).await;
-    assert_eq!(shown["status"], "in_progress", "nobody hung up");
+    assert_eq!(shown["status"], "in_progress", "the call is live");
     let other = service.another_tenant().await;
     let stranger = self::token(&other).await;
     assert_eq!(open(client, &format!("/v1/calls/{call}/events"), &stranger).await.status(), StatusCode::NOT_FOUND);

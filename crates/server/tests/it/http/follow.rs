@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::harness::{Client, TestService, text};
 
-use super::TIMEOUT;
+use super::{TIMEOUT, read_until};
 
 /// Answers, and holds the line in silence until somebody hangs up.
 const HOLDS: &str = "+12025550109";
@@ -15,19 +15,6 @@ async fn follow(client: &Client, call: &str, seen: Option<&str>) -> Response {
         client.request(Method::GET, &format!("/v1/calls/{call}/events")).header("Accept", "text/event-stream");
     let request = seen.into_iter().fold(request, |request, seen| request.header("Last-Event-ID", seen));
     request.send().await.expect("an answer")
-}
-
-/// Reads until a word has come, or to the end of the stream.
-async fn read_until(stream: &mut Response, word: &str) -> String {
-    let mut read = String::new();
-    let reading = async {
-        while !read.contains(word) {
-            let Some(bytes) = stream.chunk().await.expect("the stream goes on") else { break };
-            read.push_str(std::str::from_utf8(&bytes).expect("text"));
-        }
-    };
-    tokio::time::timeout(TIMEOUT, reading).await.expect("in time");
-    read
 }
 
 fn ids(stream: &str) -> Vec<&str> {

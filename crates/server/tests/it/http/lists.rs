@@ -52,7 +52,7 @@ async fn a_parameter_that_an_operation_does_not_take_is_refused_by_name() {
     assert_eq!(client.get(nothing).await.0, 404, "what is missing comes first");
     assert_eq!(client.get("/v1/nowhere?x=1").await.0, 404);
 
-    // Whoever asks for a dry run in the query must not place a call.
+    // A dry run that is requested in the query must not place a call.
     let call = json!({ "agent_id": agent.id, "to": BUSY });
     let (status, refused) = client.post("/v1/calls?dry_run=true", call).await;
     assert_eq!((status.as_u16(), &refused["errors"][0]["path"]), (422, &json!("dry_run")), "{refused}");

@@ -16,12 +16,26 @@ mod voices;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use reqwest::Response;
 use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
 /// Longer than any answer takes.
 const TIMEOUT: Duration = Duration::from_secs(40);
+
+/// Reads an event stream up to a word, or to its end.
+async fn read_until(stream: &mut Response, word: &str) -> String {
+    let mut read = String::new();
+    let reading = async {
+        while !read.contains(word) {
+            let Some(bytes) = stream.chunk().await.expect("an open stream") else { break };
+            read.push_str(std::str::from_utf8(&bytes).expect("text"));
+        }
+    };
+    tokio::time::timeout(TIMEOUT, reading).await.expect("in time");
+    read
+}
 
 /// An answer as it came over the wire.
 struct RawAnswer {
