@@ -1226,7 +1226,7 @@ export interface components {
             ringing_at: string | null;
             /**
              * Format: date-time
-             * @description When it is to be dialled, as the request said; until then the call is queued.
+             * @description When it will be dialled, as requested; until then the call is queued.
              */
             schedule_at: string | null;
             /** @description Its status. */
@@ -1553,7 +1553,7 @@ export interface components {
              * @description What was decided. `turn_ended`: the caller has finished. `turn_reopened`: they go on, so the agent stops and responds once to
              *     all of it. `interruption` and `false_interruption`: the caller spoke over the agent, which stopped or continued. `backchannel`:
              *     words over the agent that need no response. `speculation`: the model is asked before the turn is over;
-             *     `speculation_discarded`: in vain.
+             *     `speculation_discarded`: that request was discarded.
              */
             kind: components["schemas"]["DecisionKind"];
             /**
@@ -1794,11 +1794,11 @@ export interface components {
         EventToken: {
             /**
              * Format: date-time
-             * @description Until when a stream can be opened with it. A stream that is open then goes on.
+             * @description Until when a stream can be opened with it. An open stream continues after that.
              */
             expires_at: string;
             /**
-             * @description The token, to be sent as `?token=`. Whoever has it can read the tenant's events and transcripts.
+             * @description The token, to be sent as `?token=`. It gives access to the tenant's events and transcripts.
              * @example AQIDBA
              */
             token: string;
@@ -2831,7 +2831,7 @@ export interface components {
             ringing_at: string | null;
             /**
              * Format: date-time
-             * @description When it is to be dialled, as the request said; until then the call is queued.
+             * @description When it will be dialled, as requested; until then the call is queued.
              */
             schedule_at: string | null;
             /** @description Its status. */

@@ -451,7 +451,7 @@ class Call(Model):
     """
     schedule_at: AwareDatetime | None
     """
-    When it is to be dialled, as the request said; until then the call is queued.
+    When it will be dialled, as requested; until then the call is queued.
     """
     status: Literal["queued", "dialing", "in_progress", "completed", "failed"] | str
     """
@@ -760,7 +760,7 @@ class DecisionEntry(Model):
     What was decided. `turn_ended`: the caller has finished. `turn_reopened`: they go on, so the agent stops and responds once to
     all of it. `interruption` and `false_interruption`: the caller spoke over the agent, which stopped or continued. `backchannel`:
     words over the agent that need no response. `speculation`: the model is asked before the turn is over;
-    `speculation_discarded`: in vain.
+    `speculation_discarded`: that request was discarded.
     """
     probability: float | None
     """
@@ -959,11 +959,11 @@ class EventToken(Model):
 
     expires_at: AwareDatetime
     """
-    Until when a stream can be opened with it. A stream that is open then goes on.
+    Until when a stream can be opened with it. An open stream continues after that.
     """
     token: str
     """
-    The token, to be sent as `?token=`. Whoever has it can read the tenant's events and transcripts.
+    The token, to be sent as `?token=`. It gives access to the tenant's events and transcripts.
     """
 
 
@@ -1870,7 +1870,7 @@ class UnplacedCall(Model):
     """
     schedule_at: AwareDatetime | None
     """
-    When it is to be dialled, as the request said; until then the call is queued.
+    When it will be dialled, as requested; until then the call is queued.
     """
     status: Literal["queued", "dialing", "in_progress", "completed", "failed"] | str
     """

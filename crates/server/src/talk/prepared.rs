@@ -7,7 +7,6 @@ use switchhook_carriers::Media;
 use switchhook_core::Timestamp;
 use switchhook_core::conversation::{Conversation, End, Failure};
 use switchhook_core::histogram::Histogram;
-use switchhook_core::replay::InputLogWriter;
 use switchhook_providers::{Spent, Usage};
 
 use super::latency::Latencies;
@@ -89,7 +88,7 @@ pub(super) fn failed_report(settings: &Settings, failure: Failure) -> Report {
         responses: Histogram::default(),
         usage: Usage::default(),
         decisions: Vec::new(),
-        inputs: InputLogWriter::default(),
+        inputs: None,
         ended: Timestamp::from_micros(0),
         recorded: false,
     }
