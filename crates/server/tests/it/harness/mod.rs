@@ -197,15 +197,19 @@ impl Client {
 
     /// Looks at `path` until it is as `done` says, and shows it.
     pub(crate) async fn look_until(&self, path: &str, done: impl Fn(&Value) -> bool) -> Value {
-        Self::ask_until(path, async || self.get(path).await, done).await
+        Self::ask_until(path, || self.get(path), done).await
     }
 
     /// Posts an empty body to `path` until the response is as `done` says, and shows it.
     pub(crate) async fn post_until(&self, path: &str, done: impl Fn(&Value) -> bool) -> Value {
-        Self::ask_until(path, async || self.post(path, json!({})).await, done).await
+        Self::ask_until(path, || self.post(path, json!({})), done).await
     }
 
-    async fn ask_until(path: &str, ask: impl AsyncFn() -> (StatusCode, Value), done: impl Fn(&Value) -> bool) -> Value {
+    async fn ask_until<Asked: Future<Output = (StatusCode, Value)>>(
+        path: &str,
+        ask: impl Fn() -> Asked,
+        done: impl Fn(&Value) -> bool,
+    ) -> Value {
         let looking = async {
             loop {
                 let (_, shown) = ask().await;

@@ -68,6 +68,7 @@ impl Rehearsal {
                 recording: None,
                 audience: Audience::default(),
                 format: AudioFormat::Narrowband,
+                log_inputs: false,
             },
             pipeline,
             models,
