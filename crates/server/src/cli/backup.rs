@@ -84,7 +84,7 @@ fn print_restored(restored: &Restored) {
     }
     if restored.key_missing {
         output::line(
-            "There is no master key: put the copy of master.key into the data directory before the first start.",
+            "The data directory has no master key. If the service had one, put its copy there before the first start.",
         );
     }
 }
