@@ -16,6 +16,14 @@ dev *args:
 test *args:
     cargo nextest run {{ if args == "" { "--workspace" } else { args } }}
 
+# Check a branch in minutes: format, lints, unit tests, and the service tests of what changed since `base`.
+quick base="main":
+    ci/quick.sh {{ base }}
+
+# Run the tests `times` times beside busy loops.
+stress times="3" *args:
+    ci/stress.sh {{ times }} {{ args }}
+
 # Run the service tests on a temporary PostgreSQL.
 test-postgres *args:
     ci/with-postgres.sh cargo nextest run -p switchhook -E 'binary(it) - test(/^(cluster|crash::history)::/) | test(/^(store|http|webhooks)::/)' {{ args }}
@@ -28,9 +36,9 @@ crash cycles="200":
 cluster stop="60":
     SWITCHHOOK_STOP_SECONDS={{ stop }} cargo nextest run -p switchhook --test it --profile long --no-capture -E 'test(/^cluster::/)'
 
-# Fuzz the parsers of untrusted input for `minutes`.
+# Try random conversations for `minutes`, then fuzz the parsers of untrusted input for as long.
 fuzz minutes="60":
-    SWITCHHOOK_PROPTEST_CASES=100000 cargo nextest run -p switchhook-core --profile long -E 'test(/^conversation::tests::(interleaving|response_deadline)::/)'
+    SWITCHHOOK_RANDOM_SECONDS=$(( {{ minutes }} * 60 )) cargo nextest run -p switchhook-core --profile long -E 'test(/^conversation::tests::(interleaving|response_deadline)::/)'
     SWITCHHOOK_FUZZ_SECONDS=$(( {{ minutes }} * 60 )) cargo nextest run --workspace --lib --profile long --no-capture -E 'test(/^fuzz::whatever/)'
 
 lint:

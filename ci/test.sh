@@ -176,7 +176,7 @@ step "cargo-deny" tool cargo-deny "$DENY" || stop "cargo-deny could not be insta
 step "Format" cargo fmt --all --check
 step "No circles of imports" ci/circles.py
 step "Lints" cargo clippy --workspace --all-targets --locked -- -D warnings
-step "Tests, on SQLite" env SWITCHHOOK_PROPTEST_CASES="${SWITCHHOOK_PROPTEST_CASES:-20000}" \
+step "Tests, on SQLite" env SWITCHHOOK_RANDOM_SECONDS="${SWITCHHOOK_RANDOM_SECONDS:-20}" \
     cargo nextest run --workspace --locked --profile ci --test-threads "$TEST_THREADS"
 step "Tests of the service, on PostgreSQL" on_postgres
 # The tests have built it.

@@ -13,11 +13,6 @@ use crate::replay::{Header, InputLog, InputLogWriter, TurnStrategy, rerun};
 /// What happens next, its first argument, its second, and how many milliseconds later.
 type Step = (u8, u8, u8, u8);
 
-pub(super) fn config() -> ProptestConfig {
-    let cases = std::env::var("SWITCHHOOK_PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(2_000);
-    ProptestConfig { cases, ..ProptestConfig::default() }
-}
-
 fn agent(seed: u16) -> AgentConfig {
     let bit = |n: u16| seed >> n & 1 == 1;
     let mut agent = AgentConfig::new("Book tables.");
@@ -247,62 +242,60 @@ impl Watched {
     }
 }
 
-proptest! {
-    #![proptest_config(config())]
+#[test]
+fn every_interleaving_keeps_the_rules_and_ends() {
+    let strategy = (any::<u16>(), 0_usize..3, vec(any::<Step>(), 0..60));
+    random::check(&strategy, |(seed, early, steps)| keeps_the_rules_and_ends(seed, early, steps));
+}
 
-    #[test]
-    fn every_interleaving_keeps_the_rules_and_ends(
-        seed in any::<u16>(),
-        early in 0_usize..3,
-        steps in vec(any::<Step>(), 0..60),
-    ) {
-        let agent = agent(seed);
-        let began = at(0);
-        let mut watched = Watched {
-            conversation: Conversation::cascade(&agent, began),
-            agent: agent.clone(),
-            keys: String::new(),
-            now: began,
-            began,
-            media: false,
-            last_ask: 0,
-            last_utterance: 0,
-            texts: HashMap::new(),
-            heard: HashSet::new(),
-            ready: seed >> 15 == 1,
-            first: HashSet::new(),
-            words: 0,
-            held: false,
-            ended: false,
-            log: InputLogWriter::default(),
-            effects: Vec::new(),
-        };
-        // Another run takes as long as the first: one of eight is enough.
-        let replayed = steps.len().is_multiple_of(8);
-        for (i, step) in steps.into_iter().enumerate() {
-            if i == early && !watched.media {
-                watched.began = watched.now;
-                watched.tell(Input::MediaStarted);
-            }
-            let next = watched.input(step);
-            if next == Input::MediaStarted && !watched.media {
-                watched.began = watched.now;
-            }
-            watched.tell(next);
-            let later = watched.now + Duration::from_millis(u64::from(step.3).pow(2) / 16);
-            watched.pass(later);
+fn keeps_the_rules_and_ends(seed: u16, early: usize, steps: Vec<Step>) -> Result<(), TestCaseError> {
+    let agent = agent(seed);
+    let began = at(0);
+    let mut watched = Watched {
+        conversation: Conversation::cascade(&agent, began),
+        agent: agent.clone(),
+        keys: String::new(),
+        now: began,
+        began,
+        media: false,
+        last_ask: 0,
+        last_utterance: 0,
+        texts: HashMap::new(),
+        heard: HashSet::new(),
+        ready: seed >> 15 == 1,
+        first: HashSet::new(),
+        words: 0,
+        held: false,
+        ended: false,
+        log: InputLogWriter::default(),
+        effects: Vec::new(),
+    };
+    // Another run takes as long as the first: one of eight is enough.
+    let replayed = steps.len().is_multiple_of(8);
+    for (i, step) in steps.into_iter().enumerate() {
+        if i == early && !watched.media {
+            watched.began = watched.now;
+            watched.tell(Input::MediaStarted);
         }
-        let longest = Duration::from_secs(agent.limits.max_duration_seconds.into()) + Timings::default().goodbye_limit;
-        let end = watched.began + longest;
-        watched.pass(end);
-        prop_assert!(watched.ended, "it ends after the longest duration and a goodbye");
-
-        if replayed {
-            let header = Header::new("test", TurnStrategy::Cascade, &agent);
-            let mut log = InputLog::parse(&watched.log.finish(&header, watched.now)).expect("a log");
-            // The instructions are left out, and are among the effects.
-            log.header.agent = agent;
-            prop_assert!(rerun(&log).effects == watched.effects, "the same inputs have the same effects");
+        let next = watched.input(step);
+        if next == Input::MediaStarted && !watched.media {
+            watched.began = watched.now;
         }
+        watched.tell(next);
+        let later = watched.now + Duration::from_millis(u64::from(step.3).pow(2) / 16);
+        watched.pass(later);
     }
+    let longest = Duration::from_secs(agent.limits.max_duration_seconds.into()) + Timings::default().goodbye_limit;
+    let end = watched.began + longest;
+    watched.pass(end);
+    prop_assert!(watched.ended, "it ends after the longest duration and a goodbye");
+
+    if replayed {
+        let header = Header::new("test", TurnStrategy::Cascade, &agent);
+        let mut log = InputLog::parse(&watched.log.finish(&header, watched.now)).expect("a log");
+        // The instructions are left out, and are among the effects.
+        log.header.agent = agent;
+        prop_assert!(rerun(&log).effects == watched.effects, "the same inputs have the same effects");
+    }
+    Ok(())
 }

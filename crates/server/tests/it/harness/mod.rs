@@ -237,6 +237,19 @@ impl Client {
         self.wait_for(call, |call| matches!(call["status"].as_str(), Some("completed" | "failed"))).await
     }
 
+    /// Hangs up once so many lines of the caller were understood; the call as it is at last.
+    pub(crate) async fn hang_up_after(&self, call: &str, lines: usize) -> Value {
+        let is_callers = |line: &&Value| line["role"] == "caller";
+        let understood =
+            |shown: &Value| shown["data"].as_array().is_some_and(|all| all.iter().filter(is_callers).count() >= lines);
+        self.look_until(&format!("/v1/calls/{call}/transcript"), understood).await;
+        let (status, response) = self.post(&format!("/v1/calls/{call}/hangup"), json!({})).await;
+        assert!(status.is_success(), "{response}");
+        let ended = self.wait_for_end(call).await;
+        assert_eq!((&ended["status"], &ended["end_reason"]), (&json!("completed"), &json!("api_hangup")), "{ended}");
+        ended
+    }
+
     pub(crate) async fn event_names(&self, call: &str) -> Vec<String> {
         let (_, events) = self.get(&format!("/v1/calls/{call}/events")).await;
         events["data"].as_array().expect("a list").iter().map(|event| text(&event["event"])).collect()

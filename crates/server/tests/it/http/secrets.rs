@@ -79,7 +79,7 @@ async fn no_secret_number_or_word_is_logged_and_no_secret_is_stored_in_the_clear
 
     let agent = client.scripted_agent(json!({ "recording": { "enabled": true } })).await;
     let call = client.place(&agent, "+12025550100").await;
-    client.wait_for_end(&call).await;
+    client.hang_up_after(&call, 2).await;
     deliveries_of(&mut receiver, &call).await;
     let (_, transcript) = client.get(&format!("/v1/calls/{call}/transcript")).await;
     let words: Vec<_> = transcript["data"].as_array().expect("lines").iter().map(|line| text(&line["text"])).collect();

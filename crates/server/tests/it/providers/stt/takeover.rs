@@ -25,8 +25,9 @@ async fn connect(client: &Client, provider: &str, url: &str, key: &str, minute: 
     client.create("/v1/connections", connection).await["id"].clone()
 }
 
-/// A call whose agent hears by `first` and then by AssemblyAI's protocol; how it ended, and what was said in it.
-async fn call(first: (&str, &str, &str), fallback: &Listening) -> (Value, Vec<Value>) {
+/// A call whose agent hears by `first` and then by AssemblyAI's protocol, for so many lines of the caller or until it ends by itself;
+/// how it ended, and what was said in it.
+async fn call(first: (&str, &str, &str), fallback: &Listening, lines: Option<usize>) -> (Value, Vec<Value>) {
     let service = TestService::start_allowing(LOOPBACK).await;
     let client = &service.client;
     let (provider, url, key) = first;
@@ -35,7 +36,10 @@ async fn call(first: (&str, &str, &str), fallback: &Listening) -> (Value, Vec<Va
     let stt = json!({ "connection_id": first, "fallbacks": [{ "connection_id": second }] });
     let agent = client.scripted_agent(json!({ "stt": stt })).await;
     let call = client.place(&agent, "+12025550100").await;
-    let ended = client.wait_for_end(&call).await;
+    let ended = match lines {
+        Some(lines) => client.hang_up_after(&call, lines).await,
+        None => client.wait_for_end(&call).await,
+    };
     let (_, transcript) = client.get(&format!("/v1/calls/{call}/transcript")).await;
     service.stop().await;
     (ended, transcript["data"].as_array().expect("a list").clone())
@@ -48,12 +52,11 @@ fn longest_silence(lines: &[Value]) -> i64 {
     silences.max().expect("several lines")
 }
 
-/// Every line of the caller was understood, once and without a silence, by one and then by the other.
+/// Each line of the caller was understood, once and without a silence, by one and then by the other.
 async fn goes_on(first: (&str, &str, &str)) {
     let fallback = Listening::start([], AssemblyAi::default).await;
-    let (ended, lines) = call(first, &fallback).await;
-    assert_eq!(ended["status"], "completed", "{ended}");
-    for line in ["name", "day", "time", "people", "yes"] {
+    let (ended, lines) = call(first, &fallback, Some(3)).await;
+    for line in ["name", "day", "time"] {
         let times = lines.iter().filter(|said| said["text"] == text(line)).count();
         assert_eq!(times, 1, "{line}: {lines:?}");
     }
@@ -102,7 +105,7 @@ async fn when_the_last_one_fails_too_its_words_end_the_call() {
     let revoked = |words| Behaviour::Refuses(401, vec![], words);
     let first = Listening::start([Behaviour::DiesInSpeech, revoked("revoked first")], Nova::default).await;
     let fallback = Listening::start([revoked("revoked last")], AssemblyAi::default).await;
-    let (ended, lines) = call(("deepgram", &first.url(), "dg-key"), &fallback).await;
+    let (ended, lines) = call(("deepgram", &first.url(), "dg-key"), &fallback, None).await;
     assert_eq!((&ended["status"], &ended["error_code"]), (&json!("failed"), &json!("pipeline_error")), "{ended}");
     assert!(ended["error"].as_str().unwrap_or_default().contains("revoked last"), "{ended}");
     assert!(longest_silence(&lines) <= 3_000 && lines.len() >= 2, "the agent says goodbye: {lines:?}");
