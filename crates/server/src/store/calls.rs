@@ -297,8 +297,8 @@ pub async fn applied_for_runner(
     run!(conn, query_as.fetch_optional, SQL; row.id, row.lease_token, row.event_count + events, change.status.as_str())
 }
 
-/// Appends lines to the transcript under the lease: the lines of the call from number `from`. Skips lines that an earlier attempt
-/// has written. Returns `false` if the lease is lost.
+/// Writes lines of the transcript under the lease: those of the call from number `from`. A line has its number as its position: an
+/// attempt whose answer was lost may commit at any time, before this one or after it. Returns `false` if the lease is lost.
 ///
 /// # Errors
 /// When the database fails.
@@ -309,19 +309,16 @@ pub async fn add_transcript_for_runner(
     from: usize,
     entries: &[TranscriptEntry],
 ) -> Result<bool, sqlx::Error> {
-    const WRITTEN: &str = "SELECT COUNT(*) FROM transcript_entries WHERE call_id = $1";
     const SQL: &str = "INSERT INTO transcript_entries \
         (tenant_id, call_id, position, role, text, start_ms, end_ms, interrupted, latency_ms, stages) \
-        SELECT tenant_id, id, (SELECT COUNT(*) FROM transcript_entries WHERE call_id = $1), $3, $4, $5, $6, $7, $8, $9 \
-        FROM calls WHERE id = $1 AND lease_token = $2";
-    let written: i64 = run!(tx, query_scalar.fetch_one, WRITTEN; id.uuid())?;
-    let written = usize::try_from(written).unwrap_or(0).saturating_sub(from);
-    for entry in entries.iter().skip(written) {
-        let added = execute!(tx, SQL;
-            id.uuid(), token, &entry.role, &entry.text, entry.start_ms, entry.end_ms, entry.interrupted,
-            entry.latency_ms, &entry.stages
+        SELECT tenant_id, id, $3, $4, $5, $6, $7, $8, $9, $10 FROM calls WHERE id = $1 AND lease_token = $2 \
+        ON CONFLICT (call_id, position) DO UPDATE SET position = excluded.position";
+    for (position, entry) in (from..).zip(entries) {
+        let written = execute!(tx, SQL;
+            id.uuid(), token, i64::try_from(position).unwrap_or(i64::MAX), &entry.role, &entry.text, entry.start_ms,
+            entry.end_ms, entry.interrupted, entry.latency_ms, &entry.stages
         )?;
-        if added == 0 {
+        if written == 0 {
             return Ok(false);
         }
     }

@@ -44,8 +44,8 @@ pub async fn list(conn: &mut Conn, tenant: TenantId, id: CallId, from: i64) -> R
     run!(conn, query_as.fetch_all, SQL; tenant.uuid(), id.uuid(), from)
 }
 
-/// Appends tools under the lease: those of the call from number `from`. Skips what an earlier attempt has written. Returns `false` if
-/// the lease is lost.
+/// Writes tools under the lease: those of the call from number `from`, at the position of their number, as
+/// [`super::add_transcript_for_runner`] does. Returns `false` if the lease is lost.
 ///
 /// # Errors
 /// When the database fails.
@@ -56,22 +56,16 @@ pub async fn add_for_runner(
     from: usize,
     entries: &[ToolCallEntry],
 ) -> Result<bool, sqlx::Error> {
-    const WRITTEN: &str = "SELECT COUNT(*) FROM tool_calls WHERE call_id = $1";
     const SQL: &str = "INSERT INTO tool_calls \
         (tenant_id, call_id, position, id, name, arguments, result, status, error, start_ms, duration_ms) \
-        SELECT tenant_id, id, (SELECT COUNT(*) FROM tool_calls WHERE call_id = $1), $3, $4, $5, $6, $7, $8, $9, $10 \
-        FROM calls WHERE id = $1 AND lease_token = $2";
-    if entries.is_empty() {
-        return Ok(true);
-    }
-    let written: i64 = run!(tx, query_scalar.fetch_one, WRITTEN; id.uuid())?;
-    let written = usize::try_from(written).unwrap_or(0).saturating_sub(from);
-    for entry in entries.iter().skip(written) {
-        let added = execute!(tx, SQL;
-            id.uuid(), token, &entry.id, &entry.name, &entry.arguments, &entry.result, &entry.status, &entry.error,
-            entry.start_ms, entry.duration_ms
+        SELECT tenant_id, id, $3, $4, $5, $6, $7, $8, $9, $10, $11 FROM calls WHERE id = $1 AND lease_token = $2 \
+        ON CONFLICT (call_id, position) DO UPDATE SET position = excluded.position";
+    for (position, entry) in (from..).zip(entries) {
+        let written = execute!(tx, SQL;
+            id.uuid(), token, i64::try_from(position).unwrap_or(i64::MAX), &entry.id, &entry.name, &entry.arguments,
+            &entry.result, &entry.status, &entry.error, entry.start_ms, entry.duration_ms
         )?;
-        if added == 0 {
+        if written == 0 {
             return Ok(false);
         }
     }

@@ -12,3 +12,4 @@ mod schema;
 mod search;
 mod statistics;
 mod tenants;
+mod transcript;
