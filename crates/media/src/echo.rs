@@ -1,7 +1,7 @@
 //! The agent's own voice, as a line returns it.
 //!
 //! Some lines send back what they are sent: weaker, and a while later. The level of an echo follows the agent's, by a loss that stays the same
-//! for the whole call and by a delay that changes whenever a buffer on the way runs empty. Both are measured anew in each second of the
+//! for the whole call and by a delay that changes whenever a buffer on the way runs empty. Both are measured again in each second of the
 //! agent's speech, and believed when two seconds agree on the loss. A frame is an echo if it is not louder than an echo of any delay, unless
 //! the caller was louder than that a moment ago: then only the measured delay excuses it. Nothing is subtracted: a caller who speaks over
 //! the agent is louder than its echo.
