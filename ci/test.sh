@@ -17,10 +17,10 @@ NEXTEST=0.9.143
 DENY=0.20.2
 exec 2>&1 # one log, in order
 
-# Most service tests wait for real time rather than for a CPU. Each has database connections, of which there are 400, so small
-# machines run three times as many tests as they have CPUs, up to eight.
+# Most service tests wait for real time rather than for a CPU. Each has database connections, of which there are 600, so small
+# machines run five times as many tests as they have CPUs, up to ten.
 TEST_THREADS=$(nproc)
-[ "$TEST_THREADS" -ge 8 ] || TEST_THREADS=$((TEST_THREADS * 3 > 8 ? 8 : TEST_THREADS * 3))
+[ "$TEST_THREADS" -ge 10 ] || TEST_THREADS=$((TEST_THREADS * 5 > 10 ? 10 : TEST_THREADS * 5))
 
 # Exit code of a step that could not check anything.
 NOT_CHECKED=77

@@ -64,7 +64,7 @@ quietly() {
 }
 quietly "$bin/initdb" -D "$folder/data" -U postgres --auth=trust --encoding=UTF8 --locale=C --no-sync
 quietly "$bin/pg_ctl" -D "$folder/data" -l "$folder/server.log" -w -t 60 \
-    -o "-k $folder -c listen_addresses= -c max_connections=400 $careless" \
+    -o "-k $folder -c listen_addresses= -c max_connections=600 $careless" \
     start
 
 export SWITCHHOOK_TEST_POSTGRES="postgres://postgres@localhost/postgres?host=$folder"
