@@ -23,13 +23,14 @@ pub fn is_email(text: &str) -> bool {
 }
 
 impl AllowList {
-    /// Whether the owner of this address may sign in. `verified_email` is `None` if the identity provider vouches for none.
+    /// Whether the owner of this address may sign in. Only the letters of ASCII are compared without regard to case: more general
+    /// rules make one address of different ones. `verified_email` is `None` if the identity provider vouches for none.
     #[must_use]
     pub fn admits(&self, verified_email: Option<&str>) -> bool {
         if self.0.is_empty() {
             return true;
         }
-        let Some(email) = verified_email.map(str::to_lowercase) else { return false };
+        let Some(email) = verified_email.map(str::to_ascii_lowercase) else { return false };
         let Some((_, domain)) = email.rsplit_once('@') else { return false };
         self.0.iter().any(|entry| match entry {
             AllowedAddress::Address(address) => *address == email,
@@ -44,7 +45,7 @@ impl FromStr for AllowList {
     /// Parses `user@host` and `@domain`, separated by commas.
     fn from_str(text: &str) -> Result<Self, String> {
         let entry = |entry: &str| {
-            let lower = entry.trim().to_lowercase();
+            let lower = entry.trim().to_ascii_lowercase();
             match lower.strip_prefix('@') {
                 Some(domain) if is_email(&format!("x@{domain}")) => Ok(AllowedAddress::Domain(domain.to_owned())),
                 None if is_email(&lower) => Ok(AllowedAddress::Address(lower)),
@@ -63,7 +64,8 @@ mod tests {
 
     #[test]
     fn addresses_and_whole_domains_are_admitted_if_they_are_verified() {
-        let list: AllowList = "ana@example.com, @Example.org".parse().expect("valid");
+        let list: AllowList =
+            "ana@example.com, kim@example.com, @Example.org, @work.example, @books.example".parse().expect("valid");
         for (email, admitted) in [
             (Some("ana@example.com"), true),
             (Some("Ana@Example.COM"), true),
@@ -73,6 +75,10 @@ mod tests {
             (Some("bob@badexample.org"), false),
             (Some("bob@example.org@evil.test"), false),
             (Some("example.org"), false),
+            // KELVIN SIGN and LATIN SMALL LETTER LONG S, which Unicode lowers or folds to letters of ASCII.
+            (Some("\u{212A}im@example.com"), false),
+            (Some("ana@book\u{17F}.example"), false),
+            (Some("ana@wor\u{212A}.example"), false),
             (None, false),
         ] {
             assert_eq!(list.admits(email), admitted, "{email:?}");

@@ -59,7 +59,7 @@ pub struct InvitePerson {
 }
 
 impl InvitePerson {
-    /// Returns the address in lower case, and the role.
+    /// Returns the address with its ASCII letters in lower case, and the role.
     fn checked(self) -> Result<(String, Role), ApiError> {
         let mut errors = Vec::new();
         if !is_email(&self.email) {
@@ -69,7 +69,7 @@ impl InvitePerson {
         let role = role.map_err(|wrong| errors.push(wrong));
         role.ok()
             .filter(|_| errors.is_empty())
-            .map(|role| (self.email.to_lowercase(), role))
+            .map(|role| (self.email.to_ascii_lowercase(), role))
             .ok_or_else(|| ApiError::invalid_fields(errors))
     }
 }

@@ -48,7 +48,7 @@ impl Identity {
         }
         let clean = |name: String| name.chars().filter(|c| !c.is_control()).take(MAX_NAME).collect::<String>();
         let name = self.name.map(|name| clean(name).trim().to_owned()).filter(|name| !name.is_empty());
-        let email = self.email.map(|email| email.to_lowercase()).filter(|email| is_email(email));
+        let email = self.email.map(|email| email.to_ascii_lowercase()).filter(|email| is_email(email));
         Ok(Self { email, name, ..self })
     }
 
@@ -85,6 +85,8 @@ mod tests {
     fn what_cannot_be_stored_or_compared_is_left_out() {
         let ana = identity("7", "Ana@Example.com", " Ana\u{0}\n ").expect("an identity");
         assert_eq!((ana.verified_email(), ana.tenant_name()), (Some("ana@example.com"), "Ana".to_owned()));
+        let lookalike = identity("7", "\u{212A}im@Example.com", "Kim").expect("an identity");
+        assert_eq!(lookalike.verified_email(), Some("\u{212A}im@example.com"), "another letter than k");
         let bare = identity("7", "no address", " ").expect("an identity");
         assert_eq!((bare.verified_email(), bare.tenant_name()), (None, "My workspace".to_owned()));
         for subject in ["", "a\u{0}", &"x".repeat(256)] {

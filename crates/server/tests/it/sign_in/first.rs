@@ -121,7 +121,7 @@ async fn claims_that_are_not_in_the_id_token_are_asked_for() {
 async fn only_verified_addresses_that_are_allowed_sign_in() {
     let allow = |config: &mut switchhook::config::Config| {
         let oidc = config.oidc.as_mut().expect("it is on");
-        oidc.allow = "ana@example.com,@example.org".parse().expect("valid");
+        oidc.allow = "ana@example.com,@example.org,@work.example".parse().expect("valid");
     };
     let (service, oidc) = with_provider(morning(), allow).await;
     for (claims, signed_in) in [
@@ -130,6 +130,7 @@ async fn only_verified_addresses_that_are_allowed_sign_in() {
         (json!({ "sub": "3", "email": "bob@example.com" }), false),
         (json!({ "sub": "4", "email_verified": false }), false),
         (json!({ "sub": "5", "email_verified": null }), false),
+        (json!({ "sub": "6", "email": "ana@wor\u{212A}.example" }), false),
     ] {
         let mut browser = browser(&service);
         let back = browser.sign_in(&oidc, claims.clone()).await;

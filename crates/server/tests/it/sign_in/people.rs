@@ -64,6 +64,23 @@ async fn an_invited_person_joins_the_tenant_at_the_first_verified_sign_in() {
 }
 
 #[tokio::test]
+async fn an_address_with_a_letter_that_only_looks_the_same_is_another_address() {
+    let (service, oidc) = with_provider(morning(), |_| {}).await;
+    let ana = signed_in(&service, &oidc, "ana").await;
+    invite(&ana, "kim", "member").await;
+    // KELVIN SIGN: lowered as Unicode, it is a k.
+    let lookalike = "\u{212A}im@example.com";
+    let mut eve = browser(&service);
+    eve.sign_in(&oidc, json!({ "sub": "eve", "email": lookalike, "name": "eve" })).await;
+    let (_, who) = eve.who().await;
+    assert_ne!(who["tenant"]["id"], ana.who().await.1["tenant"]["id"], "the invitation is not hers");
+    assert_eq!(who["person"]["email"], lookalike, "as the provider has it");
+    let (status, invited) = ana.ask(Method::POST, "/v1/people", Some(json!({ "email": lookalike }))).await;
+    assert_eq!((status, &invited["email"]), (StatusCode::CREATED, &json!(lookalike)), "it is not kim's");
+    service.stop().await;
+}
+
+#[tokio::test]
 async fn roles_decide_what_a_person_may_do_from_the_next_request_on() {
     let (service, oidc) = with_provider(morning(), |_| {}).await;
     let ana = signed_in(&service, &oidc, "ana").await;
