@@ -1,7 +1,7 @@
 //! Authenticates requests: finds the tenant of `Authorization: Bearer <API key>`, of a session's cookie, or of an event stream's token.
 //!
 //! Every request looks the key or session up and caches nothing, so revoking a key and signing out are immediate on every node. A
-//! token without the shape of a key is rejected without a query.
+//! token without the shape of a key, and a cookie without that of a session, are rejected without a query; unknown ones are slowed down.
 
 mod event_token;
 pub(super) mod session;
@@ -105,7 +105,7 @@ pub async fn require(state: HttpState, mut request: Request, next: Next) -> Resu
         (true, Some(_)) => return Err(ApiError::unauthorized()),
         (false, Some(cookie)) => {
             let asked = (request.method(), request.uri().path());
-            session::authenticate(&state, asked, request.headers(), &cookie).await?
+            session::authenticate(&state, from, asked, request.headers(), &cookie).await?
         }
         (_, None) => authenticate(&state, request.headers(), from).await?,
     };

@@ -1,9 +1,11 @@
 //! What no customer can bring about: panics, time that runs out, a database that is away.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes, to_bytes};
+use axum::extract::ConnectInfo;
 use axum::http::{Request, StatusCode};
 use axum::response::IntoResponse;
 use axum::routing::{get, post};
@@ -19,6 +21,7 @@ use tower::ServiceExt as _;
 use super::extract::JsonBytes;
 use super::{HttpState, around, router};
 use crate::config::Config;
+use crate::sign_in::attempt;
 use crate::store::testing::{TestStore, now, stores};
 use crate::wakeups::Wakeups;
 
@@ -91,6 +94,56 @@ async fn a_malformed_key_is_refused_without_the_database_and_a_well_formed_one_i
             let request = Request::get("/v1/tenant").header("Authorization", format!("Bearer {key}"));
             let (answered, _, body) = ask(&router, request, Body::empty()).await;
             assert_eq!(answered, status, "{key}: {body}");
+        }
+    }
+}
+
+/// Where requests with cookies come from.
+const CLIENT: ([u8; 4], u16) = ([203, 0, 113, 7], 4000);
+
+/// A request of the page with this session.
+async fn with_session(router: &Router, request: http::request::Builder, cookie: &str) -> StatusCode {
+    let request = request
+        .header("Cookie", format!("__Host-session={cookie}"))
+        .header("Origin", "http://service.test")
+        .extension(ConnectInfo(SocketAddr::from(CLIENT)));
+    let answer = router.clone().oneshot(request.body(Body::empty()).expect("a request")).await;
+    answer.expect("the router never fails").status()
+}
+
+#[tokio::test]
+async fn a_cookie_without_the_form_of_a_session_is_refused_without_the_database_and_another_is_not() {
+    for test in stores().await {
+        let router = router(state(&test));
+        test.store.close().await;
+        let away = StatusCode::SERVICE_UNAVAILABLE;
+        for (request, without_session) in [
+            (|| Request::get("/v1/tenant"), StatusCode::UNAUTHORIZED),
+            (|| Request::get("/auth/session"), StatusCode::UNAUTHORIZED),
+            (|| Request::post("/auth/logout"), StatusCode::NO_CONTENT),
+        ] as [(fn() -> http::request::Builder, StatusCode); 3]
+        {
+            for cookie in ["made-up", &"x".repeat(42), &"x".repeat(44), &".".repeat(43), &"x".repeat(8_000)] {
+                assert_eq!(with_session(&router, request(), cookie).await, without_session, "{cookie}");
+            }
+            assert_eq!(with_session(&router, request(), &attempt::random_text()).await, away);
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_address_that_guesses_sessions_is_slowed_down_like_one_that_guesses_keys() {
+    for test in stores().await {
+        for request in
+            [|| Request::get("/v1/tenant"), || Request::get("/auth/session"), || Request::post("/auth/logout")]
+                as [fn() -> http::request::Builder; 3]
+        {
+            let state = state(&test);
+            let router = router(state.clone());
+            with_session(&router, request(), "made-up").await;
+            assert!(!state.throttle.has_charged(CLIENT.0.into()), "nothing was looked up");
+            with_session(&router, request(), &attempt::random_text()).await;
+            assert!(state.throttle.has_charged(CLIENT.0.into()));
         }
     }
 }

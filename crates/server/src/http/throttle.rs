@@ -1,4 +1,4 @@
-//! Slows down addresses that guess keys: many wrong keys get slower 401 responses.
+//! Slows down addresses that guess keys: many wrong keys get slower 401 responses. The cookie of a session counts as a key.
 //!
 //! An address may look up [`BURST`] unknown keys at once and one more every [`REFILL_INTERVAL`]; further look-ups wait, at most [`MAX_WAIT`].
 //! A valid key is remembered and never slowed again, so a customer who shares an address with an attacker waits once at most.
@@ -69,6 +69,12 @@ impl Throttle {
         // Only time that is really waited for is charged, which bounds the debt.
         *paid_at = (*paid_at).min(now + REFILL_INTERVAL * BURST + MAX_WAIT);
         (Attempt { throttle: self.clone(), account: Some(account), key }, wait)
+    }
+
+    /// Whether look-ups were ever charged to an address.
+    #[cfg(test)]
+    pub(super) fn has_charged(&self, from: IpAddr) -> bool {
+        self.known().paid_at.contains_key(&Some(network(from)))
     }
 
     fn known(&self) -> MutexGuard<'_, Clients> {

@@ -70,6 +70,12 @@ pub fn random_text() -> String {
     URL_SAFE_NO_PAD.encode(clock::random::<32>())
 }
 
+/// Whether a text has the form of [`random_text`]. What has not was never ours.
+#[must_use]
+pub fn is_random_text(text: &str) -> bool {
+    text.len() == 43 && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
+}
+
 /// The SHA-256 of a text.
 #[must_use]
 pub fn hash(text: &str) -> [u8; 32] {
@@ -79,6 +85,15 @@ pub fn hash(text: &str) -> [u8; 32] {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn random_text_is_recognised_by_its_form() {
+        let text = random_text();
+        assert!(is_random_text(&text));
+        for other in ["", "made-up", &text[1..], &format!("{text}A"), &text.replacen(&text[..1], "=", 1)] {
+            assert!(!is_random_text(other), "{other}");
+        }
+    }
 
     #[test]
     fn a_state_opens_once_sealed_for_this_browser_and_for_ten_minutes() {

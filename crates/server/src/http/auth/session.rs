@@ -1,18 +1,20 @@
 //! Authenticates people by their session's cookie. A browser sends the cookie whoever wrote the page, so whatever changes
 //! something must come from our own page; and a person may do what their role permits.
 
+use std::net::IpAddr;
 use std::time::Duration;
 
 use axum::http::header::{HOST, ORIGIN};
 use axum::http::{HeaderMap, Method, StatusCode, Uri};
 use switchhook_core::Timestamp;
+use switchhook_core::api_key::KeyHash;
 use url::Url;
 
 use super::{Principal, Tenant};
 use crate::http::HttpState;
 use crate::http::error::ApiError;
 use crate::sign_in::SignIn;
-use crate::sign_in::attempt::hash;
+use crate::sign_in::attempt::{hash, is_random_text};
 use crate::store::sessions::{self, SessionHash, SessionRow};
 use crate::store::{Store, people};
 
@@ -22,11 +24,12 @@ const TOUCH_INTERVAL: Duration = Duration::from_secs(60);
 /// Finds the tenant of a request below `/v1` with this cookie.
 pub(super) async fn authenticate(
     state: &HttpState,
+    from: Option<IpAddr>,
     (method, path): (&Method, &str),
     headers: &HeaderMap,
     cookie: &str,
 ) -> Result<Tenant, ApiError> {
-    let (hash, session) = find(state, cookie).await?.ok_or_else(ApiError::unauthorized)?;
+    let (hash, session) = find(state, from, cookie).await?.ok_or_else(ApiError::unauthorized)?;
     if !session.tenant_active {
         return Err(super::deactivated());
     }
@@ -44,17 +47,35 @@ pub(super) async fn authenticate(
 /// Returns the open session of a cookie and records its use.
 pub(in crate::http) async fn find(
     state: &HttpState,
+    from: Option<IpAddr>,
     cookie: &str,
 ) -> Result<Option<(SessionHash, SessionRow)>, ApiError> {
-    let hash = hash(cookie);
-    let mut conn = state.store.read().await?;
-    let found = sessions::find_for_authentication(&mut conn, &hash).await?;
-    drop(conn); // Returns the connection before the request is handled.
     let now = state.clock.now();
-    let Some(session) = found.filter(|session| session.times().is_open(now)) else { return Ok(None) };
+    let found = look_up(state, from, cookie).await?;
+    let Some((hash, session)) = found.filter(|(_, session)| session.times().is_open(now)) else { return Ok(None) };
     if session.times().used_at + TOUCH_INTERVAL <= now {
         touch(&state.store, &hash, &session, now).await?;
     }
+    Ok(Some((hash, session)))
+}
+
+/// Returns the session of a cookie, open or not. A cookie without the form of ours is refused at once, and an address that presents
+/// many unknown ones is slowed down like one that guesses keys.
+pub(in crate::http) async fn look_up(
+    state: &HttpState,
+    from: Option<IpAddr>,
+    cookie: &str,
+) -> Result<Option<(SessionHash, SessionRow)>, ApiError> {
+    if !is_random_text(cookie) {
+        return Ok(None);
+    }
+    let hash = hash(cookie);
+    let attempt = state.throttle.admit(from, KeyHash::from_bytes(hash)).await;
+    let mut conn = state.store.read().await?;
+    let found = sessions::find_for_authentication(&mut conn, &hash).await?;
+    drop(conn); // Returns the connection before the request is handled.
+    let Some(session) = found else { return Ok(None) };
+    attempt.right();
     Ok(Some((hash, session)))
 }
 

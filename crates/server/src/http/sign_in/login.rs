@@ -17,7 +17,7 @@ use crate::http::HttpState;
 use crate::http::auth::session::{host, is_loopback};
 use crate::http::error::ApiError;
 use crate::operator;
-use crate::sign_in::attempt::{self, MAX_AGE, random_text};
+use crate::sign_in::attempt::{self, MAX_AGE, is_random_text, random_text};
 use crate::sign_in::enter::Home;
 use crate::sign_in::identity::Identity;
 use crate::sign_in::provider::Provider;
@@ -62,15 +62,10 @@ async fn leave(
     return_to: &str,
 ) -> Result<Response, SignInError> {
     // Kept while it is good, so that sign-ins in several tabs do not disturb each other.
-    let browser = cookies::sign_in(headers).filter(|cookie| is_ours(cookie)).unwrap_or_else(random_text);
+    let browser = cookies::sign_in(headers).filter(|cookie| is_random_text(cookie)).unwrap_or_else(random_text);
     let challenge = attempt::start(&state.vault, &browser, return_to, state.clock.now());
     let url = provider.authorization_url(&challenge).await?;
     Ok(send_to(url.as_str(), cookies::set_sign_in(&browser, MAX_AGE)))
-}
-
-/// Whether a cookie has the form of [`random_text`].
-fn is_ours(cookie: &str) -> bool {
-    cookie.len() == 43 && cookie.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
 }
 
 /// The provider returns browsers to the public address, and cookies belong to one host: on this machine, a sign-in that begins at

@@ -19,7 +19,7 @@ use super::HttpState;
 use super::error::ApiError;
 use super::fallback;
 use crate::sign_in::SignInError;
-use crate::sign_in::attempt::hash;
+use crate::sign_in::attempt::{hash, is_random_text};
 use crate::sign_in::enter::{Home, enter};
 use crate::sign_in::identity::Identity;
 
@@ -44,7 +44,7 @@ async fn welcome(
     home: Home,
     return_to: &str,
 ) -> Result<Response, SignInError> {
-    let before = cookies::session(headers).map(|cookie| hash(&cookie));
+    let before = cookies::session(headers).filter(|cookie| is_random_text(cookie)).map(|cookie| hash(&cookie));
     let cookie = enter(&state.store, identity, home, before, state.clock.now()).await?;
     Ok(send_to(return_to, cookies::set_session(&cookie, ABSOLUTE)))
 }

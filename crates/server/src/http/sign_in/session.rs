@@ -1,6 +1,9 @@
 //! `GET /auth/session` and `POST /auth/logout`.
 
+use std::net::SocketAddr;
+
 use axum::Json;
+use axum::extract::ConnectInfo;
 use axum::http::header::SET_COOKIE;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
@@ -14,7 +17,6 @@ use crate::http::auth;
 use crate::http::error::{ApiError, ErrorBody};
 use crate::http::request_id;
 use crate::http::tenant::{self, TenantResource};
-use crate::sign_in::attempt::hash;
 use crate::store::sessions;
 
 /// Who is signed in.
@@ -45,9 +47,15 @@ struct Nobody {
     sign_in: &'static str,
 }
 
-pub(super) async fn show(state: HttpState, headers: HeaderMap) -> Result<Response, ApiError> {
+pub(super) async fn show(
+    state: HttpState,
+    ConnectInfo(from): ConnectInfo<SocketAddr>,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
     let Some(cookie) = cookies::session(&headers) else { return Ok(nobody(&state)) };
-    let Some((_, session)) = auth::session::find(&state, &cookie).await? else { return Ok(nobody(&state)) };
+    let Some((_, session)) = auth::session::find(&state, Some(from.ip()), &cookie).await? else {
+        return Ok(nobody(&state));
+    };
     if !session.tenant_active {
         return Err(auth::deactivated());
     }
@@ -70,11 +78,18 @@ fn nobody(state: &HttpState) -> Response {
 }
 
 /// Ends the session on every node. Without one there is nothing to end.
-pub(super) async fn logout(state: HttpState, headers: HeaderMap) -> Result<Response, ApiError> {
+pub(super) async fn logout(
+    state: HttpState,
+    ConnectInfo(from): ConnectInfo<SocketAddr>,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
     auth::session::check_origin(&state, &headers)?;
-    if let Some(cookie) = cookies::session(&headers) {
+    // Whoever has no session is not to make the database write.
+    if let Some(cookie) = cookies::session(&headers)
+        && let Some((hash, _)) = auth::session::look_up(&state, Some(from.ip()), &cookie).await?
+    {
         let mut tx = state.store.begin().await?;
-        sessions::end_for_sign_in(&mut tx, &hash(&cookie)).await?;
+        sessions::end_for_sign_in(&mut tx, &hash).await?;
         tx.commit().await?;
     }
     let delete: [(_, HeaderValue); 1] = [(SET_COOKIE, cookies::delete_session())];

@@ -111,6 +111,21 @@ async fn signing_out_ends_the_session_for_whoever_has_its_cookie() {
 }
 
 #[tokio::test]
+async fn signing_out_without_a_session_writes_nothing() {
+    let (service, _oidc) = with_provider(morning(), |_| {}).await;
+    // On SQLite, transactions take turns: whoever wants to write waits for this one.
+    let writing = service.store().begin().await.expect("a transaction");
+    let mut stranger = browser(&service);
+    for cookie in ["made-up".to_owned(), "A".repeat(43)] {
+        stranger.cookies.insert(SESSION.to_owned(), cookie);
+        let logout = stranger.api(Method::POST, "/auth/logout");
+        assert_eq!((stranger.send(logout).await.status(), stranger.session()), (StatusCode::NO_CONTENT, None));
+    }
+    drop(writing);
+    service.stop().await;
+}
+
+#[tokio::test]
 async fn looking_at_pages_costs_programs_nothing() {
     let (service, oidc) = with_provider(morning(), |config| config.rate_limit_per_minute = 3).await;
     let mut ana = browser(&service);
