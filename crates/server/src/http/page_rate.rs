@@ -1,4 +1,4 @@
-//! The rate limit of the dashboard: a sliding window per tenant, in the memory of this node.
+//! The rate limit of what the dashboard reads: a sliding window per tenant, in the memory of this node.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,7 +7,7 @@ use switchhook_core::Timestamp;
 use switchhook_core::id::TenantId;
 use switchhook_core::rate::{Admissions, Decision, WINDOW, decide};
 
-/// Requests of a tenant's people in any 60 seconds.
+/// Reading requests of a tenant's people in any 60 seconds.
 pub(super) const LIMIT: u32 = 1_200;
 /// Tenants to track before those without recent requests are forgotten.
 const MANY: usize = 1_000;

@@ -1,13 +1,15 @@
-//! The tenant's rate limit: 429 beyond it, and on every response how much is left. Requests of the dashboard have a window of their
-//! own, so that looking at pages costs programs nothing.
+//! The tenant's rate limit: 429 beyond it, and on every response how much is left. What the dashboard reads has a window of its own, so
+//! that looking at pages costs programs nothing; what it changes counts like requests with a key.
 
 use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
+use switchhook_core::id::TenantId;
 use switchhook_core::rate::{Decision, policy_header};
 
 use super::HttpState;
+use super::auth::session::is_safe;
 use super::auth::{Principal, Tenant};
 use super::error::ApiError;
 use super::page_rate;
@@ -24,12 +26,12 @@ pub(super) async fn enforce(
     next: Next,
 ) -> Result<Response, ApiError> {
     let at = state.clock.now();
-    let (limit, decision) = match tenant.principal {
-        Principal::Key(_) => {
-            let limit = tenant.limits.rate_per_minute;
-            (limit, state.admissions.submit(tenant.id, rate::RateRequest { limit, at }).await?)
-        }
-        Principal::Session(_) => (page_rate::LIMIT, state.page_rate.admit(tenant.id, at)),
+    let looks = matches!(tenant.principal, Principal::Session(_)) && is_safe(request.method());
+    let (limit, decision) = if looks {
+        (page_rate::LIMIT, state.page_rate.admit(tenant.id, at))
+    } else {
+        let limit = tenant.limits.rate_per_minute;
+        (limit, state.admissions.submit(tenant.id, rate::RateRequest { limit, at }).await?)
     };
     let mut response = match decision {
         Decision::Admitted { .. } => next.run(request).await,
@@ -38,6 +40,14 @@ pub(super) async fn enforce(
     put(response.headers_mut(), POLICY, &policy_header(limit));
     put(response.headers_mut(), STATE, &decision.rate_limit_header());
     Ok(response)
+}
+
+/// Counts a look of the dashboard that is not below `/v1`.
+pub(super) fn admit_page(state: &HttpState, tenant: TenantId) -> Result<(), ApiError> {
+    match state.page_rate.admit(tenant, state.clock.now()) {
+        Decision::Admitted { .. } => Ok(()),
+        Decision::Refused { retry_after_seconds } => Err(refusal(page_rate::LIMIT, retry_after_seconds)),
+    }
 }
 
 fn refusal(limit: u32, retry_after_seconds: u64) -> ApiError {

@@ -56,7 +56,7 @@ pub struct HttpState {
     pub throttle: Throttle,
     /// How people sign in to the dashboard.
     pub sign_in: SignIn,
-    /// Requests of the dashboard.
+    /// Reading requests of the dashboard.
     pub(super) page_rate: PageRate,
     /// Rate limits of carriers.
     pub(super) carrier_rate: CarrierRate,

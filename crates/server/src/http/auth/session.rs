@@ -87,7 +87,7 @@ async fn touch(store: &Store, hash: &SessionHash, session: &SessionRow, now: Tim
 }
 
 /// Whether requests of this method change nothing (RFC 9110 section 9.2.1).
-fn is_safe(method: &Method) -> bool {
+pub(in crate::http) fn is_safe(method: &Method) -> bool {
     matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS | Method::TRACE)
 }
 

@@ -15,6 +15,7 @@ use super::cookies;
 use crate::http::HttpState;
 use crate::http::auth;
 use crate::http::error::{ApiError, ErrorBody};
+use crate::http::rate_limit;
 use crate::http::request_id;
 use crate::http::tenant::{self, TenantResource};
 use crate::store::sessions;
@@ -59,6 +60,7 @@ pub(super) async fn show(
     if !session.tenant_active {
         return Err(auth::deactivated());
     }
+    rate_limit::admit_page(&state, session.tenant())?;
     let person = Person {
         id: session.person().uuid(),
         email: session.email.clone(),

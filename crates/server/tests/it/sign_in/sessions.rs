@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use reqwest::header::{ACCEPT, AUTHORIZATION, ORIGIN};
+use reqwest::header::{ACCEPT, AUTHORIZATION, HeaderValue, ORIGIN};
 use reqwest::{Method, StatusCode};
 use serde_json::json;
 use switchhook::store::{deactivation, tenants};
@@ -14,6 +14,7 @@ use super::{browser, morning, with_provider};
 use crate::doubles::oidc::Signed;
 use crate::harness::{Client, TIMEOUT, text};
 
+const SIXTY: HeaderValue = HeaderValue::from_static("60");
 const HOUR: Duration = Duration::from_secs(3600);
 
 #[tokio::test]
@@ -131,17 +132,54 @@ async fn looking_at_pages_costs_programs_nothing() {
     let mut ana = browser(&service);
     ana.sign_in(&oidc, json!({})).await;
     let (_, key) = ana.ask(Method::POST, "/v1/api-keys", Some(json!({}))).await;
-    for seen in 2..20 {
+    for seen in 1..20 {
         let page = ana.api(Method::GET, "/v1/calls").send().await.expect("an answer");
         assert_eq!(page.headers()["ratelimit-policy"], "\"requests\";q=1200;w=60");
         assert_eq!(page.headers()["ratelimit"], format!("\"requests\";r={}", 1200 - seen));
     }
     let program = Client::new(service.client.base.clone(), text(&key["key"]));
-    for allowed in [true, true, true, false] {
+    // The key that the page made was one of the three.
+    for allowed in [true, true, false] {
         let (status, _) = program.get("/v1/calls").await;
         assert_eq!(status == StatusCode::OK, allowed, "{status}");
     }
     assert_eq!(ana.ask(Method::GET, "/v1/calls", None).await.0, StatusCode::OK, "and programs cost people nothing");
+    service.stop().await;
+}
+
+#[tokio::test]
+async fn what_a_page_changes_counts_like_what_a_program_does() {
+    let (service, oidc) = with_provider(morning(), |config| config.rate_limit_per_minute = 3).await;
+    let mut ana = browser(&service);
+    ana.sign_in(&oidc, json!({})).await;
+    for left in [2, 1, 0] {
+        let made = ana.api(Method::POST, "/v1/api-keys").json(&json!({})).send().await.expect("an answer");
+        assert_eq!(made.status(), StatusCode::CREATED);
+        assert_eq!(made.headers()["ratelimit-policy"], "\"requests\";q=3;w=60");
+        assert_eq!(made.headers()["ratelimit"], format!("\"requests\";r={left}"));
+    }
+    for (method, path) in [(Method::POST, "/v1/api-keys"), (Method::PATCH, "/v1/tenant"), (Method::DELETE, "/v1/x")] {
+        let (status, body) = ana.ask(method, path, Some(json!({}))).await;
+        assert_eq!((status, &body["code"]), (StatusCode::TOO_MANY_REQUESTS, &json!("rate_limited")), "{path}");
+    }
+    assert_eq!(ana.ask(Method::GET, "/v1/calls", None).await.0, StatusCode::OK, "pages are still read");
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn asking_who_is_signed_in_counts_as_looking_at_a_page() {
+    let (service, oidc) = with_provider(morning(), |_| {}).await;
+    let mut ana = browser(&service);
+    ana.sign_in(&oidc, json!({})).await;
+    for _ in 0..1_200 {
+        assert_eq!(ana.who().await.0, StatusCode::OK);
+    }
+    let refused = ana.request(Method::GET, "/auth/session").send().await.expect("an answer");
+    assert_eq!((refused.status(), &refused.headers()["retry-after"]), (StatusCode::TOO_MANY_REQUESTS, &SIXTY));
+    assert_eq!(ana.ask(Method::GET, "/v1/calls", None).await.0, StatusCode::TOO_MANY_REQUESTS, "it is the same window");
+    let mut bob = browser(&service);
+    bob.sign_in(&oidc, json!({ "sub": "bob" })).await;
+    assert_eq!(bob.who().await.0, StatusCode::OK, "of another tenant");
     service.stop().await;
 }
 
