@@ -55,6 +55,9 @@ pub enum SignInError {
     /// The provider is down, or what it publishes cannot be used.
     #[error("the identity provider cannot be used: {0}")]
     Provider(String),
+    /// As many people as may are signing in at this moment.
+    #[error("too many people sign in at once")]
+    Busy,
     /// The provider does not vouch for the person, or not in a way that holds.
     #[error("the identity provider did not confirm the sign-in: {0}")]
     Refused(String),

@@ -17,6 +17,7 @@ use switchhook_core::Timestamp;
 use switchhook_core::webhook::AddressPolicy;
 use switchhook_net::outbound::{Client, Request, SendError};
 use switchhook_runtime::clock::Clock;
+use tokio::sync::{OnceCell, Semaphore, watch};
 use url::Url;
 
 use super::SignInError;
@@ -28,8 +29,10 @@ const DEADLINE: Duration = Duration::from_secs(8);
 /// Maximum bytes of a response. Key sets of large providers have some 20 kB.
 const MAX_RESPONSE: usize = 512 * 1024;
 /// What the provider publishes is read for every sign-in, so that a provider that is down is noticed before people are sent there.
-/// Only a burst of sign-ins shares it.
+/// Only a burst of sign-ins shares it, or the reason why it could not be read.
 const SHARED: Duration = Duration::from_secs(5);
+/// Codes that are exchanged at once: whoever sends invented ones is not to flood the provider with our secret.
+const EXCHANGES: usize = 20;
 
 /// Signatures of ID tokens. All are asymmetric: `none` proves nothing, and a shared secret signs for whoever knows it.
 const SIGNATURES: [CoreJwsSigningAlgorithm; 8] = [
@@ -50,14 +53,20 @@ pub struct Provider {
     clock: Clock,
     /// Where the provider returns people to.
     redirect: String,
-    found: Mutex<Option<ProviderMetadata>>,
+    /// Made by the first sign-in.
+    http: OnceCell<Client>,
+    /// The latest; at most one is under way.
+    discovery: Mutex<Option<Discovery>>,
+    exchanges: Semaphore,
 }
 
-/// What the provider published.
+/// A look at what the provider publishes; `None` while it is under way.
+type Discovery = watch::Receiver<Option<Found>>;
+
+/// What came of a discovery.
 #[derive(Clone)]
-struct ProviderMetadata {
-    http: Client,
-    metadata: CoreProviderMetadata,
+struct Found {
+    outcome: Result<CoreProviderMetadata, String>,
     at: Timestamp,
 }
 
@@ -76,7 +85,8 @@ impl Provider {
     #[must_use]
     pub fn new(settings: OidcSettings, config: Arc<Config>, clock: Clock, public_url: &str) -> Self {
         let redirect = format!("{public_url}/auth/callback");
-        Self { settings, config, clock, redirect, found: Mutex::default() }
+        let exchanges = Semaphore::new(EXCHANGES);
+        Self { settings, config, clock, redirect, http: OnceCell::new(), discovery: Mutex::default(), exchanges }
     }
 
     /// Its settings.
@@ -90,9 +100,9 @@ impl Provider {
     /// # Errors
     /// If the provider is down or publishes nothing usable.
     pub async fn authorization_url(&self, challenge: &Challenge) -> Result<Url, SignInError> {
-        let found = self.find().await?;
-        let client = CoreClient::from_provider_metadata(found.metadata, self.client_id(), None)
-            .set_redirect_uri(self.redirect()?);
+        let metadata = self.find().await?;
+        let client =
+            CoreClient::from_provider_metadata(metadata, self.client_id(), None).set_redirect_uri(self.redirect()?);
         let (state, nonce) = (CsrfToken::new(challenge.state.clone()), Nonce::new(challenge.nonce.clone()));
         let verifier = PkceCodeVerifier::new(challenge.verifier.clone());
         let scopes = self.settings.scopes.iter().filter(|scope| *scope != "openid").cloned().map(Scope::new);
@@ -107,14 +117,16 @@ impl Provider {
     /// Exchanges a code for the identity that the provider vouches for.
     ///
     /// # Errors
-    /// If the provider is down, refuses the code, or vouches for nothing that holds.
+    /// If the provider is down, refuses the code, or vouches for nothing that holds; or while too many codes are exchanged.
     pub async fn identify(&self, code: String, challenge: &Challenge) -> Result<Identity, SignInError> {
-        let found = self.find().await?;
-        let http = exchange(&found.http);
+        let metadata = self.find().await?;
+        let _place = self.exchanges.try_acquire().map_err(|_| SignInError::Busy)?;
+        let http = exchange(self.http().await?);
+        let by = auth_type(&metadata);
         let secret = self.settings.client_secret.as_ref().map(|secret| ClientSecret::new(secret.reveal().clone()));
-        let client = CoreClient::from_provider_metadata(found.metadata.clone(), self.client_id(), secret)
+        let client = CoreClient::from_provider_metadata(metadata, self.client_id(), secret)
             .set_redirect_uri(self.redirect()?)
-            .set_auth_type(auth_type(&found.metadata));
+            .set_auth_type(by);
         let tokens = client
             .exchange_code(AuthorizationCode::new(code))
             .map_err(|_| SignInError::Provider("it publishes no token endpoint".to_owned()))?
@@ -159,29 +171,43 @@ impl Provider {
     /// # Errors
     /// If it is down or publishes nothing usable.
     pub async fn check(&self) -> Result<(), SignInError> {
-        let signs = self.find().await?.metadata.id_token_signing_alg_values_supported().clone();
-        if signs.iter().any(|algorithm| SIGNATURES.contains(algorithm)) {
+        let metadata = self.find().await?;
+        if metadata.id_token_signing_alg_values_supported().iter().any(|algorithm| SIGNATURES.contains(algorithm)) {
             return Ok(());
         }
         Err(SignInError::Provider("it signs ID tokens with no algorithm that can be verified".to_owned()))
     }
 
-    async fn find(&self) -> Result<ProviderMetadata, SignInError> {
+    /// Returns what the provider publishes.
+    async fn find(&self) -> Result<CoreProviderMetadata, SignInError> {
+        let mut discovery = self.discovery(self.http().await?);
+        let found = discovery.wait_for(Option::is_some).await.ok().and_then(|found| found.clone());
+        // Without an outcome it has panicked.
+        let outcome = found.map_or_else(|| Err("its discovery was abandoned".to_owned()), |found| found.outcome);
+        outcome.map_err(SignInError::Provider)
+    }
+
+    /// Returns the discovery under way or a recent one, else begins one. It goes on if whoever waits for it leaves, so that nobody can
+    /// have one begun after another.
+    fn discovery(&self, http: &Client) -> Discovery {
         let now = self.clock.now();
-        let shared = self.found.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some(found) = shared.filter(|found| now < found.at + SHARED) {
-            return Ok(found);
+        // The state is consistent at every step.
+        let mut latest = self.discovery.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(current) = latest.as_ref().filter(|latest| is_current(latest, now)) {
+            return current.clone();
         }
-        let down = |error: String| SignInError::Provider(error);
-        let http = Client::new(&self.config.network(), &chosen_by_the_operator(), DEADLINE)
-            .map_err(|error| down(format!("{error:#}")))?;
-        let issuer = IssuerUrl::new(self.settings.issuer.clone()).map_err(|error| down(error.to_string()))?;
-        let metadata = CoreProviderMetadata::discover_async(issuer, &exchange(&http))
-            .await
-            .map_err(|error| down(unpublished(error)))?;
-        let found = ProviderMetadata { http, metadata, at: now };
-        *self.found.lock().unwrap_or_else(PoisonError::into_inner) = Some(found.clone());
-        Ok(found)
+        let (found, discovery) = watch::channel(None);
+        let (http, issuer, clock) = (http.clone(), self.settings.issuer.clone(), self.clock.clone());
+        tokio::spawn(async move {
+            let outcome = discover(&http, issuer).await;
+            found.send_replace(Some(Found { outcome, at: clock.now() }));
+        });
+        latest.insert(discovery).clone()
+    }
+
+    async fn http(&self) -> Result<&Client, SignInError> {
+        let make = async || Client::new(&self.config.network(), &chosen_by_the_operator(), DEADLINE);
+        self.http.get_or_try_init(make).await.map_err(|error| SignInError::Provider(format!("{error:#}")))
     }
 
     fn client_id(&self) -> ClientId {
@@ -191,6 +217,19 @@ impl Provider {
     fn redirect(&self) -> Result<RedirectUrl, SignInError> {
         RedirectUrl::new(self.redirect.clone()).map_err(|error| SignInError::Provider(error.to_string()))
     }
+}
+
+/// Whether a discovery is under way, or its outcome recent.
+fn is_current(discovery: &Discovery, now: Timestamp) -> bool {
+    match &*discovery.borrow() {
+        Some(found) => now < found.at + SHARED,
+        None => discovery.has_changed().is_ok(),
+    }
+}
+
+async fn discover(http: &Client, issuer: String) -> Result<CoreProviderMetadata, String> {
+    let issuer = IssuerUrl::new(issuer).map_err(|error| error.to_string())?;
+    CoreProviderMetadata::discover_async(issuer, &exchange(http)).await.map_err(unpublished)
 }
 
 /// Every address: the operator chose the issuer, and identity providers often live on private networks. [`exchange`] holds them to

@@ -71,6 +71,10 @@ impl From<SignInError> for ApiError {
                     log has the reason, and `switchhook doctor` checks the provider. The API works without it.";
                 Self::new(StatusCode::BAD_GATEWAY, "identity_provider_unavailable", detail).retry_after(5)
             }
+            SignInError::Busy => {
+                let detail = "Many people are signing in at this moment. Try again in a few seconds.";
+                Self::new(StatusCode::BAD_GATEWAY, "identity_provider_unavailable", detail).retry_after(5)
+            }
             SignInError::Refused(words) => {
                 tracing::warn!(error = words, "a sign-in was refused");
                 let detail = "The identity provider did not confirm the sign-in. Sign in again; the service's log has the reason.";

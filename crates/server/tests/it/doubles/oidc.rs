@@ -1,14 +1,17 @@
 //! An OpenID Connect provider, as Core 1.0 and Discovery 1.0 describe it. It signs with ES256, insists on PKCE and on the client's
-//! secret, and gives each code away once. Tests decide who signs in, and how its ID token is wrong.
+//! secret, and gives each code away once. Tests decide who signs in, how its ID token is wrong, and when it answers nobody.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use axum::extract::State;
+use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode};
+use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
+use axum::serve::ListenerExt as _;
 use axum::{Form, Json, Router};
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
@@ -19,9 +22,12 @@ use sha2::{Digest as _, Sha256};
 use switchhook::config::OidcSettings;
 use switchhook_runtime::clock::{self, Clock};
 use tokio::net::TcpListener;
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use url::Url;
+
+use crate::harness::TIMEOUT;
 
 pub(crate) const CLIENT_ID: &str = "switchhook";
 pub(crate) const CLIENT_SECRET: &str = "a secret: with ünusual characters";
@@ -41,6 +47,12 @@ struct Shared {
     codes: Mutex<HashMap<String, Grant>>,
     /// What the user info endpoint says, by access token.
     user_info: Mutex<HashMap<String, Value>>,
+    /// Connections that were opened.
+    connections: AtomicUsize,
+    /// The paths of all requests.
+    requests: watch::Sender<Vec<String>>,
+    /// Whether requests wait.
+    silent: watch::Sender<bool>,
 }
 
 /// What a code stands for.
@@ -74,13 +86,21 @@ impl Oidc {
             key: new_key(),
             codes: Mutex::default(),
             user_info: Mutex::default(),
+            connections: AtomicUsize::new(0),
+            requests: watch::Sender::default(),
+            silent: watch::Sender::default(),
         });
         let routes = Router::new()
             .route("/.well-known/openid-configuration", get(configuration))
             .route("/jwks", get(keys))
             .route("/token", post(token))
             .route("/userinfo", get(user_info))
+            .layer(from_fn_with_state(shared.clone(), attend))
             .with_state(shared.clone());
+        let of = shared.clone();
+        let listener = listener.tap_io(move |_| {
+            of.connections.fetch_add(1, Ordering::Relaxed);
+        });
         let stop = CancellationToken::new();
         let stopped = stop.clone().cancelled_owned();
         let serving = axum::serve(listener, routes).with_graceful_shutdown(stopped);
@@ -136,6 +156,29 @@ impl Oidc {
         code
     }
 
+    /// Has every request wait, until it is told otherwise.
+    pub(crate) fn set_silent(&self, silent: bool) {
+        self.shared.silent.send_replace(silent);
+    }
+
+    /// How many connections it was opened.
+    pub(crate) fn connections(&self) -> usize {
+        self.shared.connections.load(Ordering::Relaxed)
+    }
+
+    /// How many requests of this path have come.
+    pub(crate) fn requests(&self, path: &str) -> usize {
+        self.shared.requests.borrow().iter().filter(|came| *came == path).count()
+    }
+
+    /// Waits for so many requests of this path.
+    pub(crate) async fn until_requested(&self, path: &str, times: usize) {
+        let mut requests = self.shared.requests.subscribe();
+        let come = |all: &Vec<String>| all.iter().filter(|came| *came == path).count() >= times;
+        let waiting = tokio::time::timeout(TIMEOUT, requests.wait_for(come)).await;
+        waiting.expect("they come within a minute").expect("it runs");
+    }
+
     /// Takes the provider off the network, with the connections that clients keep.
     pub(crate) async fn stop(mut self) {
         self.stop.cancel();
@@ -173,6 +216,13 @@ impl Shared {
         };
         format!("{text}.{}", URL_SAFE_NO_PAD.encode(signature))
     }
+}
+
+async fn attend(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
+    shared.requests.send_modify(|all| all.push(request.uri().path().to_owned()));
+    let speaking = shared.silent.subscribe().wait_for(|silent| !silent).await.map(drop);
+    speaking.expect("it runs");
+    next.run(request).await
 }
 
 fn new_key() -> EcdsaKeyPair {

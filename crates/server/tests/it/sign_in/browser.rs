@@ -1,6 +1,7 @@
 //! A browser, as far as signing in needs one: it keeps cookies and follows nothing by itself.
 
 use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
 
 use reqwest::header::{COOKIE, HeaderMap, LOCATION, ORIGIN, SET_COOKIE};
 use reqwest::{Method, RequestBuilder, Response, StatusCode};
@@ -28,7 +29,13 @@ pub(super) fn location(headers: &HeaderMap) -> String {
 
 impl Browser {
     pub(super) fn new(base: &str) -> Self {
-        let http = reqwest::Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none()).build();
+        Self::at([127, 0, 0, 1].into(), base)
+    }
+
+    /// A browser at this address of the machine.
+    pub(super) fn at(address: Ipv4Addr, base: &str) -> Self {
+        let http = reqwest::Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none());
+        let http = http.local_address(std::net::IpAddr::from(address)).build();
         let (base, origin) = (base.to_owned(), base.to_owned());
         Self { http: http.expect("a client"), base, origin, cookies: BTreeMap::new() }
     }

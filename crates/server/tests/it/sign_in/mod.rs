@@ -2,6 +2,7 @@
 
 mod browser;
 mod first;
+mod floods;
 mod listening;
 mod local;
 mod nodes;
