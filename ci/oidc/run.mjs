@@ -124,7 +124,7 @@ async function check(browser, base, provider) {
   const deadline = Date.now() + 15_000;
   while ((await fetch(`${base}/auth/login`, { redirect: 'manual' })).status !== 502) {
     assert.ok(Date.now() < deadline, 'the service notices that the provider is down');
-    await setTimeout(100);
+    await setTimeout(500);
   }
   const shown = await page.goto(`${base}/auth/login`);
   assert.equal(shown.status(), 502);

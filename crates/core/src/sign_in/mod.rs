@@ -8,4 +8,4 @@ mod session;
 pub use allow_list::{AllowList, is_email};
 pub use return_to::local_path;
 pub use role::{Role, UnknownRole};
-pub use session::{ABSOLUTE, IDLE, SessionTimes};
+pub use session::{ABSOLUTE, IDLE, STATE_MAX_AGE, SessionTimes};

@@ -1,9 +1,11 @@
-//! How long a session lasts.
+//! How long a sign-in and a session last.
 
 use std::time::Duration;
 
 use crate::Timestamp;
 
+/// How long a person may take at the identity provider.
+pub const STATE_MAX_AGE: Duration = Duration::from_secs(600);
 /// A session ends this long after it was last used.
 pub const IDLE: Duration = Duration::from_secs(12 * 3600);
 /// A session ends this long after the sign-in, however it is used.

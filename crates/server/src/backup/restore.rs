@@ -94,7 +94,13 @@ async fn cancel_calls(store: &Store) -> anyhow::Result<u64> {
     let mut tx = store.begin().await?;
     let mut canceled = 0;
     for tenant in tenants {
-        canceled += calls::request_hangup_of_all(&mut tx, tenant.tenant(), now).await?;
+        loop {
+            let batch = calls::request_hangup_of_all(&mut tx, tenant.tenant(), now).await?;
+            canceled += batch;
+            if batch == 0 {
+                break;
+            }
+        }
     }
     tx.commit().await?;
     Ok(canceled)

@@ -163,6 +163,9 @@ pub(super) async fn run(command: TenantCommand, config: &Config, json: bool) -> 
 
 async fn execute(command: TenantCommand, store: &Store, config: &Config, json: bool) -> Result<(), CliError> {
     let now = Clock::system().now();
+    if let TenantCommand::Deactivate { id } = &command {
+        deactivation::deactivate_for_operator(store, *id, now).await?;
+    }
     let mut tx = match command {
         TenantCommand::Create { name, limits } => return create(store, config, &name, limits.into(), json).await,
         TenantCommand::List => return list(store, config, json).await,
@@ -170,17 +173,13 @@ async fn execute(command: TenantCommand, store: &Store, config: &Config, json: b
     };
     let id = match command {
         TenantCommand::Create { .. } | TenantCommand::List => unreachable!("handled above"),
-        TenantCommand::Show { id } => id,
+        TenantCommand::Show { id } | TenantCommand::Deactivate { id } => id,
         TenantCommand::Set { id, name, limits, rules } => {
             if let Some(name) = name {
                 tenants::rename_for_operator(&mut tx, id, &name, now).await?;
             }
             tenants::set_limits_for_operator(&mut tx, id, limits.into(), now).await?;
             tenants::set_rules_for_operator(&mut tx, id, &rules.into(), now).await?;
-            id
-        }
-        TenantCommand::Deactivate { id } => {
-            deactivation::deactivate_for_operator(&mut tx, id, now).await?;
             id
         }
         TenantCommand::Activate { id } => {

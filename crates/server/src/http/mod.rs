@@ -34,6 +34,7 @@ pub mod tenant;
 #[cfg(test)]
 mod tests;
 pub mod throttle;
+mod token_bucket;
 mod unknown_query;
 mod web_media;
 pub mod webhooks;

@@ -24,6 +24,7 @@ use super::connections::Trials;
 use super::events::Feeds;
 use super::metrics;
 use super::page_rate::PageRate;
+use super::sign_in::SignInRate;
 use super::throttle::Throttle;
 use crate::calls::Context;
 use crate::calls::place::Placer;
@@ -60,6 +61,8 @@ pub struct HttpState {
     pub(super) page_rate: PageRate,
     /// Rate limits of carriers.
     pub(super) carrier_rate: CarrierRate,
+    /// Sign-ins by address.
+    pub(super) sign_in_rate: SignInRate,
     /// Open event streams.
     pub(super) followers: Followers,
     /// What feeds those of whole tenants.
@@ -164,6 +167,7 @@ impl HttpState {
             last_used: LastUsed::default(),
             throttle: Throttle::default(),
             carrier_rate: CarrierRate::default(),
+            sign_in_rate: SignInRate::default(),
             followers: Followers::default(),
             feeds: Feeds::default(),
             draining: Draining::default(),

@@ -149,6 +149,43 @@ async fn an_address_that_guesses_sessions_is_slowed_down_like_one_that_guesses_k
 }
 
 #[tokio::test]
+async fn an_address_that_floods_sign_ins_is_refused_and_its_sessions_and_others_are_not() {
+    let test = stores().await.remove(0);
+    let state = state(&test);
+    let now = tokio::time::Instant::now() + Duration::from_secs(60);
+    let mut at_once = 0;
+    while state.sign_in_rate.admit(CLIENT.0.into(), now).is_ok() {
+        at_once += 1;
+    }
+    assert_eq!(at_once, 60);
+    let router = router(state);
+    let from = |address: [u8; 4], request: http::request::Builder| {
+        request.extension(ConnectInfo(SocketAddr::from((address, CLIENT.1))))
+    };
+    for path in ["/auth/login", "/auth/callback?state=x&code=y"] {
+        let (status, headers, body) = ask(&router, from(CLIENT.0, Request::get(path)), Body::empty()).await;
+        assert_eq!(
+            (status, body["code"].as_str()),
+            (StatusCode::TOO_MANY_REQUESTS, Some("sign_in_rate_limit")),
+            "{body}"
+        );
+        assert!(headers.contains_key("retry-after"));
+        let (status, ..) = ask(&router, from([203, 0, 113, 8], Request::get(path)), Body::empty()).await;
+        assert_ne!(status, StatusCode::TOO_MANY_REQUESTS, "another address");
+    }
+    let page = from(CLIENT.0, Request::get("/auth/login").header("Accept", "text/html"));
+    let page = router.clone().oneshot(page.body(Body::empty()).expect("a request")).await.expect("never fails");
+    assert_eq!(page.status(), StatusCode::TOO_MANY_REQUESTS);
+    assert!(page.headers().contains_key("retry-after"));
+    let shown = to_bytes(page.into_body(), usize::MAX).await.expect("a body");
+    assert!(String::from_utf8_lossy(&shown).contains("Too many sign-ins from your network address"));
+
+    let unknown = attempt::random_text();
+    assert_eq!(with_session(&router, Request::get("/auth/session"), &unknown).await, StatusCode::UNAUTHORIZED);
+    assert_eq!(with_session(&router, Request::post("/auth/logout"), &unknown).await, StatusCode::NO_CONTENT);
+}
+
+#[tokio::test]
 async fn a_carrier_that_floods_is_refused_before_its_bodies_are_read() {
     let test = stores().await.remove(0);
     let state = state(&test);

@@ -3,20 +3,16 @@
 //! Nothing is stored for it: its secrets travel sealed in the `state` parameter. It is bound to the browser by a cookie, and
 //! `used_sign_ins` keeps it from counting twice.
 
-use std::time::Duration;
-
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use switchhook_core::Timestamp;
+use switchhook_core::sign_in::STATE_MAX_AGE;
 use switchhook_runtime::clock;
 use switchhook_vault::Vault;
 
 use super::provider::Challenge;
-
-/// How long a person may take at the identity provider.
-pub const MAX_AGE: Duration = Duration::from_secs(600);
 
 const CONTEXT: &str = "sign-in state v1";
 
@@ -47,7 +43,7 @@ pub fn start(vault: &Vault, browser: &str, return_to: &str, now: Timestamp) -> C
         nonce: nonce.clone(),
         verifier: verifier.clone(),
         return_to: return_to.to_owned(),
-        until: now + MAX_AGE,
+        until: now + STATE_MAX_AGE,
     };
     let json = serde_json::to_vec(&sealed).expect("strings and numbers only");
     Challenge { state: URL_SAFE_NO_PAD.encode(vault.seal(CONTEXT, &json)), nonce, verifier }
@@ -105,7 +101,7 @@ mod tests {
         assert_eq!((back.return_to.as_str(), back.challenge.nonce), ("/calls", started.nonce.clone()));
         assert!(!started.state.contains(&started.verifier), "it is sealed");
         assert!(!opens(&vault, "another", &started.state, now));
-        assert!(!opens(&vault, "browser", &started.state, now + MAX_AGE));
+        assert!(!opens(&vault, "browser", &started.state, now + STATE_MAX_AGE));
         assert!(!opens(&vault, "browser", &started.state[1..], now));
         assert!(!opens(&vault, "browser", "", now));
         assert!(!opens(&Vault::for_tests([8; 32]), "browser", &started.state, now));

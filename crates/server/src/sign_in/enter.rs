@@ -25,19 +25,26 @@ pub enum Home {
     Tenant(TenantId),
 }
 
-/// Signs a person in and returns the value of their session's cookie. Ends the session `before`, which the browser had.
+/// Signs a person in and returns the value of their session's cookie. Ends the session `before`, which the browser had. Uses up the sign-in
+/// whose state has the hash `sign_in`: only a sign-in that succeeds leaves a row, and it counts once.
 ///
 /// # Errors
-/// If the person's tenant is deactivated, or the database fails.
+/// If the person's tenant is deactivated, the sign-in was used before, or the database fails.
 pub async fn enter(
     store: &Store,
     identity: &Identity,
     home: Home,
+    sign_in: Option<[u8; 32]>,
     before: Option<SessionHash>,
     now: Timestamp,
 ) -> Result<String, SignInError> {
     for _ in 0..ATTEMPTS {
         let mut tx = store.begin().await?;
+        if let Some(sign_in) = sign_in
+            && !sessions::use_for_sign_in(&mut tx, &sign_in, now).await?
+        {
+            return Err(SignInError::Replayed);
+        }
         let person = match join(&mut tx, identity, home, now).await {
             Ok(Some(person)) => person,
             Ok(None) => continue,

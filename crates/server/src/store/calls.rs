@@ -132,14 +132,16 @@ pub async fn request_hangup(tx: &mut Tx, tenant: TenantId, id: CallId, now: Time
     execute!(tx, SQL; tenant.uuid(), id.uuid(), now.as_micros()).map(drop)
 }
 
-/// Requests the end of every live call of a tenant. Returns their number.
+/// Requests the end of a batch of a tenant's live calls. Returns their number.
 ///
 /// # Errors
 /// When the database fails.
 pub async fn request_hangup_of_all(tx: &mut Tx, tenant: TenantId, now: Timestamp) -> Result<u64, sqlx::Error> {
     const SQL: &str = concat!(
-        "UPDATE calls SET hangup_requested_at = $2 WHERE tenant_id = $1 AND hangup_requested_at IS NULL AND ",
-        live!()
+        "UPDATE calls SET hangup_requested_at = $2 WHERE hangup_requested_at IS NULL AND id IN \
+         (SELECT id FROM calls WHERE tenant_id = $1 AND hangup_requested_at IS NULL AND ",
+        live!(),
+        " LIMIT 500)"
     );
     execute!(tx, SQL; tenant.uuid(), now.as_micros())
 }

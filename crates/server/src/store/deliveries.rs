@@ -347,30 +347,33 @@ pub async fn delete_some(tx: &mut Tx, tenant: TenantId, webhook: WebhookId) -> R
     execute!(tx, SQL; tenant.uuid(), webhook.uuid())
 }
 
-/// Cancels the pending deliveries of an endpoint.
+/// Cancels a batch of the pending deliveries of a disabled endpoint. Returns their number.
 ///
 /// # Errors
 /// When the database fails.
-pub async fn cancel_waiting(tx: &mut Tx, tenant: TenantId, webhook: WebhookId) -> Result<(), sqlx::Error> {
+pub async fn cancel_waiting(tx: &mut Tx, tenant: TenantId, webhook: WebhookId) -> Result<u64, sqlx::Error> {
     const SQL: &str = concat!(
-        "UPDATE deliveries SET state = 'canceled', next_attempt_at = NULL \
-         WHERE tenant_id = $1 AND webhook_id = $2 AND state = 'pending' AND ",
-        open!()
+        "UPDATE deliveries SET state = 'canceled', next_attempt_at = NULL WHERE state = 'pending' AND id IN \
+         (SELECT id FROM deliveries WHERE tenant_id = $1 AND webhook_id = $2 AND state = 'pending' AND ",
+        open!(),
+        " AND webhook_id IN (SELECT id FROM webhooks WHERE id = $2 AND enabled = FALSE) LIMIT 500)"
     );
-    execute!(tx, SQL; tenant.uuid(), webhook.uuid()).map(drop)
+    execute!(tx, SQL; tenant.uuid(), webhook.uuid())
 }
 
-/// Cancels the pending deliveries of a tenant.
+/// Cancels a batch of the pending deliveries of a deactivated tenant. Returns their number.
 ///
 /// # Errors
 /// When the database fails.
-pub async fn cancel_of_tenant(tx: &mut Tx, tenant: TenantId) -> Result<(), sqlx::Error> {
+pub async fn cancel_of_tenant(tx: &mut Tx, tenant: TenantId) -> Result<u64, sqlx::Error> {
     const SQL: &str = concat!(
-        "UPDATE deliveries SET state = 'canceled', next_attempt_at = NULL WHERE state = 'pending' AND ",
+        "UPDATE deliveries SET state = 'canceled', next_attempt_at = NULL WHERE state = 'pending' AND id IN \
+         (SELECT id FROM deliveries WHERE state = 'pending' AND ",
         open!(),
-        " AND webhook_id IN (SELECT id FROM webhooks WHERE tenant_id = $1)"
+        " AND webhook_id IN (SELECT w.id FROM webhooks w JOIN tenants t ON t.id = w.tenant_id \
+         WHERE w.tenant_id = $1 AND t.active = FALSE) LIMIT 500)"
     );
-    execute!(tx, SQL; tenant.uuid()).map(drop)
+    execute!(tx, SQL; tenant.uuid())
 }
 
 /// Deletes a batch of ended deliveries created before `before`, with their attempts, oldest first and after the id `after`. Returns

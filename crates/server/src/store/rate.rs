@@ -2,8 +2,8 @@
 //!
 //! Each admitted request is a row, numbered per tenant without gaps, so the window needs no counter: the `limit`-th latest request
 //! is row `latest - limit + 1`, and the number of requests in the window is the distance from its first row to its last. An
-//! admission takes the numbers after the latest; if two nodes take the same ones, one of them retries. The next admission deletes
-//! rows that have left the window; deleted rows never matter again, even if the limit changes.
+//! admission takes the numbers after the latest; if two nodes take the same ones, one of them retries. The next admissions delete
+//! rows that have left the window, a batch each; deleted rows never matter again, even if the limit changes.
 //!
 //! Times are from the nodes' clocks, but never run backwards within a tenant. Nodes whose clocks differ by `d` agree on the window
 //! to within `d`; keep them synchronised.
@@ -16,6 +16,9 @@ use switchhook_core::rate::{self, Admissions, Decision, WINDOW};
 
 use super::{Dialect, Store, Tx, chunks, execute, on, run};
 use crate::store::batch::BatchJob;
+
+/// Rows that an admission deletes at most: more than it adds.
+const FORGET: i64 = 1_000;
 
 /// Decides about requests in batches, per tenant.
 pub struct Admit(pub Store);
@@ -87,7 +90,7 @@ async fn admit(
     if !insert(&mut tx, tenant, known.next, &admitted).await? {
         return Ok(None);
     }
-    forget_below(&mut tx, tenant, known.first_in_window.unwrap_or(known.next)).await?;
+    forget(&mut tx, tenant, &known).await?;
     tx.commit().await?;
     Ok(Some(decisions))
 }
@@ -168,7 +171,16 @@ async fn insert(tx: &mut Tx, tenant: TenantId, first: i64, admitted: &[Timestamp
     Ok(true)
 }
 
-async fn forget_below(tx: &mut Tx, tenant: TenantId, number: i64) -> Result<(), sqlx::Error> {
-    const SQL: &str = "DELETE FROM admitted_requests WHERE tenant_id = $1 AND number < $2";
-    execute!(tx, SQL; tenant.uuid(), number).map(drop)
+/// Deletes rows that have left the window, the oldest first. What is left waits for the next admission.
+async fn forget(tx: &mut Tx, tenant: TenantId, known: &Window) -> Result<(), sqlx::Error> {
+    const SOME: &str = "DELETE FROM admitted_requests WHERE tenant_id = $1 AND number < $2 \
+        AND number < $3 + (SELECT MIN(number) FROM admitted_requests WHERE tenant_id = $1)";
+    // After the clock was set back, rows of the future would count.
+    const ALL: &str = "DELETE FROM admitted_requests WHERE tenant_id = $1 AND number < $2";
+    let below = known.first_in_window.unwrap_or(known.next);
+    match known.latest {
+        Some(_) => execute!(tx, SOME; tenant.uuid(), below, FORGET),
+        None => execute!(tx, ALL; tenant.uuid(), below),
+    }
+    .map(drop)
 }

@@ -4,7 +4,7 @@ use sqlx_macros::FromRow;
 use switchhook_core::Timestamp;
 use switchhook_core::id::{PersonId, TenantId};
 use switchhook_core::quota::QuotaLimits;
-use switchhook_core::sign_in::{IDLE, Role, SessionTimes};
+use switchhook_core::sign_in::{IDLE, Role, STATE_MAX_AGE, SessionTimes};
 use uuid::Uuid;
 
 use super::{Conn, Tx, execute, run, tenants};
@@ -112,13 +112,13 @@ pub async fn end_for_sign_in(tx: &mut Tx, hash: &SessionHash) -> Result<(), sqlx
     execute!(tx, SQL; hash.as_slice()).map(drop)
 }
 
-/// Ends all sessions of a tenant.
+/// Ends a batch of a tenant's sessions. Returns their number.
 ///
 /// # Errors
 /// When the database fails.
-pub async fn end_of_tenant(tx: &mut Tx, tenant: TenantId) -> Result<(), sqlx::Error> {
-    const SQL: &str = "DELETE FROM sessions WHERE tenant_id = $1";
-    execute!(tx, SQL; tenant.uuid()).map(drop)
+pub async fn end_of_tenant(tx: &mut Tx, tenant: TenantId) -> Result<u64, sqlx::Error> {
+    const SQL: &str = "DELETE FROM sessions WHERE hash IN (SELECT hash FROM sessions WHERE tenant_id = $1 LIMIT 500)";
+    execute!(tx, SQL; tenant.uuid())
 }
 
 /// Marks a sign-in as used. Returns whether it was not.
@@ -131,19 +131,18 @@ pub async fn use_for_sign_in(tx: &mut Tx, hash: &[u8; 32], now: Timestamp) -> Re
     Ok(done > 0)
 }
 
-/// Deletes sessions that have ended, and used sign-ins whose state has expired. Returns their number.
+/// Deletes a batch of sessions that have ended, and of used sign-ins whose state has expired. Returns their number.
 ///
 /// # Errors
 /// When the database fails.
 pub async fn prune_for_housekeeping(tx: &mut Tx, now: Timestamp) -> Result<u64, sqlx::Error> {
     // A session past its absolute limit is not used any more, so it becomes idle.
-    const SESSIONS: &str = "DELETE FROM sessions WHERE used_at <= $1";
-    const SIGN_INS: &str = "DELETE FROM used_sign_ins WHERE used_at <= $1";
-    let mut deleted = 0;
-    // A state expires long before.
-    for sql in [SESSIONS, SIGN_INS] {
-        let before = (now - IDLE).as_micros();
-        deleted += execute!(tx, sql; before)?;
-    }
+    const SESSIONS: &str = "DELETE FROM sessions WHERE used_at <= $1 AND hash IN \
+        (SELECT hash FROM sessions WHERE used_at <= $1 LIMIT 500)";
+    const SIGN_INS: &str = "DELETE FROM used_sign_ins WHERE hash IN \
+        (SELECT hash FROM used_sign_ins WHERE used_at <= $1 LIMIT 500)";
+    let mut deleted = execute!(tx, SESSIONS; (now - IDLE).as_micros())?;
+    // A state was begun before it was used, so that it has expired by then.
+    deleted += execute!(tx, SIGN_INS; (now - STATE_MAX_AGE).as_micros())?;
     Ok(deleted)
 }

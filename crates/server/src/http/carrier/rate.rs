@@ -1,25 +1,29 @@
 //! How often carriers may call us, by connection and node: a token bucket, looked at before a request's body is read. Who has no token of
 //! an address does not come as far as this.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use switchhook_core::id::ConnectionId;
 use tokio::time::Instant;
 
+use crate::http::token_bucket::TokenBuckets;
+
 /// Requests in a second, in the long run. A call makes about five.
 const PER_SECOND: u32 = 200;
 /// Requests at once: everything that 300 calls bring which begin or end at the same moment.
 const BURST: u32 = 1_500;
-/// With more connections than this, those whose bucket is full are forgotten.
-const MOST: usize = 10_000;
 /// Requests that were refused.
 const REFUSED: &str = "switchhook_carrier_requests_refused_total";
 
 /// The buckets of all connections. Clones share them.
-#[derive(Clone, Debug, Default)]
-pub(in crate::http) struct CarrierRate(Arc<Mutex<HashMap<ConnectionId, Instant>>>);
+#[derive(Clone, Debug)]
+pub(in crate::http) struct CarrierRate(TokenBuckets<ConnectionId>);
+
+impl Default for CarrierRate {
+    fn default() -> Self {
+        Self(TokenBuckets::new(Duration::from_secs(1) / PER_SECOND, BURST))
+    }
+}
 
 impl CarrierRate {
     /// Takes a place for a request of the connection.
@@ -27,21 +31,7 @@ impl CarrierRate {
     /// # Errors
     /// How long it takes until there is one.
     pub(in crate::http) fn admit(&self, connection: ConnectionId, now: Instant) -> Result<(), Duration> {
-        let each = Duration::from_secs(1) / PER_SECOND;
-        // It is whole at every step.
-        let mut full_at = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if full_at.len() >= MOST {
-            full_at.retain(|_, full_at| *full_at > now);
-        }
-        let bucket = full_at.entry(connection).or_insert(now);
-        let full_at = (*bucket).max(now) + each;
-        let wait = full_at.saturating_duration_since(now + each * BURST);
-        if wait.is_zero() {
-            *bucket = full_at;
-            return Ok(());
-        }
-        metrics::counter!(REFUSED).increment(1);
-        Err(wait)
+        self.0.take(connection, now).inspect_err(|_| metrics::counter!(REFUSED).increment(1))
     }
 }
 
@@ -65,15 +55,5 @@ mod tests {
         assert_eq!(admitted(connection(2), at(0), 10), 10, "of another connection");
         assert_eq!(admitted(connection(1), at(1_000), 10_000), 200, "what was refused is not owed");
         assert_eq!(admitted(connection(1), at(60_000), 10_000), 1_500, "never more than that at once");
-    }
-
-    #[test]
-    fn what_is_remembered_has_a_bound() {
-        let (rate, start) = (CarrierRate::default(), Instant::now());
-        for number in 0..50_000_u128 {
-            let ms = u64::try_from(number).expect("small") * 10;
-            assert_eq!(rate.admit(connection(number), start + Duration::from_millis(ms)), Ok(()));
-        }
-        assert!(rate.0.lock().expect("whole").len() <= MOST);
     }
 }

@@ -1,20 +1,21 @@
 //! `GET /auth/callback`: the browser comes back from the identity provider.
 
-use axum::extract::Query;
+use std::net::SocketAddr;
+
 use axum::extract::rejection::QueryRejection;
+use axum::extract::{ConnectInfo, Query};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use serde::Deserialize;
 
 use super::page::Answer;
-use super::{Navigated, cookies, expired, welcome};
+use super::{Navigated, cookies, expired, rate, welcome};
 use crate::http::HttpState;
 use crate::http::error::ApiError;
-use crate::sign_in::attempt::{self, Returned, hash};
+use crate::sign_in::attempt::{self, Returned};
 use crate::sign_in::enter::Home;
 use crate::sign_in::provider::Provider;
 use crate::sign_in::{SignIn, SignInError};
-use crate::store::sessions;
 
 /// What the provider sends (RFC 6749 section 4.1.2, RFC 9207 section 2).
 #[derive(Deserialize)]
@@ -27,9 +28,11 @@ pub(super) struct Sent {
 
 pub(super) async fn callback(
     state: HttpState,
+    ConnectInfo(from): ConnectInfo<SocketAddr>,
     sent: Result<Query<Sent>, QueryRejection>,
     headers: HeaderMap,
 ) -> Navigated {
+    rate::admit(&state, from).map_err(|error| Answer::new(&headers, error))?;
     come_back(&state, sent.ok().map(|Query(sent)| sent), &headers).await.map_err(|error| Answer::new(&headers, error))
 }
 
@@ -38,7 +41,6 @@ async fn come_back(state: &HttpState, sent: Option<Sent>, headers: &HeaderMap) -
     let sent = sent.ok_or_else(expired)?;
     let (browser, text) = cookies::sign_in(headers).zip(sent.state.as_deref()).ok_or_else(expired)?;
     let returned = attempt::open(&state.vault, &browser, text, state.clock.now()).ok_or_else(expired)?;
-    use_up(state, text).await?;
     if let Some(error) = sent.error {
         return Err(declined(&error));
     }
@@ -47,14 +49,6 @@ async fn come_back(state: &HttpState, sent: Option<Sent>, headers: &HeaderMap) -
         return Err(SignInError::Refused("another issuer sent the code".to_owned()).into());
     }
     Ok(finish(state, provider, code, returned, headers).await?)
-}
-
-/// Makes sure that no state counts twice, whatever comes of this one.
-async fn use_up(state: &HttpState, text: &str) -> Result<(), SignInError> {
-    let mut tx = state.store.begin().await?;
-    let first = sessions::use_for_sign_in(&mut tx, &hash(text), state.clock.now()).await?;
-    tx.commit().await?;
-    if first { Ok(()) } else { Err(SignInError::Replayed) }
 }
 
 async fn finish(
@@ -68,7 +62,7 @@ async fn finish(
     if !provider.settings().allow.admits(identity.verified_email()) {
         return Err(SignInError::NotAllowed);
     }
-    welcome(state, headers, &identity, Home::New, &returned.return_to).await
+    welcome(state, headers, &identity, Home::New, Some(&returned.challenge.state), &returned.return_to).await
 }
 
 /// The provider did not let the person in, or the person changed their mind.

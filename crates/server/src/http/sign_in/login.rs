@@ -8,16 +8,16 @@ use axum::http::header::LOCATION;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use serde::Deserialize;
-use switchhook_core::sign_in::local_path;
+use switchhook_core::sign_in::{STATE_MAX_AGE, local_path};
 use url::Url;
 
 use super::page::Answer;
-use super::{Navigated, cookies, send_to, welcome};
+use super::{Navigated, cookies, rate, send_to, welcome};
 use crate::http::HttpState;
 use crate::http::auth::session::{host, is_loopback};
 use crate::http::error::ApiError;
 use crate::operator;
-use crate::sign_in::attempt::{self, MAX_AGE, is_random_text, random_text};
+use crate::sign_in::attempt::{self, is_random_text, random_text};
 use crate::sign_in::enter::Home;
 use crate::sign_in::identity::Identity;
 use crate::sign_in::provider::Provider;
@@ -38,11 +38,14 @@ pub(super) async fn login(
     let query = query.ok().and_then(|Query(query)| query.return_to);
     let return_to = query.as_deref().and_then(local_path).unwrap_or("/");
     let answer = |error| Answer::new(&headers, error);
+    rate::admit(&state, from).map_err(answer)?;
     match &state.sign_in {
         SignIn::Off => Err(answer(off())),
         SignIn::Local if is_this_machine(from, &headers) => {
             let home = home(&state).await.map_err(|error| answer(error.into()))?;
-            welcome(&state, &headers, &Identity::local(), home, return_to).await.map_err(|error| answer(error.into()))
+            welcome(&state, &headers, &Identity::local(), home, None, return_to)
+                .await
+                .map_err(|error| answer(error.into()))
         }
         SignIn::Local => Err(answer(elsewhere())),
         SignIn::Oidc(provider) => {
@@ -65,7 +68,7 @@ async fn leave(
     let browser = cookies::sign_in(headers).filter(|cookie| is_random_text(cookie)).unwrap_or_else(random_text);
     let challenge = attempt::start(&state.vault, &browser, return_to, state.clock.now());
     let url = provider.authorization_url(&challenge).await?;
-    Ok(send_to(url.as_str(), cookies::set_sign_in(&browser, MAX_AGE)))
+    Ok(send_to(url.as_str(), cookies::set_sign_in(&browser, STATE_MAX_AGE)))
 }
 
 /// The provider returns browsers to the public address, and cookies belong to one host: on this machine, a sign-in that begins at

@@ -4,6 +4,7 @@ mod callback;
 pub(super) mod cookies;
 mod login;
 mod page;
+mod rate;
 mod session;
 
 use axum::Router;
@@ -24,6 +25,7 @@ use crate::sign_in::enter::{Home, enter};
 use crate::sign_in::identity::Identity;
 
 pub(super) use self::page::html;
+pub(super) use self::rate::SignInRate;
 
 /// Cookies and states of a sign-in are nobody else's: nothing of it is kept or sent on.
 pub(super) fn routes() -> Router<HttpState> {
@@ -36,16 +38,18 @@ pub(super) fn routes() -> Router<HttpState> {
         .layer(from_fn(fallback::do_not_store))
 }
 
-/// Signs a person in and sends the browser to `return_to`.
+/// Signs a person in and sends the browser to `return_to`. What they came back from the provider with counts once.
 async fn welcome(
     state: &HttpState,
     headers: &HeaderMap,
     identity: &Identity,
     home: Home,
+    came_back_with: Option<&str>,
     return_to: &str,
 ) -> Result<Response, SignInError> {
     let before = cookies::session(headers).filter(|cookie| is_random_text(cookie)).map(|cookie| hash(&cookie));
-    let cookie = enter(&state.store, identity, home, before, state.clock.now()).await?;
+    let sign_in = came_back_with.map(hash);
+    let cookie = enter(&state.store, identity, home, sign_in, before, state.clock.now()).await?;
     Ok(send_to(return_to, cookies::set_session(&cookie, ABSOLUTE)))
 }
 

@@ -228,11 +228,23 @@ async fn update(
     row.enable(request.enabled.unwrap_or(true));
     row.updated_at = merge_patch::newer(row.updated_at, state.clock.now());
     webhooks::update(&mut tx, &row).await?;
-    if !row.enabled {
-        stored_deliveries::cancel_waiting(&mut tx, tenant.id, id).await?;
-    }
     tx.commit().await?;
+    if !row.enabled {
+        cancel_waiting(&state, tenant, id).await?;
+    }
     Ok(Json(WithWarnings { resource: row.into(), warnings }))
+}
+
+/// Cancels what waits for a disabled endpoint. There can be too much for one transaction; of a disabled endpoint, nothing is sent meanwhile.
+async fn cancel_waiting(state: &HttpState, tenant: Tenant, id: WebhookId) -> Result<(), ApiError> {
+    loop {
+        let mut tx = state.store.begin().await?;
+        let canceled = stored_deliveries::cancel_waiting(&mut tx, tenant.id, id).await?;
+        tx.commit().await?;
+        if canceled == 0 {
+            return Ok(());
+        }
+    }
 }
 
 fn patched(row: &WebhookRow, patch: &[u8]) -> Result<Body<CreateWebhook>, ApiError> {

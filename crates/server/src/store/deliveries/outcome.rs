@@ -180,10 +180,12 @@ async fn update_health(tx: &mut Tx, health: &Health, verdict: &Verdict) -> Resul
 async fn disable(tx: &mut Tx, webhook: Uuid, at: Timestamp) -> Result<bool, sqlx::Error> {
     const DISABLE: &str = "UPDATE webhooks SET enabled = FALSE, disabled_reason = $3, updated_at = $2 \
         WHERE id = $1 AND enabled = TRUE AND failing_since <= $4";
+    // What is left, `cancel_disabled_for_recovery` cancels.
     const CANCEL: &str = concat!(
-        "UPDATE deliveries SET state = 'canceled', next_attempt_at = NULL \
-         WHERE webhook_id = $1 AND state = 'pending' AND ",
-        open!()
+        "UPDATE deliveries SET state = 'canceled', next_attempt_at = NULL WHERE state = 'pending' AND id IN \
+         (SELECT id FROM deliveries WHERE webhook_id = $1 AND state = 'pending' AND ",
+        open!(),
+        " LIMIT 500)"
     );
     let disabled = execute!(tx, DISABLE;
         webhook, at.as_micros(), DISABLED_REASON, (at - DISABLE_AFTER).as_micros()
@@ -264,18 +266,25 @@ pub async fn cancel_disabled_for_recovery(store: &Store) -> Result<(), sqlx::Err
         "))"
     );
     const CANCEL: &str = concat!(
-        "UPDATE deliveries SET state = 'canceled', next_attempt_at = NULL \
-         WHERE state = 'pending' AND webhook_id IN (SELECT w.id FROM webhooks w JOIN tenants t ON t.id = w.tenant_id \
-         WHERE w.enabled = FALSE OR t.active = FALSE) AND ",
-        open!()
+        "UPDATE deliveries SET state = 'canceled', next_attempt_at = NULL WHERE state = 'pending' AND id IN \
+         (SELECT id FROM deliveries WHERE state = 'pending' AND webhook_id IN (SELECT w.id FROM webhooks w \
+         JOIN tenants t ON t.id = w.tenant_id WHERE w.enabled = FALSE OR t.active = FALSE) AND ",
+        open!(),
+        " LIMIT 500)"
     );
-    let mut conn = store.read().await?;
-    let waiting: bool = run!(conn, query_scalar.fetch_one, WAITING)?;
-    drop(conn);
-    if waiting {
+    loop {
+        let mut conn = store.read().await?;
+        let waiting: bool = run!(conn, query_scalar.fetch_one, WAITING)?;
+        drop(conn);
+        if !waiting {
+            return Ok(());
+        }
         let mut tx = store.begin().await?;
-        execute!(tx, CANCEL)?;
+        let canceled = execute!(tx, CANCEL)?;
         tx.commit().await?;
+        if canceled == 0 {
+            // Another node was faster.
+            return Ok(());
+        }
     }
-    Ok(())
 }

@@ -87,7 +87,7 @@ const LIVE: [&str; 15] = [
 const OWNERS: [&str; 3] = ["tenant_id", "webhook_id", "connection_id"];
 
 /// Statements that read the newest or oldest rows of an owner and stop: pages, and the deletion of an endpoint. Their beginnings.
-const PAGES: [&str; 16] = [
+const PAGES: [&str; 17] = [
     "SELECT * FROM (SELECT id, webhook_id, call_id, event, state, attempts, next_attempt_at, created_at FROM deliveries WHERE 1 = 1",
     "SELECT id FROM calls WHERE tenant_id = $ AND id >= $ AND id <= $",
     "DELETE FROM deliveries WHERE id IN (SELECT id FROM deliveries WHERE tenant_id = $ AND webhook_id = $ LIMIT",
@@ -101,11 +101,12 @@ const PAGES: [&str; 16] = [
     // The people of one tenant are few, and all of a deactivated tenant's sessions end.
     concat!("SELECT ", columns!(people), " FROM people WHERE tenant_id = $ AND id < $ ORDER BY id DESC LIMIT"),
     "SELECT COUNT(*) FROM people WHERE tenant_id = $",
-    "DELETE FROM sessions WHERE tenant_id = $",
+    "DELETE FROM sessions WHERE hash IN (SELECT hash FROM sessions WHERE tenant_id = $ LIMIT",
     // After all but the last of its deliveries are deleted.
     "DELETE FROM webhooks",
     // The last minute of a tenant's requests; older ones are deleted as new ones come.
     "SELECT latest.number, latest.admitted_at, (SELECT number FROM admitted_requests",
+    "DELETE FROM admitted_requests WHERE tenant_id = $ AND number < $ AND number < $ + (SELECT MIN(number) FROM admitted_requests",
     // Of what is pending: at most a segment and what ended in the last half minute. Of segments: one row for a thousand calls.
     "SELECT tenant_id, COUNT(*) FROM call_search_pending GROUP BY",
     "SELECT COUNT(*) FROM (SELECT 1 FROM call_search_pending WHERE tenant_id = $ LIMIT",

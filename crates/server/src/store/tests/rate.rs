@@ -6,8 +6,10 @@ use switchhook_core::Timestamp;
 use switchhook_core::id::TenantId;
 use switchhook_core::rate::Decision;
 
+use super::past::count;
 use crate::store::Store;
 use crate::store::batch::Batcher;
+use crate::store::execute;
 use crate::store::rate::{Admit, RateRequest};
 use crate::store::tenants::OwnLimits;
 use crate::store::testing::{TestStore, now, stores, tenant};
@@ -72,6 +74,44 @@ async fn a_clock_that_is_set_back_locks_nobody_out() {
         // But nodes whose clocks differ by little share one window.
         let behind = admit(&store, tenant, 1, now() - Duration::from_secs(5)).await.expect("a decision");
         assert!(!ADMITTED(&behind), "{engine}");
+    }
+}
+
+/// Writes so many admitted requests, numbered from one.
+async fn have_admitted(store: &Store, tenant: TenantId, requests: i64, at: Timestamp) {
+    const SQL: &str = "INSERT INTO admitted_requests (tenant_id, number, admitted_at) VALUES ($1, $2, $3)";
+    let mut tx = store.begin().await.expect("a transaction");
+    for number in 1..=requests {
+        execute!(tx, SQL; tenant.uuid(), number, at.as_micros()).expect("written");
+    }
+    tx.commit().await.expect("committed");
+}
+
+#[tokio::test]
+async fn what_has_left_the_window_is_forgotten_in_batches() {
+    for test in stores().await {
+        let (store, engine) = (&test.store, test.engine);
+        let tenant = tenant(store, OwnLimits::default()).await;
+        have_admitted(store, tenant, 2_500, now()).await;
+        for (admission, left) in [(1, 1_501), (2, 502), (3, 3)] {
+            let at = now() + Duration::from_secs(120);
+            let decision = admit(store, tenant, 120, at).await.expect("a decision");
+            assert_eq!(decision, Decision::Admitted { remaining: 120 - admission }, "{engine}");
+            assert_eq!(count(&test, "admitted_requests").await, left, "{engine}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn after_a_clock_was_set_back_nothing_of_the_future_counts() {
+    for test in stores().await {
+        let (store, engine) = (&test.store, test.engine);
+        let tenant = tenant(store, OwnLimits::default()).await;
+        have_admitted(store, tenant, 2_500, now() + Duration::from_secs(3600)).await;
+        for remaining in [2, 1, 0] {
+            let decision = admit(store, tenant, 3, now()).await.expect("a decision");
+            assert_eq!(decision, Decision::Admitted { remaining }, "{engine}");
+        }
     }
 }
 

@@ -17,13 +17,15 @@ const STOPPED: Duration = Duration::from_secs(5);
 
 async fn set_active(service: &TestService, tenant: TenantId, active: bool) {
     let now = Clock::system().now();
-    let mut tx = service.store().begin().await.expect("a transaction");
-    let row = match active {
-        true => tenants::activate_for_operator(&mut tx, tenant, now).await,
-        false => deactivation::deactivate_for_operator(&mut tx, tenant, now).await,
+    let row = if active {
+        let mut tx = service.store().begin().await.expect("a transaction");
+        let row = tenants::activate_for_operator(&mut tx, tenant, now).await.expect("written");
+        tx.commit().await.expect("committed");
+        row
+    } else {
+        deactivation::deactivate_for_operator(service.store(), tenant, now).await.expect("written")
     };
-    assert_eq!(row.expect("written").map(|row| row.active), Some(active));
-    tx.commit().await.expect("committed");
+    assert_eq!(row.map(|row| row.active), Some(active));
 }
 
 /// The call's status and reason, as the database has them: the tenant's own key says 403.

@@ -86,5 +86,7 @@ async fn at_most_twenty_codes_are_exchanged_at_once() {
     for came in join_all(coming).await {
         assert_eq!(came.expect("no panic"), StatusCode::FOUND);
     }
+    let again = ana.come_back(&page, &one_more).await;
+    assert_eq!(again.status(), StatusCode::FOUND, "the code and the state are still good");
     service.stop().await;
 }

@@ -4,6 +4,7 @@ use reqwest::header::{ACCEPT, CONTENT_TYPE};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use switchhook::config::OidcSettings;
+use switchhook::store::Engine;
 use switchhook_core::sign_in::AllowList;
 use switchhook_runtime::clock::Clock;
 use url::Url;
@@ -102,6 +103,41 @@ async fn a_state_is_good_once_in_its_own_browser_and_for_ten_minutes() {
     clock.advance(std::time::Duration::from_secs(600));
     check(&mut ana, expired("late", format!("/auth/callback?code={code}&state={}", state_of(&late)))).await;
     service.stop().await;
+}
+
+#[tokio::test]
+async fn a_state_is_used_up_by_a_sign_in_that_succeeds_only() {
+    let (service, oidc) = with_provider(morning(), |_| {}).await;
+    let mut ana = browser(&service);
+    let page = ana.login("/auth/login").await;
+    let state = state_of(&page);
+    for (query, status, code) in [
+        ("error=access_denied", 403, "sign_in_declined"),
+        ("code=unknown", 403, "sign_in_refused"),
+        ("code=unknown&iss=https%3A%2F%2Fissuer.test", 403, "sign_in_refused"),
+        ("x=y", 400, "sign_in_expired"),
+    ] {
+        let path = format!("/auth/callback?{query}&state={state}");
+        check(&mut ana, Case { name: query, path, status, code }).await;
+    }
+    assert_eq!(used_sign_ins(&service).await, 0, "nobody signed in");
+    assert_eq!(ana.come_back(&page, &oidc.code(&page, json!({}), Signed::Well)).await.status(), StatusCode::FOUND);
+    ana.cookies.remove(SESSION);
+    let path = format!("/auth/callback?code={}&state={state}", oidc.code(&page, json!({}), Signed::Well));
+    check(&mut ana, Case { name: "again", path, status: 400, code: "sign_in_expired" }).await;
+    assert_eq!(used_sign_ins(&service).await, 1);
+    service.stop().await;
+}
+
+/// How many sign-ins the database remembers.
+async fn used_sign_ins(service: &TestService) -> i64 {
+    const SQL: &str = "SELECT COUNT(*) FROM used_sign_ins";
+    let mut conn = service.store().read().await.expect("a connection");
+    let count = match conn.engine() {
+        Engine::Sqlite(c) => sqlx::query_scalar(SQL).fetch_one(c).await,
+        Engine::Postgres(c) => sqlx::query_scalar(SQL).fetch_one(c).await,
+    };
+    count.expect("counted")
 }
 
 #[tokio::test]

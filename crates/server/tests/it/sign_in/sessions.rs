@@ -190,9 +190,7 @@ async fn deactivation_ends_sessions_and_streams_at_once_and_nobody_signs_in() {
     let mut ana = browser(&service);
     ana.sign_in(&oidc, json!({})).await;
     let tenant: TenantId = text(&ana.who().await.1["tenant"]["id"]).parse().expect("an id");
-    let mut tx = service.store().begin().await.expect("a transaction");
-    deactivation::deactivate_for_operator(&mut tx, tenant, clock.now()).await.expect("deactivated");
-    tx.commit().await.expect("committed");
+    deactivation::deactivate_for_operator(service.store(), tenant, clock.now()).await.expect("deactivated");
 
     assert_eq!(ana.who().await.0, StatusCode::UNAUTHORIZED);
     assert_eq!(ana.ask(Method::GET, "/v1/tenant", None).await.0, StatusCode::UNAUTHORIZED);
