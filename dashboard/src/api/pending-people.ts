@@ -4,6 +4,7 @@ import type { Role } from "./session";
 
 export type PersonResource = {
   id: string;
+  /** `null` unless it was invited or the identity provider has verified it. */
   email: string | null;
   /** `null` before the first sign-in. */
   name: string | null;

@@ -1266,7 +1266,7 @@ class Person(Model):
     """
     email: str | None
     """
-    The e-mail address; `null` if the identity provider returned none.
+    The e-mail address that was invited or that the identity provider has verified; `null` if there is none.
     """
     id: str
     """

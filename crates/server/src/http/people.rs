@@ -87,7 +87,7 @@ pub struct UpdatePerson {
 pub struct PersonResource {
     /// Its id.
     id: Uuid,
-    /// The e-mail address; `null` if the identity provider returned none.
+    /// The e-mail address that was invited or that the identity provider has verified; `null` if there is none.
     #[schema(example = "ana@example.com")]
     email: Option<String>,
     /// The name, as the identity provider has it; `null` before the first sign-in.
@@ -119,8 +119,8 @@ impl From<PersonRow> for PersonResource {
     fn from(row: PersonRow) -> Self {
         Self {
             status: if row.is_active() { PersonStatus::Active } else { PersonStatus::Invited },
+            email: row.known_email().map(str::to_owned),
             id: row.id,
-            email: row.email,
             name: row.name,
             role: row.role,
             created_at: Timestamp::from_micros(row.created_at),

@@ -55,7 +55,7 @@ pub async fn enter(
         if !tenant.is_some_and(|tenant| tenant.active) {
             return Err(SignInError::Deactivated);
         }
-        let (email, name) = (identity.email.as_deref(), identity.name.as_deref());
+        let (email, name) = (identity.provided_email(), identity.name.as_deref());
         people::signed_in(&mut tx, person.tenant(), person.person(), email, name, now).await?;
         if let Some(before) = before {
             sessions::end_for_sign_in(&mut tx, &before).await?;
@@ -92,6 +92,7 @@ async fn join(tx: &mut Tx, identity: &Identity, home: Home, now: Timestamp) -> R
         issuer: Some(issuer.clone()),
         subject: Some(subject.clone()),
         email: identity.email.clone(),
+        email_verified: identity.verified_email().is_some(),
         name: identity.name.clone(),
         ..PersonRow::invited(PersonId::new(now, clock::random()), tenant, String::new(), Role::Owner, now)
     };

@@ -3,6 +3,7 @@
 use switchhook_core::sign_in::is_email;
 
 use super::SignInError;
+use crate::store::people::ProvidedEmail;
 
 /// Maximum length of an issuer's subject (OpenID Connect Core section 2).
 const MAX_SUBJECT: usize = 255;
@@ -56,6 +57,12 @@ impl Identity {
     #[must_use]
     pub fn verified_email(&self) -> Option<&str> {
         self.email.as_deref().filter(|_| self.email_verified)
+    }
+
+    /// The address, verified or not, to be stored.
+    pub(super) fn provided_email(&self) -> Option<ProvidedEmail<'_>> {
+        let verified = self.email_verified;
+        self.email.as_deref().map(|address| ProvidedEmail { address, verified })
     }
 
     /// The name of a tenant that is made for this person.

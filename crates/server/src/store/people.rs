@@ -18,6 +18,7 @@ pub struct PersonRow {
     pub issuer: Option<String>,
     pub subject: Option<String>,
     pub email: Option<String>,
+    pub email_verified: bool,
     pub name: Option<String>,
     pub role: String,
     pub created_at: i64,
@@ -34,6 +35,7 @@ impl PersonRow {
             issuer: None,
             subject: None,
             email: Some(email),
+            email_verified: false,
             name: None,
             role: role.as_str().to_owned(),
             created_at: now.as_micros(),
@@ -57,6 +59,12 @@ impl PersonRow {
     #[must_use]
     pub fn is_active(&self) -> bool {
         self.issuer.is_some()
+    }
+
+    /// Returns the address that others may take for the person's: one that the identity provider has verified, or that was invited.
+    #[must_use]
+    pub fn known_email(&self) -> Option<&str> {
+        self.email.as_deref().filter(|_| self.email_verified || !self.is_active())
     }
 
     /// Whether the person is an owner who can act as one.
@@ -104,13 +112,22 @@ pub async fn accept_for_sign_in(tx: &mut Tx, id: PersonId, issuer: &str, subject
 /// # Errors
 /// When the database fails.
 pub async fn insert(tx: &mut Tx, row: &PersonRow) -> Result<bool, sqlx::Error> {
-    const SQL: &str = "INSERT INTO people (id, tenant_id, issuer, subject, email, name, role, created_at, last_seen_at) \
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (issuer, subject) DO NOTHING";
-    let done = execute!(tx, SQL; row.id, row.tenant_id, &row.issuer, &row.subject, &row.email, &row.name, &row.role, row.created_at, row.last_seen_at)?;
+    const SQL: &str = "INSERT INTO people (id, tenant_id, issuer, subject, email, email_verified, name, role, created_at, last_seen_at) \
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT (issuer, subject) DO NOTHING";
+    let done = execute!(tx, SQL; row.id, row.tenant_id, &row.issuer, &row.subject, &row.email, row.email_verified, &row.name, &row.role, row.created_at, row.last_seen_at)?;
     Ok(done > 0)
 }
 
-/// Takes over what the identity provider says now. What it does not say stays.
+/// An address as the identity provider has it.
+#[derive(Clone, Copy)]
+pub struct ProvidedEmail<'a> {
+    /// The address.
+    pub address: &'a str,
+    /// Whether the provider has verified it.
+    pub verified: bool,
+}
+
+/// Takes over what the identity provider says now. What it does not say stays, and so does a verified address where it has an unverified one.
 ///
 /// # Errors
 /// When the database fails.
@@ -118,13 +135,16 @@ pub async fn signed_in(
     tx: &mut Tx,
     tenant: TenantId,
     id: PersonId,
-    email: Option<&str>,
+    email: Option<ProvidedEmail<'_>>,
     name: Option<&str>,
     now: Timestamp,
 ) -> Result<(), sqlx::Error> {
-    const SQL: &str = "UPDATE people SET email = COALESCE($3, email), name = COALESCE($4, name), last_seen_at = $5 \
-        WHERE tenant_id = $1 AND id = $2";
-    execute!(tx, SQL; tenant.uuid(), id.uuid(), email, name, now.as_micros()).map(drop)
+    const SQL: &str = "UPDATE people SET \
+        email = CASE WHEN $4 OR NOT email_verified THEN COALESCE($3, email) ELSE email END, \
+        email_verified = email_verified OR $4, name = COALESCE($5, name), last_seen_at = $6 WHERE tenant_id = $1 AND id = $2";
+    let verified = email.is_some_and(|email| email.verified);
+    let address = email.map(|email| email.address);
+    execute!(tx, SQL; tenant.uuid(), id.uuid(), address, verified, name, now.as_micros()).map(drop)
 }
 
 /// Records that a person was here; never moves the time backwards.
@@ -157,12 +177,13 @@ pub async fn get(conn: &mut Conn, tenant: TenantId, id: PersonId) -> Result<Opti
     run!(conn, query_as.fetch_optional, SQL; tenant.uuid(), id.uuid())
 }
 
-/// Whether somebody of the tenant has this address.
+/// Whether somebody of the tenant has this address, verified or by invitation. What somebody only claims keeps nobody out.
 ///
 /// # Errors
 /// When the database fails.
 pub async fn has_email(conn: &mut Conn, tenant: TenantId, email: &str) -> Result<bool, sqlx::Error> {
-    const SQL: &str = "SELECT COUNT(*) FROM people WHERE tenant_id = $1 AND email = $2";
+    const SQL: &str = "SELECT COUNT(*) FROM people WHERE tenant_id = $1 AND email = $2 \
+        AND (email_verified = TRUE OR issuer IS NULL)";
     let found: i64 = run!(conn, query_scalar.fetch_one, SQL; tenant.uuid(), email)?;
     Ok(found > 0)
 }

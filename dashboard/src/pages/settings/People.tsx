@@ -25,6 +25,11 @@ import styles from "./People.module.css";
 
 const KEY = ["people"];
 
+/** What a person is called here: names are what the identity provider says, and nobody has verified them. */
+function called(person: PersonResource): string {
+  return person.name ?? person.email ?? "Without a name";
+}
+
 /** Who belongs to the tenant, and what they may do. */
 export function People() {
   const isOwner = useIsOwner();
@@ -93,9 +98,11 @@ function PeopleTable({ people, mayChange }: { people: PersonResource[]; mayChang
               <Td>
                 <div className={rows.name}>
                   <span className={rows.title}>
-                    {person.name ?? person.email} {person.id === me.id && <span className="muted">(you)</span>}
+                    {called(person)} {person.id === me.id && <span className="muted">(you)</span>}
                   </span>
-                  {person.name && person.email && <span className={rows.sub}>{person.email}</span>}
+                  {person.email !== called(person) && (
+                    <span className={rows.sub}>{person.email ?? "No verified address"}</span>
+                  )}
                   {person.status === "invited" && (
                     <span>
                       <Badge tone="accent">Invited</Badge>
@@ -140,7 +147,7 @@ function RoleSelect({ person, disabled }: { person: PersonResource; disabled: bo
       <span className={styles.select}>
         <select
           className={styles.role}
-          aria-label={`Role of ${person.name ?? person.email}`}
+          aria-label={`Role of ${called(person)}`}
           value={change.isPending ? change.variables : person.role}
           onChange={(event) => change.mutate(event.target.value as Role)}
         >
@@ -172,7 +179,7 @@ function RemoveDialog({ person, onClose }: { person: PersonResource; onClose: ()
   return (
     <ConfirmDialog
       open
-      title={`Remove ${person.name ?? person.email}?`}
+      title={`Remove ${called(person)}?`}
       confirm="Remove"
       busy={remove.isPending}
       error={remove.error}

@@ -1,7 +1,7 @@
 //! A database of an earlier version is brought up to date in place.
 
 use switchhook_core::Timestamp;
-use switchhook_core::id::{ConnectionId, TenantId};
+use switchhook_core::id::{ConnectionId, PersonId, TenantId};
 use switchhook_core::quota;
 
 use super::past::{count, numbered};
@@ -9,7 +9,7 @@ use crate::housekeeping;
 use crate::store::calls::{self, Filter, search};
 use crate::store::page::PageRequest;
 use crate::store::testing::{TestStore, empty_stores, now};
-use crate::store::{Dialect, on};
+use crate::store::{Dialect, execute, on, people};
 
 /// The last schema without an index of calls.
 const BEFORE: i64 = 5;
@@ -45,6 +45,25 @@ async fn fill(test: &TestStore, tenant: TenantId, calls: usize) {
         .expect("written");
     }
     tx.commit().await.expect("committed");
+}
+
+#[tokio::test]
+async fn nobody_knows_which_addresses_of_an_earlier_version_were_verified() {
+    const PERSON: &str = "INSERT INTO people (id, tenant_id, issuer, subject, email, role, created_at) \
+        VALUES ($1, $2, 'issuer', 'ana', 'ana@example.com', 'owner', 0)";
+    for test in empty_stores().await {
+        test.store.migrate_to(12).await.expect("the earlier schema");
+        let tenant = numbered(TenantId::new, 1);
+        fill(&test, tenant, 0).await;
+        let mut tx = test.store.begin().await.expect("a transaction");
+        execute!(tx, PERSON; numbered(PersonId::new, 1).uuid(), tenant.uuid()).expect("written");
+        tx.commit().await.expect("committed");
+
+        test.store.migrate().await.expect("up to date");
+        let mut conn = test.store.read().await.expect("a connection");
+        let person = people::find_for_sign_in(&mut conn, "issuer", "ana").await.expect("read").expect("she is there");
+        assert_eq!((person.email.as_deref(), person.known_email()), (Some("ana@example.com"), None), "{}", test.engine);
+    }
 }
 
 #[tokio::test]

@@ -81,6 +81,42 @@ async fn an_address_with_a_letter_that_only_looks_the_same_is_another_address() 
 }
 
 #[tokio::test]
+async fn an_address_that_nobody_has_verified_is_neither_shown_nor_taken() {
+    let clock = morning();
+    let (service, oidc) = with_provider(clock.clone(), |_| {}).await;
+    let emails = async |browser: &Browser| {
+        let (_, people) = browser.ask(Method::GET, "/v1/people", None).await;
+        let emails = people["data"].as_array().expect("a list").iter().map(|person| person["email"].clone());
+        emails.collect::<Vec<_>>()
+    };
+    let ana = signed_in(&service, &oidc, "ana").await;
+    clock.advance(std::time::Duration::from_secs(1));
+    invite(&ana, "bob", "viewer").await;
+    let mut bob = signed_in(&service, &oidc, "bob").await;
+    let chief = |verified: Value| json!({ "sub": "bob", "email": "ceo@example.com", "email_verified": verified, "name": "The CEO" });
+    for unverified in [json!(false), Value::Null] {
+        bob.sign_in(&oidc, chief(unverified)).await;
+        assert_eq!(emails(&ana).await, [json!("bob@example.com"), json!("ana@example.com")], "the verified one stays");
+        assert_eq!(bob.who().await.1["person"]["email"], "bob@example.com");
+    }
+
+    // Whoever never had a verified address has none that others see, and keeps nobody out.
+    let mut eve = browser(&service);
+    eve.sign_in(&oidc, json!({ "sub": "eve", "email": "ceo@example.com", "email_verified": false })).await;
+    assert_eq!(emails(&eve).await, [Value::Null]);
+    let person = format!("/v1/people/{}", text(&eve.who().await.1["person"]["id"]));
+    assert_eq!(eve.ask(Method::GET, &person, None).await.1["email"], Value::Null);
+    clock.advance(std::time::Duration::from_secs(1));
+    let invited = invite(&eve, "ceo", "member").await;
+    assert_eq!(invited["email"], "ceo@example.com", "it was not taken");
+    eve.sign_in(&oidc, json!({ "sub": "eve", "email": "eve@example.com" })).await;
+    assert_eq!(emails(&eve).await, [json!("ceo@example.com"), json!("eve@example.com")], "verified, and invited");
+    let taken = eve.ask(Method::POST, "/v1/people", Some(json!({ "email": "Eve@example.com" }))).await;
+    assert_eq!((taken.0, &taken.1["code"]), (StatusCode::CONFLICT, &json!("email_taken")));
+    service.stop().await;
+}
+
+#[tokio::test]
 async fn roles_decide_what_a_person_may_do_from_the_next_request_on() {
     let (service, oidc) = with_provider(morning(), |_| {}).await;
     let ana = signed_in(&service, &oidc, "ana").await;
