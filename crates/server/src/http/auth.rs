@@ -56,8 +56,8 @@ impl Tenant {
     ///
     /// # Errors
     /// When the database fails.
-    pub async fn is_still_admitted(&self, conn: &mut Conn, now: Timestamp) -> Result<bool, sqlx::Error> {
-        self.principal.is_still_admitted(self.id, conn, now).await
+    pub async fn is_still_admitted(&self, state: &HttpState, conn: &mut Conn) -> Result<bool, sqlx::Error> {
+        self.principal.is_still_admitted(self.id, state, conn).await
     }
 }
 
@@ -69,14 +69,17 @@ impl Principal {
     pub async fn is_still_admitted(
         &self,
         tenant: TenantId,
+        state: &HttpState,
         conn: &mut Conn,
-        now: Timestamp,
     ) -> Result<bool, sqlx::Error> {
+        let now = state.clock.now();
         match self {
             Self::Key(key) => api_keys::still_opens(conn, tenant, *key, now).await,
             Self::Session(hash) => {
                 let session = sessions::find_for_authentication(conn, hash).await?;
-                Ok(session.is_some_and(|session| session.tenant_active && session.times().is_open(now)))
+                Ok(session.is_some_and(|session| {
+                    session.tenant_active && session.times().is_open(now) && state.sign_in.admits(&session)
+                }))
             }
         }
     }

@@ -103,7 +103,7 @@ impl Ticket {
             Holder::Session(hash) => Principal::Session(hash),
         };
         let Ok(mut conn) = state.store.read().await else { return false };
-        principal.is_still_admitted(self.tenant(), &mut conn, state.clock.now()).await.unwrap_or(false)
+        principal.is_still_admitted(self.tenant(), state, &mut conn).await.unwrap_or(false)
     }
 }
 

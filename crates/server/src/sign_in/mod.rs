@@ -13,6 +13,7 @@ use switchhook_runtime::clock::Clock;
 
 use self::provider::Provider;
 use crate::config::Config;
+use crate::store::sessions::SessionRow;
 
 /// How people sign in. Cheap to clone.
 #[derive(Clone)]
@@ -35,6 +36,15 @@ impl SignIn {
             }
             None if config.local_sign_in && config.env == Environment::Dev => Self::Local,
             None => Self::Off,
+        }
+    }
+
+    /// Whether the person of a session would be let in now: `SWITCHHOOK_OIDC_ALLOW` may be narrower than at the sign-in.
+    #[must_use]
+    pub fn admits(&self, session: &SessionRow) -> bool {
+        match self {
+            Self::Oidc(provider) => provider.settings().allow.admits(session.verified_email()),
+            Self::Local | Self::Off => true,
         }
     }
 

@@ -23,6 +23,7 @@ pub struct SessionRow {
     role: String,
     /// The person's address.
     pub email: Option<String>,
+    email_verified: bool,
     /// The person's name.
     pub name: Option<String>,
     /// Whether the tenant is active.
@@ -60,6 +61,12 @@ impl SessionRow {
         self.role.parse().unwrap_or(Role::Viewer)
     }
 
+    /// Returns the address that the identity provider has verified.
+    #[must_use]
+    pub fn verified_email(&self) -> Option<&str> {
+        self.email.as_deref().filter(|_| self.email_verified)
+    }
+
     /// Returns the tenant's limits.
     #[must_use]
     pub fn limits(&self, config: &Config) -> QuotaLimits {
@@ -88,7 +95,7 @@ pub async fn insert(
 /// # Errors
 /// When the database fails.
 pub async fn find_for_authentication(conn: &mut Conn, hash: &SessionHash) -> Result<Option<SessionRow>, sqlx::Error> {
-    const SQL: &str = "SELECT s.person_id, s.tenant_id, s.created_at, s.used_at, p.role, p.email, p.name, \
+    const SQL: &str = "SELECT s.person_id, s.tenant_id, s.created_at, s.used_at, p.role, p.email, p.email_verified, p.name, \
         t.active AS tenant_active, t.rate_per_minute, t.concurrent_calls, t.monthly_calls FROM sessions s \
         JOIN people p ON p.id = s.person_id JOIN tenants t ON t.id = s.tenant_id WHERE s.hash = $1";
     run!(conn, query_as.fetch_optional, SQL; hash.as_slice())

@@ -89,7 +89,7 @@ pub(super) async fn authenticate(state: &HttpState, token: &Private<String>) -> 
     if !row.active {
         return Err(super::deactivated());
     }
-    if !principal.is_still_admitted(tenant, &mut conn, now).await? {
+    if !principal.is_still_admitted(tenant, state, &mut conn).await? {
         return Err(ApiError::unauthorized());
     }
     Ok(Tenant { id: tenant, limits: row.limits(&state.config), principal })

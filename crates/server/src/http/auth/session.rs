@@ -44,7 +44,7 @@ pub(super) async fn authenticate(
     Ok(Tenant { id: session.tenant(), limits: session.limits(&state.config), principal: Principal::Session(hash) })
 }
 
-/// Returns the open session of a cookie and records its use.
+/// Returns the open session of a cookie, if its person may still sign in, and records its use.
 pub(in crate::http) async fn find(
     state: &HttpState,
     from: Option<IpAddr>,
@@ -52,7 +52,8 @@ pub(in crate::http) async fn find(
 ) -> Result<Option<(SessionHash, SessionRow)>, ApiError> {
     let now = state.clock.now();
     let found = look_up(state, from, cookie).await?;
-    let Some((hash, session)) = found.filter(|(_, session)| session.times().is_open(now)) else { return Ok(None) };
+    let is_good = |session: &SessionRow| session.times().is_open(now) && state.sign_in.admits(session);
+    let Some((hash, session)) = found.filter(|(_, session)| is_good(session)) else { return Ok(None) };
     if session.times().used_at + TOUCH_INTERVAL <= now {
         touch(&state.store, &hash, &session, now).await?;
     }

@@ -36,7 +36,7 @@ pub(in crate::http) async fn still_allowed(state: &HttpState, tenant: Tenant, ch
     }
     let Ok(mut conn) = state.store.read().await else { return false };
     *checked = Instant::now();
-    tenant.is_still_admitted(&mut conn, state.clock.now()).await.unwrap_or(false)
+    tenant.is_still_admitted(state, &mut conn).await.unwrap_or(false)
 }
 
 /// Streams per tenant on this node. Clones share the count.

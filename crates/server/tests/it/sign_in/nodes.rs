@@ -5,6 +5,7 @@ use serde_json::json;
 use switchhook_runtime::clock::Clock;
 
 use super::Browser;
+use super::browser::answer;
 use crate::doubles::oidc::{CLIENT_ID, CLIENT_SECRET, Oidc, Signed};
 use crate::harness::process::{Node, Process};
 use crate::harness::text;
@@ -17,6 +18,45 @@ fn at(node: &Process) -> Browser {
     let mut browser = Browser::new(&node.base);
     browser.origin = PUBLIC.to_owned();
     browser
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_narrower_list_of_who_may_sign_in_ends_sessions_with_the_restart() {
+    const ALLOW: &str = "SWITCHHOOK_OIDC_ALLOW";
+    switchhook_net::install_tls();
+    let oidc = Oidc::start(&Clock::system()).await;
+    let node = Node::new()
+        .await
+        .with("SWITCHHOOK_PUBLIC_URL", PUBLIC)
+        .with("SWITCHHOOK_OIDC_ISSUER", oidc.issuer())
+        .with("SWITCHHOOK_OIDC_CLIENT_ID", CLIENT_ID)
+        .with("SWITCHHOOK_OIDC_CLIENT_SECRET", CLIENT_SECRET);
+    let before = node.serve_with(ALLOW, "@example.com");
+    let mut people = [at(&before), at(&before)];
+    let mut streams = Vec::new();
+    for (browser, name) in people.iter_mut().zip(["ana", "bob"]) {
+        browser.sign_in(&oidc, json!({ "sub": name, "email": format!("{name}@example.com") })).await;
+        let (status, token) = browser.ask(Method::POST, "/v1/event-tokens", None).await;
+        assert_eq!(status, StatusCode::OK, "{token}");
+        streams.push(format!("/v1/events?limit=1&token={}", text(&token["token"])));
+    }
+    before.signal("TERM");
+    before.ended().await;
+
+    let after = node.serve_with(ALLOW, "ana@example.com");
+    for ((browser, stream), status) in people.iter_mut().zip(&streams).zip([StatusCode::OK, StatusCode::UNAUTHORIZED]) {
+        browser.base = after.base.clone();
+        assert_eq!(browser.who().await.0, status);
+        assert_eq!(browser.ask(Method::GET, "/v1/tenant", None).await.0, status);
+        assert_eq!(answer(Browser::new(&after.base).request(Method::GET, stream)).await.0, status, "events");
+    }
+    after.signal("TERM");
+    after.ended().await;
+
+    let bob = &mut people[1];
+    let wider = node.serve_with(ALLOW, "@example.com");
+    bob.base = wider.base.clone();
+    assert_eq!(bob.who().await.0, StatusCode::OK, "as long as the session lasts");
 }
 
 #[tokio::test(flavor = "multi_thread")]
