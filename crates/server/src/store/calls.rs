@@ -141,7 +141,8 @@ pub async fn request_hangup_of_all(tx: &mut Tx, tenant: TenantId, now: Timestamp
         "UPDATE calls SET hangup_requested_at = $2 WHERE hangup_requested_at IS NULL AND id IN \
          (SELECT id FROM calls WHERE tenant_id = $1 AND hangup_requested_at IS NULL AND ",
         live!(),
-        " LIMIT 500)"
+        " LIMIT 500) AND ",
+        live!()
     );
     execute!(tx, SQL; tenant.uuid(), now.as_micros())
 }
