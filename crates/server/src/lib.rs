@@ -20,6 +20,7 @@ pub mod operator;
 pub mod retention;
 pub mod rotation;
 pub mod sign_in;
+mod stderr;
 pub mod store;
 pub mod talk;
 pub mod telemetry;

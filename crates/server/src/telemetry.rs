@@ -5,6 +5,7 @@ use std::io::IsTerminal as _;
 use tracing_subscriber::EnvFilter;
 
 use crate::config::{Config, LogFormat};
+use crate::stderr;
 
 /// Starts logging.
 pub fn start(config: &Config) {
@@ -12,7 +13,9 @@ pub fn start(config: &Config) {
     // Messages between a call and its tools are private; `talk::tools` logs what matters.
     let filter = filter.add_directive("rmcp=off".parse().expect("a directive"));
     let guess = if std::io::stderr().is_terminal() { LogFormat::Text } else { LogFormat::Json };
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    stderr::start();
+    // The subscriber reports a failed write with `eprintln!`, which would panic in whichever task logged.
+    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(stderr::Log).log_internal_errors(false);
     // Repeated calls, as in tests, have no effect.
     let _ = match config.log_format.unwrap_or(guess) {
         LogFormat::Json => builder.json().try_init(),

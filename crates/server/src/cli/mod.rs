@@ -25,6 +25,7 @@ use std::sync::Arc;
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::config::{Config, ConfigError, Flags};
+use crate::stderr;
 
 /// Places and answers phone calls with AI agents.
 #[derive(Debug, Parser)]
@@ -158,6 +159,7 @@ fn command_line() -> clap::Command {
 /// Runs the command line and returns its exit code.
 #[must_use]
 pub fn run() -> ExitCode {
+    let _flush = stderr::Flush;
     let cli = match Cli::from_arg_matches(&command_line().get_matches()) {
         Ok(cli) => cli,
         Err(error) => error.exit(),

@@ -1,10 +1,11 @@
-//! The only module that prints.
-#![expect(clippy::print_stderr, reason = "printing is what a command line is for")]
+//! What the command line prints. Nothing here fails: whoever reads may have gone.
 
 use std::io::Write as _;
 use std::process::ExitCode;
 
 use serde::Serialize;
+
+use crate::stderr;
 
 /// Prints a line to stdout. A closed pipe is not an error.
 pub(crate) fn line(text: &str) {
@@ -35,12 +36,12 @@ pub(crate) fn json_line<T: Serialize>(value: &T) -> anyhow::Result<()> {
 
 /// Prints a note to stderr.
 pub(crate) fn note(text: &str) {
-    eprintln!("{text}");
+    stderr::line(text);
 }
 
 /// Prints an error and returns the exit code.
 pub(crate) fn failed(words: &str, code: u8) -> ExitCode {
-    eprintln!("switchhook: {words}");
+    stderr::line(&format!("switchhook: {words}"));
     ExitCode::from(code)
 }
 

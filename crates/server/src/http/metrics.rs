@@ -13,6 +13,8 @@ use super::HttpState;
 
 /// Seconds from a request's arrival to the start of its response, by method, route and status.
 const DURATION: &str = "switchhook_http_request_duration_seconds";
+/// Log lines that could not be written to stderr.
+const LINES_LOST: &str = "switchhook_log_lines_lost_total";
 /// Buckets in seconds, from a key lookup to a slow provider.
 const BUCKETS: &[f64] = &[0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0];
 
@@ -30,6 +32,7 @@ pub(super) fn recorder() -> PrometheusHandle {
                 tracing::warn!("another metrics recorder is installed: /metrics stays empty");
             }
             switchhook_net::queues::describe();
+            metrics::describe_counter!(LINES_LOST, "Log lines that could not be written to stderr");
             metrics::describe_histogram!(
                 DURATION,
                 metrics::Unit::Seconds,
@@ -60,5 +63,6 @@ fn method_label(method: &axum::http::Method) -> &'static str {
 
 /// Returns all metrics in Prometheus text format.
 pub(super) async fn show(state: HttpState) -> impl IntoResponse {
+    metrics::counter!(LINES_LOST).absolute(crate::stderr::lost());
     ([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], state.metrics.render())
 }

@@ -14,6 +14,7 @@ mod crash;
 mod delivery;
 mod demo;
 mod doubles;
+mod faults;
 mod harness;
 mod http;
 mod instructions;

@@ -89,9 +89,14 @@ impl Node {
         self.start(command)
     }
 
+    /// The same with this standard error.
+    pub(crate) fn serve_logging_to(&self, stderr: Stdio) -> Process {
+        Process::start(self.command(), stderr)
+    }
+
     fn start(&self, command: Command) -> Process {
         let log = File::options().create(true).append(true).open(self.log_path()).expect("a file for the log");
-        Process::start(command, log)
+        Process::start(command, log.into())
     }
 }
 
@@ -103,11 +108,11 @@ pub(crate) fn json_of(command: &mut Command) -> Value {
 }
 
 impl Process {
-    fn start(mut command: Command, log: File) -> Self {
+    fn start(mut command: Command, stderr: Stdio) -> Self {
         let mut child = command
             .args(["serve", "--listen", "127.0.0.1:0"])
             .stdout(Stdio::piped())
-            .stderr(log)
+            .stderr(stderr)
             .spawn()
             .expect("the binary starts");
         let stdout = child.stdout.take().expect("it is piped");

@@ -1,0 +1,13 @@
+//! Faults of what the service runs on: it says so, goes on with what it can, and is well again afterwards.
+
+mod log;
+
+use crate::harness::process::{Node, Process, json_of};
+use crate::harness::{Client, text};
+
+/// A client of a new tenant.
+pub(crate) fn tenant_of(node: &Node, service: &Process) -> Client {
+    let created = json_of(node.command().args(["tenant", "create", "acme", "--rate-limit", "1000000", "--json"]));
+    switchhook_net::install_tls();
+    Client::new(service.base.clone(), text(&created["api_key"]["key"]))
+}
