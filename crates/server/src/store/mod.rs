@@ -14,6 +14,7 @@
 
 pub mod agents;
 pub mod api_keys;
+mod away;
 pub mod batch;
 pub mod calls;
 mod columns;
@@ -48,6 +49,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Context as _;
+pub use away::is_unavailable;
 pub(crate) use columns::columns;
 use sqlx::migrate::Migrator;
 use sqlx::pool::PoolConnection;
@@ -399,20 +401,6 @@ where
 /// If it does not respond.
 pub async fn ping(conn: &mut Conn) -> Result<(), sqlx::Error> {
     execute!(conn, "SELECT 1").map(drop)
-}
-
-/// Whether the database is unavailable, starting, stopping or locked for too long.
-#[must_use]
-pub fn is_unavailable(error: &sqlx::Error) -> bool {
-    // SQLite: SQLITE_BUSY and its extended codes. PostgreSQL, appendix A: classes 08 and 57P, too_many_connections, and
-    // idle_in_transaction_session_timeout: this process was suspended for too long.
-    const CODES: [&str; 12] =
-        ["5", "261", "517", "773", "57P01", "57P02", "57P03", "53300", "08006", "25P03", "40P01", "40001"];
-    match error {
-        sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed | sqlx::Error::WorkerCrashed => true,
-        sqlx::Error::Database(error) => error.code().is_some_and(|code| CODES.contains(&code.as_ref())),
-        _ => false,
-    }
 }
 
 /// Whether `error` is a unique violation.

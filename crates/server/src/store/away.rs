@@ -1,0 +1,93 @@
+//! What "the database is away" means.
+
+use sqlx::Error;
+use sqlx::postgres::PgDatabaseError;
+
+/// Whether the database is unavailable, starting, stopping, full, read-only or locked for too long: the same work may succeed later.
+#[must_use]
+pub fn is_unavailable(error: &Error) -> bool {
+    match error {
+        Error::Io(_)
+        | Error::Tls(_)
+        | Error::Protocol(_)
+        | Error::PoolTimedOut
+        | Error::PoolClosed
+        | Error::WorkerCrashed => true,
+        Error::Database(error) => error.code().is_some_and(|code| match error.try_downcast_ref::<PgDatabaseError>() {
+            Some(_) => is_state_of_postgres(&code),
+            None => code.parse().is_ok_and(is_code_of_sqlite),
+        }),
+        _ => false,
+    }
+}
+
+/// PostgreSQL, appendix A of its manual: SQLSTATE by class, or in full where a class also has errors of ours.
+fn is_state_of_postgres(state: &str) -> bool {
+    // Connections (08), resources, among them the disk and connections (53), the operator's doings (57P).
+    const CLASSES: [&str; 3] = ["08", "53", "57P"];
+    const STATES: [&str; 5] = [
+        "25006", // read_only_sql_transaction: a replica
+        "25P03", // idle_in_transaction_session_timeout: this process was suspended for too long
+        "40001", // serialization_failure
+        "40P01", // deadlock_detected
+        "58030", // io_error
+    ];
+    CLASSES.iter().any(|class| state.starts_with(class)) || STATES.contains(&state)
+}
+
+/// SQLite's result codes. The upper bits say more of the same.
+fn is_code_of_sqlite(code: u32) -> bool {
+    const BUSY: u32 = 5;
+    const READ_ONLY: u32 = 8;
+    const IO_ERROR: u32 = 10;
+    const FULL: u32 = 13;
+    const CANNOT_OPEN: u32 = 14;
+    matches!(code & 0xff, BUSY | READ_ONLY | IO_ERROR | FULL | CANNOT_OPEN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_protocol_and_the_pool_report_is_a_database_that_is_away() {
+        for error in [
+            Error::Io(std::io::ErrorKind::UnexpectedEof.into()),
+            Error::Tls("the server closed the connection".into()),
+            Error::Protocol("expected a response to SSLRequest".into()),
+            Error::PoolTimedOut,
+            Error::PoolClosed,
+            Error::WorkerCrashed,
+        ] {
+            assert!(is_unavailable(&error), "{error}");
+        }
+        for error in [Error::RowNotFound, Error::ColumnNotFound("name".to_owned())] {
+            assert!(!is_unavailable(&error), "{error}");
+        }
+    }
+
+    #[test]
+    fn states_of_postgres_are_judged_by_their_class() {
+        for state in [
+            "08000", "08003", "08006", "08P01", "25006", "25P03", "40001", "40P01", "53000", "53100", "53200", "53300",
+            "53400", "57P01", "57P02", "57P03", "57P05", "58030",
+        ] {
+            assert!(is_state_of_postgres(state), "{state}");
+        }
+        for state in
+            ["22001", "23505", "23514", "25001", "25P02", "42601", "42P01", "54000", "57014", "XX000", "5", "8"]
+        {
+            assert!(!is_state_of_postgres(state), "{state}");
+        }
+    }
+
+    #[test]
+    fn codes_of_sqlite_are_judged_without_their_extension() {
+        for code in [5, 261, 517, 773, 8, 264, 10, 266, 4106, 13, 14, 270] {
+            assert!(is_code_of_sqlite(code), "{code}");
+        }
+        for code in [1, 6, 11, 19, 2067, 20, 26] {
+            assert!(!is_code_of_sqlite(code), "{code}");
+        }
+    }
+}
