@@ -31,6 +31,7 @@ pub mod lease_time;
 pub mod numbers;
 pub mod page;
 pub mod people;
+mod postgres;
 pub mod rate;
 pub mod refusals;
 pub mod retention;
@@ -53,10 +54,8 @@ pub use away::is_unavailable;
 pub(crate) use columns::columns;
 use sqlx::migrate::Migrator;
 use sqlx::pool::PoolConnection;
-use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
-use sqlx::{
-    Database, Encode, Executor as _, PgConnection, Postgres, QueryBuilder, Sqlite, SqliteConnection, SqlitePool, Type,
-};
+use sqlx::postgres::PgPool;
+use sqlx::{Database, Encode, PgConnection, Postgres, QueryBuilder, Sqlite, SqliteConnection, SqlitePool, Type};
 use uuid::Uuid;
 
 /// Runs an expression with `$c` bound to the connection of the current engine.
@@ -94,14 +93,8 @@ macro_rules! execute {
 }
 pub(crate) use execute;
 
-/// PostgreSQL connections of a [`Store`].
-const FOR_REQUESTS: u32 = 16;
 /// Database timeout of workers, shorter than a lease. See [`in_time`].
 const WORKER_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// Makes PostgreSQL end a transaction that is idle for 5 s. A node that is suspended or whose machine is gone would otherwise keep
-/// its locks, and other nodes would wait for them, for example to renew their leases.
-const END_IDLE_TRANSACTIONS: &str = "SET idle_in_transaction_session_timeout = 5000";
 
 /// The database. Clones share connections.
 #[derive(Clone, Debug)]
@@ -167,17 +160,7 @@ impl Store {
             let (readers, writer) = sqlite::open(Path::new(path)).await?;
             Ok(Self(Backend::Sqlite { readers, writer }))
         } else if url.starts_with("postgres://") || url.starts_with("postgresql://") {
-            let options: PgConnectOptions =
-                url.parse().context("the database URL is not a valid postgres:// address")?;
-            let pool = PgPoolOptions::new()
-                .max_connections(FOR_REQUESTS)
-                .acquire_timeout(Duration::from_secs(10))
-                .after_connect(|connection, _| {
-                    Box::pin(async move { connection.execute(END_IDLE_TRANSACTIONS).await.map(drop) })
-                })
-                .connect_with(options)
-                .await
-                .context("could not connect to PostgreSQL")?;
+            let pool = postgres::open(url).await?;
             Ok(Self(Backend::Postgres(pool)))
         } else {
             anyhow::bail!("the database URL must start with sqlite:// or postgres://")
@@ -190,10 +173,7 @@ impl Store {
     pub fn apart(&self, connections: u32) -> Self {
         Self(match &self.0 {
             Backend::Sqlite { .. } => self.0.clone(),
-            Backend::Postgres(pool) => {
-                let options = pool.options().clone().max_connections(connections);
-                Backend::Postgres(options.connect_lazy_with((*pool.connect_options()).clone()))
-            }
+            Backend::Postgres(pool) => Backend::Postgres(postgres::apart(pool, connections)),
         })
     }
 

@@ -1,5 +1,7 @@
 //! Faults of what the service runs on: it says so, goes on with what it can, and is well again afterwards.
 
+mod database;
+mod gate;
 mod log;
 
 use crate::harness::process::{Node, Process, json_of};

@@ -4,6 +4,8 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use sqlx::postgres::PgConnection;
+use sqlx::{AssertSqlSafe, Connection as _, Executor as _};
 use tempfile::TempDir;
 
 /// Where Debian and Ubuntu put the versions of PostgreSQL.
@@ -47,8 +49,24 @@ impl Server {
 
     /// The address of a new, empty database.
     pub(crate) async fn database(&self) -> String {
-        let address = format!("postgres://postgres@localhost/postgres?host={}", self.folder.path().display());
-        super::database::create_on(&address).await
+        super::database::create_on(&self.address()).await
+    }
+
+    /// Executes statements as its superuser, outside any test's database.
+    pub(crate) async fn execute(&self, statements: &[&str]) {
+        let mut connection = PgConnection::connect(&self.address()).await.expect("it takes connections");
+        for statement in statements {
+            connection.execute(AssertSqlSafe(statement.to_string())).await.expect("a valid statement");
+        }
+    }
+
+    /// The Unix socket on which it listens.
+    pub(crate) fn socket(&self) -> PathBuf {
+        self.folder.path().join(".s.PGSQL.5432")
+    }
+
+    fn address(&self) -> String {
+        format!("postgres://postgres@localhost/postgres?host={}", self.folder.path().display())
     }
 
     /// Stops it and starts it again; it takes connections when this returns.

@@ -1,0 +1,152 @@
+//! PostgreSQL: its address, and pools of connections that can write.
+
+use std::time::Duration;
+
+use anyhow::Context as _;
+use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
+use sqlx::{Executor as _, PgConnection, Row as _};
+use url::Url;
+
+/// Connections for requests.
+const FOR_REQUESTS: u32 = 16;
+/// How long a request waits for a connection. Its client does better to ask again than to wait for a database that is away.
+const REQUEST_PATIENCE: Duration = Duration::from_secs(5);
+/// How long a worker does, and the start.
+const WORKER_PATIENCE: Duration = Duration::from_secs(10);
+
+/// Makes PostgreSQL end a transaction that is idle for 5 s. A node that is suspended or whose machine is gone would otherwise keep
+/// its locks, and other nodes would wait for them, for example to renew their leases.
+const END_IDLE_TRANSACTIONS: &str = "SET idle_in_transaction_session_timeout = 5000";
+/// A parameter of libpq that chooses among several servers. Connections are always checked for what it asks for.
+const SESSION_ATTRIBUTES: &str = "target_session_attrs";
+
+/// Connects to the database at `url`.
+pub(super) async fn open(url: &str) -> anyhow::Result<PgPool> {
+    let options = connect_options(url)?;
+    // Without the checks of the pool, which would hide the reason.
+    let first = PgPoolOptions::new().max_connections(1).acquire_timeout(WORKER_PATIENCE).connect_with(options.clone());
+    let first = first.await.context("could not connect to PostgreSQL")?;
+    let mut connection = first.acquire().await.context("could not connect to PostgreSQL")?;
+    anyhow::ensure!(
+        can_write(&mut connection).await?,
+        "PostgreSQL is read-only at this address: it is a replica, or default_transaction_read_only is on. Set the address \
+         of the primary in SWITCHHOOK_DATABASE_URL"
+    );
+    drop(connection);
+    first.close().await;
+    Ok(pool(FOR_REQUESTS).acquire_timeout(REQUEST_PATIENCE).connect_lazy_with(options))
+}
+
+/// The same database over a pool of a worker's own.
+pub(super) fn apart(pool: &PgPool, connections: u32) -> PgPool {
+    let options = pool.options().clone().max_connections(connections).acquire_timeout(WORKER_PATIENCE);
+    options.connect_lazy_with((*pool.connect_options()).clone())
+}
+
+/// A pool that gives up connections that cannot write, as those that lead to a replica after a failover.
+fn pool(connections: u32) -> PgPoolOptions {
+    PgPoolOptions::new()
+        .max_connections(connections)
+        // The check below shows as well as a ping whether a connection is alive.
+        .test_before_acquire(false)
+        .before_acquire(|connection, _| Box::pin(can_write(connection)))
+        .after_connect(|connection, _| {
+            Box::pin(async move {
+                connection.execute(END_IDLE_TRANSACTIONS).await?;
+                if can_write(connection).await? {
+                    return Ok(());
+                }
+                Err(sqlx::Error::Configuration("the database is read-only: it is a replica, or was made so".into()))
+            })
+        })
+}
+
+async fn can_write(connection: &mut PgConnection) -> Result<bool, sqlx::Error> {
+    let row = connection.fetch_one(sqlx::raw_sql("SHOW transaction_read_only")).await?;
+    Ok(row.try_get::<&str, _>(0)? == "off")
+}
+
+/// Parses an address as libpq understands it.
+fn connect_options(url: &str) -> anyhow::Result<PgConnectOptions> {
+    const INVALID: &str = "the database URL is not a valid postgres:// address";
+    let mut url: Url = with_host(url).parse().context(INVALID)?;
+    if url.query_pairs().any(|(name, _)| name == SESSION_ATTRIBUTES) {
+        let others: Vec<_> = url.query_pairs().into_owned().filter(|(name, _)| name != SESSION_ATTRIBUTES).collect();
+        url.set_query(None);
+        if !others.is_empty() {
+            url.query_pairs_mut().extend_pairs(others);
+        }
+    }
+    let options: PgConnectOptions = url.as_str().parse().context(INVALID)?;
+    // Poolers such as PgBouncer refuse start-up parameters that they do not track. Floats come in binary, whatever its value.
+    Ok(options.extra_float_digits(None))
+}
+
+/// Names a host where there are credentials without one, as in `postgres://user:password@/db?host=/socket`, which is no URL
+/// otherwise. The parameter `host` wins over it.
+fn with_host(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    let (authority, path) = rest.split_at(end);
+    match authority.rsplit_once('@') {
+        Some((credentials, host)) if host.is_empty() || host.starts_with(':') => {
+            format!("{scheme}://{credentials}@localhost{host}{path}")
+        }
+        _ => url.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sqlx::ConnectOptions as _;
+    use tokio::io::AsyncReadExt as _;
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    #[test]
+    fn a_socket_may_be_named_beside_credentials_without_a_host() {
+        let options = connect_options("postgres://user:pa%40ss@/db?host=/cloudsql/project:region:name").expect("valid");
+        assert_eq!(options.get_socket().map(|path| path.as_path()), Some("/cloudsql/project:region:name".as_ref()));
+        assert_eq!((options.get_username(), options.get_database()), ("user", Some("db")));
+    }
+
+    #[test]
+    fn only_a_missing_host_is_filled_in() {
+        for (url, expected) in [
+            ("postgres://user@/db", "postgres://user@localhost/db"),
+            ("postgres://user:a@b@/db", "postgres://user:a@b@localhost/db"),
+            ("postgres://user@:6432/db", "postgres://user@localhost:6432/db"),
+            ("postgres://user@?host=/run", "postgres://user@localhost?host=/run"),
+            ("postgres://user@db.example.com/db", "postgres://user@db.example.com/db"),
+            ("postgres:///db?host=/run", "postgres:///db?host=/run"),
+            ("postgres://db.example.com", "postgres://db.example.com"),
+        ] {
+            assert_eq!(with_host(url), expected);
+        }
+    }
+
+    #[test]
+    fn the_attributes_of_sessions_are_accepted_beside_other_parameters() {
+        let url = "postgres://user@db.example.com/db?target_session_attrs=read-write&application_name=a%26b";
+        let options = connect_options(url).expect("valid");
+        assert_eq!(options.get_application_name(), Some("a&b"));
+        connect_options("postgres://db.example.com/db?target_session_attrs=read-write").expect("valid");
+    }
+
+    #[tokio::test]
+    async fn a_connection_starts_without_parameters_that_poolers_refuse() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let address = listener.local_addr().expect("bound");
+        let options = connect_options(&format!("postgres://user@{address}/db?sslmode=disable")).expect("valid");
+        let connecting = tokio::spawn(async move { options.connect().await.map(drop) });
+        let (mut client, _) = listener.accept().await.expect("it connects");
+        let length = client.read_u32().await.expect("a start-up message");
+        let mut message = vec![0; length as usize - 4];
+        client.read_exact(&mut message).await.expect("the rest of it");
+        drop(client);
+        assert!(connecting.await.expect("no panic").is_err(), "nobody answers it");
+        let message = String::from_utf8_lossy(&message);
+        assert!(message.contains("user") && !message.contains("extra_float_digits"), "{message:?}");
+    }
+}
