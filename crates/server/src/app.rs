@@ -65,7 +65,7 @@ impl Service {
     pub async fn start(config: Arc<Config>, models: ModelStore, clock: Clock) -> anyhow::Result<Self> {
         files::data_directory(&config.data_dir)?;
         let lock = ServiceLock::share(&config.data_dir)?;
-        let store = Store::open(&config.database_url()).await?;
+        let store = Store::open_within(&config.database_url(), config.database_connections).await?;
         index_calls(&store).await.context("could not index the calls in the database")?;
         let vault = config.open_vault()?;
         let listener = listen(config.listen)
@@ -81,7 +81,8 @@ impl Service {
             wakeups.clone(),
             addresses.clone(),
         );
-        let apart = [store.apart(8), store.apart(1), store.apart(8)];
+        let budget = store.budget();
+        let apart = [budget.calls, budget.leases, budget.deliveries].map(|connections| store.apart(connections));
         let [for_calls, for_leases, for_deliveries] = apart.clone();
         let mut service = Self {
             _lock: lock,

@@ -51,6 +51,9 @@ pub enum LogFormat {
 /// Settings of the contract without effect in this version.
 const RESERVED: [&str; 1] = ["sip_listen"];
 
+/// The fewest connections to PostgreSQL with which a node works: a few for each kind of work.
+pub const LEAST_DATABASE_CONNECTIONS: u32 = 8;
+
 /// This machine, also without TLS, as in `webhook_allow`.
 pub const LOOPBACK: &str = "127.0.0.0/8,::1/128,http";
 
@@ -65,6 +68,7 @@ pub struct Config {
     pub connection_timeouts: Timeouts,
     pub public_url: Option<String>,
     pub database_url: Option<Private<String>>,
+    pub database_connections: u32,
     pub data_dir: PathBuf,
     pub env: Environment,
     pub master_key: Option<Private<String>>,
@@ -127,6 +131,7 @@ impl Config {
             connection_timeouts: Timeouts::default(),
             public_url: layers.checked("public_url", values::public_url)?,
             database_url: layers.checked("database_url", values::database_url)?.map(Private::new),
+            database_connections: layers.number("database_connections", LEAST_DATABASE_CONNECTIONS, 10_000)?,
             data_dir: PathBuf::from(layers.required("data_dir")?),
             env: layers.parsed("env", "dev or prod")?,
             master_key: layers.checked("master_key", values::master_key)?.map(Private::new),

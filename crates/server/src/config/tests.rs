@@ -51,6 +51,7 @@ fn every_variable_of_the_contract_is_known() {
         "replay_days",
         "max_connections",
         "max_connections_per_address",
+        "database_connections",
     ] {
         assert!(known.contains(&name), "{name}");
     }
@@ -65,6 +66,7 @@ fn each_bad_value_is_named_with_its_source() {
         ("SWITCHHOOK_DATABASE_URL", "mysql://x", "sqlite:// or postgres://"),
         ("SWITCHHOOK_RATE_LIMIT_PER_MINUTE", "0", "whole number from 1"),
         ("SWITCHHOOK_MAX_CONNECTIONS", "0", "whole number from 1"),
+        ("SWITCHHOOK_DATABASE_CONNECTIONS", "7", "whole number from 8"),
         ("SWITCHHOOK_MONTHLY_CALLS", "-1", "whole number"),
         ("SWITCHHOOK_WEBHOOK_RETRY_DELAYS", "5s,30s", "seven durations, not 2"),
         ("SWITCHHOOK_WEBHOOK_TIMEOUT", "15", "whole number with ms, s, m or h"),

@@ -16,6 +16,7 @@ pub mod agents;
 pub mod api_keys;
 mod away;
 pub mod batch;
+mod budget;
 pub mod calls;
 mod columns;
 pub mod connections;
@@ -51,6 +52,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 pub use away::is_unavailable;
+pub use budget::{Budget, TooFew, USUAL as USUAL_CONNECTIONS};
 pub(crate) use columns::columns;
 use sqlx::migrate::Migrator;
 use sqlx::pool::PoolConnection;
@@ -103,7 +105,7 @@ pub struct Store(Backend);
 #[derive(Clone, Debug)]
 enum Backend {
     Sqlite { readers: SqlitePool, writer: sqlite::Writer },
-    Postgres(PgPool),
+    Postgres { pool: PgPool, budget: Budget },
 }
 
 /// The database engine, for the few statements that differ.
@@ -146,7 +148,15 @@ impl Store {
     /// # Errors
     /// If the URL is invalid, the database cannot be reached, or its schema is newer than this program.
     pub async fn open(url: &str) -> anyhow::Result<Self> {
-        let store = Self::connect(url).await?;
+        Self::open_within(url, USUAL_CONNECTIONS).await
+    }
+
+    /// The same for a node that may open up to `most` connections to PostgreSQL.
+    ///
+    /// # Errors
+    /// Like [`Store::open`], or if PostgreSQL has too few connections.
+    pub async fn open_within(url: &str, most: u32) -> anyhow::Result<Self> {
+        let store = Self::connect_within(url, most).await?;
         store.migrate().await.context("could not migrate the database schema")?;
         Ok(store)
     }
@@ -156,14 +166,31 @@ impl Store {
     /// # Errors
     /// Like [`Store::open`].
     pub async fn connect(url: &str) -> anyhow::Result<Self> {
+        Self::connect_within(url, USUAL_CONNECTIONS).await
+    }
+
+    /// The same for a node that may open up to `most` connections to PostgreSQL.
+    ///
+    /// # Errors
+    /// Like [`Store::open_within`].
+    pub async fn connect_within(url: &str, most: u32) -> anyhow::Result<Self> {
         if let Some(path) = url.strip_prefix("sqlite://") {
             let (readers, writer) = sqlite::open(Path::new(path)).await?;
             Ok(Self(Backend::Sqlite { readers, writer }))
         } else if url.starts_with("postgres://") || url.starts_with("postgresql://") {
-            let pool = postgres::open(url).await?;
-            Ok(Self(Backend::Postgres(pool)))
+            let (pool, budget) = postgres::open(url, most).await?;
+            Ok(Self(Backend::Postgres { pool, budget }))
         } else {
             anyhow::bail!("the database URL must start with sqlite:// or postgres://")
+        }
+    }
+
+    /// Returns how many connections each kind of work may have.
+    #[must_use]
+    pub fn budget(&self) -> Budget {
+        match &self.0 {
+            Backend::Sqlite { .. } => Budget::of(USUAL_CONNECTIONS),
+            Backend::Postgres { budget, .. } => *budget,
         }
     }
 
@@ -173,7 +200,9 @@ impl Store {
     pub fn apart(&self, connections: u32) -> Self {
         Self(match &self.0 {
             Backend::Sqlite { .. } => self.0.clone(),
-            Backend::Postgres(pool) => Backend::Postgres(postgres::apart(pool, connections)),
+            Backend::Postgres { pool, budget } => {
+                Backend::Postgres { pool: postgres::apart(pool, connections), budget: *budget }
+            }
         })
     }
 
@@ -195,7 +224,7 @@ impl Store {
     pub async fn prepare_for_much(&self) -> Result<(), sqlx::Error> {
         match &self.0 {
             Backend::Sqlite { writer, .. } => writer.prepare_for_much(true).await,
-            Backend::Postgres(_) => Ok(()),
+            Backend::Postgres { .. } => Ok(()),
         }
     }
 
@@ -207,7 +236,7 @@ impl Store {
         const VACUUM: &str = "VACUUM (ANALYZE) call_search_pending, call_search_segments, call_search_postings";
         match &self.0 {
             Backend::Sqlite { writer, .. } => writer.prepare_for_much(false).await,
-            Backend::Postgres(pool) => sqlx::query(VACUUM).execute(pool).await.map(drop),
+            Backend::Postgres { pool, .. } => sqlx::query(VACUUM).execute(pool).await.map(drop),
         }
     }
 
@@ -224,7 +253,7 @@ impl Store {
                 writer.migrate(&up_to(sqlx_macros::migrate!("migrations/sqlite"))).await?;
                 Ok(writer.prepare_for_much(false).await?)
             }
-            Backend::Postgres(pool) => Ok(up_to(sqlx_macros::migrate!("migrations/postgres")).run(pool).await?),
+            Backend::Postgres { pool, .. } => Ok(up_to(sqlx_macros::migrate!("migrations/postgres")).run(pool).await?),
         }
     }
 
@@ -236,7 +265,7 @@ impl Store {
     pub async fn compact(&self) -> anyhow::Result<()> {
         match &self.0 {
             Backend::Sqlite { writer, .. } => Ok(writer.enable_incremental_vacuum(true).await?),
-            Backend::Postgres(_) => Ok(()),
+            Backend::Postgres { .. } => Ok(()),
         }
     }
 
@@ -245,7 +274,7 @@ impl Store {
     pub fn dialect(&self) -> Dialect {
         match &self.0 {
             Backend::Sqlite { .. } => Dialect::Sqlite,
-            Backend::Postgres(_) => Dialect::Postgres,
+            Backend::Postgres { .. } => Dialect::Postgres,
         }
     }
 
@@ -256,7 +285,7 @@ impl Store {
     pub async fn read(&self) -> Result<Conn, sqlx::Error> {
         Ok(Conn(match &self.0 {
             Backend::Sqlite { readers, .. } => Inner::SqliteReader(readers.acquire().await?),
-            Backend::Postgres(pool) => Inner::PostgresReader(pool.acquire().await?),
+            Backend::Postgres { pool, .. } => Inner::PostgresReader(pool.acquire().await?),
         }))
     }
 
@@ -267,7 +296,7 @@ impl Store {
     pub async fn begin(&self) -> Result<Tx, sqlx::Error> {
         Ok(Tx(Conn(match &self.0 {
             Backend::Sqlite { writer, .. } => Inner::SqliteWriter(writer.begin().await?),
-            Backend::Postgres(pool) => Inner::PostgresWriter(pool.begin().await?),
+            Backend::Postgres { pool, .. } => Inner::PostgresWriter(pool.begin().await?),
         })))
     }
 
@@ -278,7 +307,7 @@ impl Store {
                 readers.close().await;
                 writer.close().await;
             }
-            Backend::Postgres(pool) => pool.close().await,
+            Backend::Postgres { pool, .. } => pool.close().await,
         }
     }
 }

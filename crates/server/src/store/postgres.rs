@@ -7,8 +7,8 @@ use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 use sqlx::{Executor as _, PgConnection, Row as _};
 use url::Url;
 
-/// Connections for requests.
-const FOR_REQUESTS: u32 = 16;
+use super::budget::{Budget, ServerLimits};
+
 /// How long a request waits for a connection. Its client does better to ask again than to wait for a database that is away.
 const REQUEST_PATIENCE: Duration = Duration::from_secs(5);
 /// How long a worker does, and the start.
@@ -20,8 +20,8 @@ const END_IDLE_TRANSACTIONS: &str = "SET idle_in_transaction_session_timeout = 5
 /// A parameter of libpq that chooses among several servers. Connections are always checked for what it asks for.
 const SESSION_ATTRIBUTES: &str = "target_session_attrs";
 
-/// Connects to the database at `url`.
-pub(super) async fn open(url: &str) -> anyhow::Result<PgPool> {
+/// Connects to the database at `url`; the node may open up to `most` connections.
+pub(super) async fn open(url: &str, most: u32) -> anyhow::Result<(PgPool, Budget)> {
     let options = connect_options(url)?;
     // Without the checks of the pool, which would hide the reason.
     let first = PgPoolOptions::new().max_connections(1).acquire_timeout(WORKER_PATIENCE).connect_with(options.clone());
@@ -32,9 +32,12 @@ pub(super) async fn open(url: &str) -> anyhow::Result<PgPool> {
         "PostgreSQL is read-only at this address: it is a replica, or default_transaction_read_only is on. Set the address \
          of the primary in SWITCHHOOK_DATABASE_URL"
     );
+    let limits = ServerLimits::read(&mut connection).await.context("could not read the limits of PostgreSQL")?;
     drop(connection);
     first.close().await;
-    Ok(pool(FOR_REQUESTS).acquire_timeout(REQUEST_PATIENCE).connect_lazy_with(options))
+    let budget = Budget::within(most, &limits)?;
+    let pool = pool(budget.requests).acquire_timeout(REQUEST_PATIENCE).connect_lazy_with(options);
+    Ok((pool, budget))
 }
 
 /// The same database over a pool of a worker's own.

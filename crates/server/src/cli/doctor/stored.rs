@@ -24,10 +24,13 @@ use crate::exemptions;
 use crate::store::connections::ConnectionRow;
 use crate::store::inspect::{self, Disabled, Schema};
 use crate::store::page::PageRequest;
-use crate::store::{Store, connections, tenants, webhooks};
+use crate::store::{Dialect, Store, TooFew, connections, tenants, webhooks};
 
 const DATABASE: &str = "database";
 const CLOCK: &str = "clock";
+const CONNECTIONS: &str = "database connections";
+const ALLOW_MORE: &str = "Raise max_connections of PostgreSQL, or the connection limit of the role or database; or set \
+    SWITCHHOOK_DATABASE_CONNECTIONS to what each node may take.";
 /// Clock difference to the database that causes a warning, and a problem.
 const APART: Duration = Duration::from_secs(1);
 const FAR_APART: Duration = Duration::from_secs(5);
@@ -47,15 +50,36 @@ pub(super) async fn database(config: &Config) -> (Vec<Finding>, Option<Store>) {
         let fix = "Check SWITCHHOOK_DATABASE_URL, and that the server runs and accepts connections from this machine.";
         (vec![Finding::problem(DATABASE, words, fix)], None)
     };
-    let store = match Store::connect(&url).await {
+    let store = match Store::connect_within(&url, config.database_connections).await {
         Ok(store) => store,
+        Err(error) if error.is::<TooFew>() => {
+            return (vec![Finding::problem(CONNECTIONS, sentence(&error), ALLOW_MORE)], None);
+        }
         Err(error) => return unreachable(format!("{error:#}.")),
     };
-    match looked_at(&store).await {
+    let few = few_connections(config, &store);
+    let looked_at = looked_at(&store).await.map(|(mut findings, known)| {
+        findings.extend(few);
+        (findings, known)
+    });
+    match looked_at {
         Ok((findings, true)) => (findings, Some(store)),
         Ok((findings, false)) => (findings, None),
         Err(error) => unreachable(format!("It returned an error: {error}.")),
     }
+}
+
+/// Whether PostgreSQL allows this node fewer connections than it would take.
+fn few_connections(config: &Config, store: &Store) -> Option<Finding> {
+    let (gets, wants) = (store.budget().total(), config.database_connections);
+    let detail = format!("PostgreSQL allows this node {gets} of the {wants} connections in database_connections.");
+    (store.dialect() == Dialect::Postgres && gets < wants).then(|| Finding::warning(CONNECTIONS, detail, ALLOW_MORE))
+}
+
+fn sentence(error: &anyhow::Error) -> String {
+    let words = format!("{error:#}.");
+    let mut letters = words.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// Checks whether this program knows the schema.

@@ -3,6 +3,7 @@
 mod database;
 mod gate;
 mod log;
+mod small_database;
 
 use crate::harness::process::{Node, Process, json_of};
 use crate::harness::{Client, text};

@@ -31,6 +31,11 @@ pub(crate) struct Server {
 impl Server {
     /// Starts one that listens on a Unix socket only.
     pub(crate) fn start() -> Self {
+        Self::with_connections(400)
+    }
+
+    /// The same with this `max_connections`.
+    pub(crate) fn with_connections(most: u32) -> Self {
         // The name of a socket may have 107 bytes, so the folder for temporary files of the environment is not used.
         let folder = tempfile::Builder::new().prefix("switchhook-postgres.").tempdir_in("/tmp").expect("a folder");
         let server = Self { programs: programs(), owner: is_root().then_some("postgres"), folder };
@@ -41,7 +46,8 @@ impl Server {
         let data = server.data();
         let made = ["-U", "postgres", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync", "-D"];
         server.run("initdb", made.into_iter().chain([data.as_str()]));
-        let options = format!("-k {} -c listen_addresses= -c max_connections=400", server.folder.path().display());
+        let socket = server.folder.path().display();
+        let options = format!("-k {socket} -c listen_addresses= -c max_connections={most}");
         let log = server.path("server.log");
         server.run("pg_ctl", ["-D", &data, "-l", &log, "-o", &options, "-w", "start"]);
         server
