@@ -64,7 +64,7 @@ pub struct Config {
     pub listen: SocketAddr,
     pub max_connections: u32,
     pub max_connections_per_address: u32,
-    /// Not a setting; tests shorten it.
+    /// `idle` is a setting; tests shorten the others.
     pub connection_timeouts: Timeouts,
     pub public_url: Option<String>,
     pub database_url: Option<Private<String>>,
@@ -128,7 +128,10 @@ impl Config {
             listen: layers.parsed("listen", "an address such as 127.0.0.1:8080")?,
             max_connections: layers.number("max_connections", 1, 1_000_000)?,
             max_connections_per_address: layers.number("max_connections_per_address", 1, 1_000_000)?,
-            connection_timeouts: Timeouts::default(),
+            connection_timeouts: Timeouts {
+                idle: layers.required_checked("idle_timeout", values::positive_duration)?,
+                ..Timeouts::default()
+            },
             public_url: layers.checked("public_url", values::public_url)?,
             database_url: layers.checked("database_url", values::database_url)?.map(Private::new),
             database_connections: layers.number("database_connections", LEAST_DATABASE_CONNECTIONS, 10_000)?,

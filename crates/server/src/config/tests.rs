@@ -51,6 +51,7 @@ fn every_variable_of_the_contract_is_known() {
         "replay_days",
         "max_connections",
         "max_connections_per_address",
+        "idle_timeout",
         "database_connections",
     ] {
         assert!(known.contains(&name), "{name}");
@@ -67,6 +68,7 @@ fn each_bad_value_is_named_with_its_source() {
         ("SWITCHHOOK_RATE_LIMIT_PER_MINUTE", "0", "whole number from 1"),
         ("SWITCHHOOK_MAX_CONNECTIONS", "0", "whole number from 1"),
         ("SWITCHHOOK_DATABASE_CONNECTIONS", "7", "whole number from 8"),
+        ("SWITCHHOOK_IDLE_TIMEOUT", "0s", "longer than zero"),
         ("SWITCHHOOK_MONTHLY_CALLS", "-1", "whole number"),
         ("SWITCHHOOK_WEBHOOK_RETRY_DELAYS", "5s,30s", "seven durations, not 2"),
         ("SWITCHHOOK_WEBHOOK_TIMEOUT", "15", "whole number with ms, s, m or h"),
@@ -86,6 +88,14 @@ fn each_bad_value_is_named_with_its_source() {
         let error = load(&[(name, value)]).expect_err(value);
         assert!(error.starts_with(name) && error.contains(words), "{name}={value}: {error}");
     }
+}
+
+/// Google's balancers keep a connection for 600 s, AWS's for 60 s.
+#[test]
+fn an_idle_connection_outlives_those_of_load_balancers() {
+    assert!(load(&[]).expect("valid").listener_bounds().timeouts.idle > Duration::from_secs(600));
+    let set = load(&[("SWITCHHOOK_IDLE_TIMEOUT", "75s")]).expect("valid");
+    assert_eq!(set.listener_bounds().timeouts.idle, Duration::from_secs(75));
 }
 
 #[test]

@@ -79,7 +79,7 @@ impl Default for Bounds {
 impl Default for Timeouts {
     fn default() -> Self {
         let seconds = Duration::from_secs;
-        Self { header: seconds(10), body: seconds(20), idle: seconds(60), write: seconds(30) }
+        Self { header: seconds(10), body: seconds(20), idle: seconds(620), write: seconds(30) }
     }
 }
 
