@@ -82,7 +82,7 @@ async fn run(args: &Args) -> anyhow::Result<()> {
         "idle_resident_kib": idle.resident_kib,
         "added_to_a_turn_ms_p95": p95,
     });
-    service.stop(Duration::from_secs(5)).await;
+    service.stop(Duration::from_secs(5), Duration::ZERO).await;
     if args.json {
         println!("{result:#}");
     } else {

@@ -30,6 +30,7 @@ class Service:
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("SWITCHHOOK_")}
         self.environment = inherited | {
             "SWITCHHOOK_DATA_DIR": str(folder / "data"),
+            "SWITCHHOOK_SHUTDOWN_DELAY": "0s",
             # The receivers of webhooks are on this machine.
             "SWITCHHOOK_WEBHOOK_ALLOW": "127.0.0.1/32,http",
         }

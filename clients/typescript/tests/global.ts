@@ -41,6 +41,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const env = {
     ...Object.fromEntries(inherited),
     SWITCHHOOK_DATA_DIR: join(folder, "data"),
+    SWITCHHOOK_SHUTDOWN_DELAY: "0s",
     // The receivers of webhooks are on this machine.
     SWITCHHOOK_WEBHOOK_ALLOW: "127.0.0.1/32,http",
   };

@@ -175,19 +175,14 @@ impl Service {
     }
 
     /// Starts no more calls and waits up to `drain_timeout` for live ones, then ends them. The API responds and
-    /// deliveries go out until then.
-    pub async fn stop(self, drain_timeout: Duration) {
+    /// deliveries go out until then, and at least for `open_for`, so that load balancers notice first; [`Service::end_now`] cuts
+    /// both short.
+    pub async fn stop(self, drain_timeout: Duration, open_for: Duration) {
         self.draining.start();
         self.stop_calls.cancel();
         self.calls.close();
-        if tokio::time::timeout(drain_timeout, self.calls.wait()).await.is_err() {
-            tracing::warn!(calls = self.live.count(), "drain timeout reached: ending live calls");
-            self.end_now.cancel();
-            // Longer than the deadlines of a call that is ending.
-            if tokio::time::timeout(LAST_WORK, self.calls.wait()).await.is_err() {
-                tracing::error!("some calls did not end; the next start recovers them");
-            }
-        }
+        let open = tokio::time::timeout(open_for, self.end_now.cancelled());
+        let (_, ()) = tokio::join!(open, self.end_calls(drain_timeout));
         self.stop.cancel();
         self.tasks.close();
         if tokio::time::timeout(LAST_WORK, self.tasks.wait()).await.is_err() {
@@ -197,6 +192,16 @@ impl Service {
             store.close().await;
         }
     }
+
+    async fn end_calls(&self, drain_timeout: Duration) {
+        if tokio::time::timeout(drain_timeout, self.calls.wait()).await.is_err() {
+            tracing::warn!(calls = self.live.count(), "drain timeout reached: ending live calls");
+            self.end_now.cancel();
+            // Longer than the deadlines of a call that is ending.
+            if tokio::time::timeout(LAST_WORK, self.calls.wait()).await.is_err() {
+                tracing::error!("some calls did not end; the next start recovers them");
+            }
+        }
 }
 
 fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {

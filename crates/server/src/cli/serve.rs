@@ -1,7 +1,9 @@
 //! `switchhook serve` and `switchhook dev`.
 
+use std::io::IsTerminal as _;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::json;
 use switchhook_runtime::clock::Clock;
@@ -131,14 +133,20 @@ async fn start(config: &Arc<Config>, json: bool) -> anyhow::Result<Service> {
     Ok(service)
 }
 
+/// Long enough for load balancers that ask a few times a minute; nobody waits for them on a terminal.
+fn usual_shutdown_delay() -> Duration {
+    if std::io::stderr().is_terminal() { Duration::ZERO } else { Duration::from_secs(5) }
+}
+
 async fn until_stopped(service: Service, config: &Config) {
     lifecycle::asked_to_stop().await;
     output::note("Stopping: waiting for live calls to end. Signal again to end them now.");
+    let open_for = config.shutdown_delay.unwrap_or_else(usual_shutdown_delay);
     let drain_timeout = config.drain_timeout;
     let end_now = service.end_now();
     tokio::spawn(async move {
         lifecycle::asked_to_stop().await;
         end_now.cancel();
     });
-    service.stop(drain_timeout).await;
+    service.stop(drain_timeout, open_for).await;
 }

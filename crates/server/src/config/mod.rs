@@ -89,6 +89,8 @@ pub struct Config {
     pub prices: Option<PathBuf>,
     pub roles: Vec<NodeRole>,
     pub drain_timeout: Duration,
+    /// `None`: it depends on whether this is a terminal.
+    pub shutdown_delay: Option<Duration>,
     pub simulator_dial_log: Option<PathBuf>,
     pub rtc_listen: Option<SocketAddr>,
     /// With the port, where it is not that of `rtc_listen`.
@@ -154,6 +156,7 @@ impl Config {
             prices: layers.checked("prices", values::readable_file)?,
             roles: layers.required_checked("roles", values::roles)?,
             drain_timeout: layers.required_checked("drain_timeout", parse_duration)?,
+            shutdown_delay: layers.checked("shutdown_delay", parse_duration)?,
             simulator_dial_log: layers.checked("simulator_dial_log", |text| Ok(PathBuf::from(text)))?,
             rtc_listen: layers.checked("rtc_listen", values::socket_address)?,
             rtc_addresses: layers.checked("rtc_addresses", values::public_addresses)?.unwrap_or_default(),

@@ -15,6 +15,7 @@ fn the_embedded_file_is_the_contracts_defaults() {
     assert_eq!((config.webhook_timeout, config.media_timeout), (Duration::from_secs(15), Duration::from_secs(30)));
     assert_eq!((config.retention_days, config.delivery_retention_days), (None, 30));
     assert_eq!((config.max_connections, config.max_connections_per_address), (10_000, 1_000));
+    assert_eq!((config.database_connections, config.shutdown_delay), (33, None));
     assert_eq!(config.roles, [NodeRole::Api, NodeRole::Calls, NodeRole::Webhooks]);
 }
 
@@ -52,6 +53,7 @@ fn every_variable_of_the_contract_is_known() {
         "max_connections",
         "max_connections_per_address",
         "idle_timeout",
+        "shutdown_delay",
         "database_connections",
     ] {
         assert!(known.contains(&name), "{name}");
@@ -69,6 +71,7 @@ fn each_bad_value_is_named_with_its_source() {
         ("SWITCHHOOK_MAX_CONNECTIONS", "0", "whole number from 1"),
         ("SWITCHHOOK_DATABASE_CONNECTIONS", "7", "whole number from 8"),
         ("SWITCHHOOK_IDLE_TIMEOUT", "0s", "longer than zero"),
+        ("SWITCHHOOK_SHUTDOWN_DELAY", "soon", "whole number with ms, s, m or h"),
         ("SWITCHHOOK_MONTHLY_CALLS", "-1", "whole number"),
         ("SWITCHHOOK_WEBHOOK_RETRY_DELAYS", "5s,30s", "seven durations, not 2"),
         ("SWITCHHOOK_WEBHOOK_TIMEOUT", "15", "whole number with ms, s, m or h"),

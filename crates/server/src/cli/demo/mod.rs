@@ -151,7 +151,7 @@ async fn play(
     screen.ready(&service.address().to_string(), &tenant.tenant.name);
     let (call, deliveries) = follow(&api, &agent, &mut receiver, screen).await?;
     let played = look_back(&api, call, deliveries, &folder, args, speech, screen).await?;
-    service.stop(STOP).await;
+    service.stop(STOP, Duration::ZERO).await;
     Ok(played)
 }
 

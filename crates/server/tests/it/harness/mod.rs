@@ -110,7 +110,7 @@ impl TestService {
 
     /// Ends it as an operator would.
     pub(crate) async fn stop(self) {
-        self.service.stop(Duration::from_secs(5)).await;
+        self.service.stop(Duration::from_secs(5), Duration::ZERO).await;
     }
 }
 

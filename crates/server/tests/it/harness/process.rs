@@ -64,6 +64,7 @@ impl Node {
         }
         command
             .env("SWITCHHOOK_DATA_DIR", self.folder.path())
+            .env("SWITCHHOOK_SHUTDOWN_DELAY", "0s")
             .env("SWITCHHOOK_WEBHOOK_ALLOW", "127.0.0.0/8,::1/128,http");
         if let Some(database) = &self.database {
             command.env("SWITCHHOOK_DATABASE_URL", database);
