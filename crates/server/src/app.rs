@@ -24,6 +24,7 @@ use crate::exemptions;
 use crate::files::{self, ServiceLock};
 use crate::housekeeping::{self, Housekeeping};
 use crate::http::{self, Draining, HttpState};
+use crate::lifecycle::persistent;
 use crate::listener;
 use crate::store::Store;
 use crate::wakeups::Wakeups;
@@ -108,6 +109,7 @@ impl Service {
                 leases: for_leases,
                 clock: clock.clone(),
                 config: config.clone(),
+                heartbeats: state.heartbeats.clone(),
                 wakeups: wakeups.clone(),
                 setup: Arc::new(setup),
                 node: NodeId::new(clock.now(), clock::random()),
@@ -115,16 +117,24 @@ impl Service {
                 runners: TaskTracker::new(),
             };
             state = state.with_calls(context.clone());
+            context.heartbeats.calls.beat();
+            context.heartbeats.leases.beat();
             let setup = context.setup.clone();
-            let run = calls::dispatcher::run(context, service.stop_calls.clone(), service.end_now.clone());
+            let (stop, end_now) = (service.stop_calls.clone(), service.end_now.clone());
+            let run = move || Box::pin(calls::dispatcher::run(context.clone(), stop.clone(), end_now.clone()));
             service.calls.spawn(async move {
-                Box::pin(run).await;
+                persistent("the work on calls", run).await;
                 setup.drivers().stop().await;
             });
         }
         if config.has_role(NodeRole::Webhooks) {
-            let worker = Worker::new(for_deliveries, clock.clone(), config.clone(), vault, wakeups)?;
-            service.tasks.spawn(worker.run(service.stop.clone()));
+            let heartbeat = state.heartbeats.deliveries.clone();
+            heartbeat.beat();
+            let worker = Worker::new(for_deliveries, clock.clone(), config.clone(), vault, wakeups, heartbeat)?;
+            let stop = service.stop.clone();
+            service
+                .tasks
+                .spawn(async move { persistent("the delivery of webhooks", || Box::pin(worker.run(&stop))).await });
         }
         exemptions::load(&state.exemptions, &store).await?;
         service.tasks.spawn(exemptions::follow(state.exemptions.clone(), store.clone(), service.stop.clone()));

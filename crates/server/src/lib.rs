@@ -12,6 +12,7 @@ pub mod exemptions;
 pub mod files;
 #[cfg(test)]
 mod fuzz;
+pub mod heartbeats;
 pub mod housekeeping;
 pub mod http;
 pub mod lifecycle;

@@ -61,7 +61,9 @@ async fn look_after_rows(context: &Context, stop: &CancellationToken, end_now: &
             }
         } else {
             in_time("canceled calls could not be ended", cancel(context)).await;
-            in_time("due calls could not be claimed", claim(context)).await;
+            if in_time("due calls could not be claimed", claim(context)).await {
+                context.heartbeats.calls.beat();
+            }
         }
         in_time("requests to hang up could not be read", signal_hangups(context)).await;
         in_time("commands to calls could not be read", signal_commands(context)).await;
@@ -70,13 +72,14 @@ async fn look_after_rows(context: &Context, stop: &CancellationToken, end_now: &
     context.runners.wait().await;
 }
 
-/// Does work of the database that is tried again at the next look.
-async fn in_time(failure: &str, work: impl Future<Output = Result<(), sqlx::Error>>) {
+/// Does work of the database that is tried again at the next look. Returns whether it succeeded.
+async fn in_time(failure: &str, work: impl Future<Output = Result<(), sqlx::Error>>) -> bool {
     match tokio::time::timeout(HEARTBEAT, work).await {
-        Ok(Ok(())) => {}
+        Ok(Ok(())) => return true,
         Ok(Err(error)) => tracing::error!(%error, "{failure}; trying again"),
         Err(_) => tracing::error!("{failure}: the database does not answer; trying again"),
     }
+    false
 }
 
 /// Renews the leases for ever.
@@ -101,6 +104,7 @@ async fn renew_leases(context: &Context, owned_until: Instant) -> Instant {
             // The runner of a call that has just ended is gone, or about to go.
             context.live.signal(lost, RunnerSignal::Abandon);
         }
+        context.heartbeats.leases.beat();
         return started + LEASE;
     }
     tracing::error!("the leases of live calls could not be renewed");

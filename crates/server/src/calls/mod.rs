@@ -25,6 +25,7 @@ use tokio::sync::mpsc;
 use tokio_util::task::TaskTracker;
 
 use crate::config::Config;
+use crate::heartbeats::Heartbeats;
 use crate::store::Store;
 use crate::store::lease_time::LeaseTime;
 use crate::talk::audience::Audience;
@@ -49,6 +50,8 @@ pub struct Context {
     pub clock: Clock,
     /// The configuration.
     pub config: Arc<Config>,
+    /// Tells whether calls are dialled and kept.
+    pub heartbeats: Heartbeats,
     /// Wakes the webhook worker after events.
     pub wakeups: Wakeups,
     /// Carriers and providers by connection.

@@ -25,7 +25,8 @@ pub async fn alive() -> Json<Value> {
     Json(json!({"status": "ok", "instance": *INSTANCE}))
 }
 
-/// Reports whether requests can be served: the database responds and the service is not stopping.
+/// Reports whether a call that is placed now is dialled and its webhooks leave: the database responds, the service is not stopping,
+/// and this node's work goes round.
 ///
 /// # Errors
 /// 503 with the reason.
@@ -34,6 +35,12 @@ pub async fn ready(state: HttpState) -> JsonResponse<Value> {
         return Err(not_ready("draining", "The service is stopping."));
     }
     match tokio::time::timeout(DATABASE_TIMEOUT, ping(&state.store)).await {
+        Ok(Ok(())) if state.heartbeats.calls_stalled() => {
+            Err(not_ready("calls_stalled", "This node cannot claim or keep calls; its log says why."))
+        }
+        Ok(Ok(())) if state.heartbeats.deliveries.stalled() => {
+            Err(not_ready("deliveries_stalled", "This node cannot claim webhook deliveries; its log says why."))
+        }
         Ok(Ok(())) => Ok(Json(json!({"status": "ready"}))),
         Ok(Err(error)) => {
             tracing::warn!(%error, "not ready: database error");

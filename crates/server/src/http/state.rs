@@ -30,6 +30,7 @@ use crate::calls::Context;
 use crate::calls::place::Placer;
 use crate::calls::setup::Setup;
 use crate::config::Config;
+use crate::heartbeats::Heartbeats;
 use crate::sign_in::SignIn;
 use crate::store::batch::Batcher;
 use crate::store::{Store, rate};
@@ -70,6 +71,9 @@ pub struct HttpState {
     pub(super) feeds: Feeds,
     /// Whether the service is stopping.
     pub draining: Draining,
+    /// Whether this node's work goes round.
+    #[from_ref(skip)]
+    pub heartbeats: Heartbeats,
     /// Decides request rate admissions.
     #[from_ref(skip)]
     pub(super) admissions: Batcher<rate::Admit>,
@@ -171,6 +175,7 @@ impl HttpState {
             followers: Followers::default(),
             feeds: Feeds::default(),
             draining: Draining::default(),
+            heartbeats: Heartbeats::default(),
             trials: Arc::default(),
             exemptions: Exemptions::default(),
             metrics: metrics::recorder(),

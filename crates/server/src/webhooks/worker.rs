@@ -19,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{DELIVERY, EVENT, SIGNATURE};
 use crate::config::Config;
+use crate::heartbeats::Heartbeat;
 use crate::store::batch::Batcher;
 use crate::store::deliveries::outcome::{self, Finished, Outcome, Record, Then};
 use crate::store::deliveries::queue::{self, Batch, Claimed, Lease};
@@ -52,6 +53,7 @@ struct Parts {
     config: Arc<Config>,
     vault: Vault,
     wakeups: Wakeups,
+    heartbeat: Heartbeat,
     clients: PerTenant<Client>,
     outcomes: Batcher<Record>,
 }
@@ -75,6 +77,7 @@ impl Worker {
         config: Arc<Config>,
         vault: Vault,
         wakeups: Wakeups,
+        heartbeat: Heartbeat,
     ) -> anyhow::Result<Self> {
         let (settings, deadline) =
             (ClientSettings::new(&config.network(), &config.webhook_allow)?, config.webhook_timeout);
@@ -82,13 +85,13 @@ impl Worker {
         metrics::describe_counter!(ATTEMPTS, "Webhook delivery attempts, by result");
         metrics::describe_histogram!(DURATION, metrics::Unit::Seconds, "Duration of webhook delivery attempts");
         let outcomes = Batcher::new(Record(store.clone()));
-        Ok(Self(Arc::new(Parts { store, clock, config, vault, wakeups, clients, outcomes })))
+        Ok(Self(Arc::new(Parts { store, clock, config, vault, wakeups, heartbeat, clients, outcomes })))
     }
 
     /// Delivers until `stop`, then for a few more seconds what is due by then, such as the last events of calls that the stop
     /// ended. Finishes attempts in flight.
-    pub async fn run(self, stop: CancellationToken) {
-        tokio::join!(self.deliver(&stop), self.recover(&stop));
+    pub async fn run(&self, stop: &CancellationToken) {
+        tokio::join!(self.deliver(stop), self.recover(stop));
     }
 
     async fn deliver(&self, stop: &CancellationToken) {
@@ -124,9 +127,9 @@ impl Worker {
         let under_way = i64::try_from(sending.len()).unwrap_or(i64::MAX);
         let lease = self.0.lease();
         let mut begun = 0;
-        for Batch { endpoint, attempts } in
-            store::in_time(queue::claim_due_for_worker(&self.0.store, now, lease, under_way)).await?
-        {
+        let due = store::in_time(queue::claim_due_for_worker(&self.0.store, now, lease, under_way)).await?;
+        self.0.heartbeat.beat();
+        for Batch { endpoint, attempts } in due {
             let target = Arc::new(self.0.target(endpoint, now));
             begun += attempts.len();
             for claimed in attempts {

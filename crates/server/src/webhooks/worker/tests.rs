@@ -48,8 +48,12 @@ async fn stage(test: TestStore, clock: Clock) -> Stage {
     let mut tx = store.begin().await.expect("a transaction");
     webhooks::insert(&mut tx, &row).await.expect("an endpoint");
     tx.commit().await.expect("committed");
-    let worker = Worker::new(store, clock.clone(), Arc::new(config), vault, wakeups.clone()).expect("a worker");
-    let running = tokio::spawn(worker.run(stop.clone()));
+    let worker = Worker::new(store, clock.clone(), Arc::new(config), vault, wakeups.clone(), Heartbeat::default())
+        .expect("a worker");
+    let running = tokio::spawn({
+        let stop = stop.clone();
+        async move { Box::pin(worker.run(&stop)).await }
+    });
     Stage { test, clock, wakeups, tenant, webhook, secret, receiver, stop, running }
 }
 

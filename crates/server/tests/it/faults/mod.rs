@@ -4,6 +4,7 @@ mod database;
 mod gate;
 mod log;
 mod small_database;
+mod stalled;
 mod stop;
 
 use crate::harness::process::{Node, Process, json_of};

@@ -103,6 +103,11 @@ impl TestService {
         command
     }
 
+    /// The address of its database.
+    pub(crate) fn database_url(&self) -> &str {
+        &self.database_url
+    }
+
     /// Its database, for what would take the API too long.
     pub(crate) fn store(&self) -> &Store {
         self.service.store()
