@@ -26,6 +26,7 @@ use crate::housekeeping::{self, Housekeeping};
 use crate::http::{self, Draining, HttpState};
 use crate::lifecycle::persistent;
 use crate::listener;
+use crate::open_files;
 use crate::store::Store;
 use crate::wakeups::Wakeups;
 use crate::webhooks::worker::Worker;
@@ -143,7 +144,7 @@ impl Service {
         service.tasks.spawn(listener::serve(
             listener,
             http::router(state),
-            config.listener_bounds(),
+            connection_limits(&config),
             service.stop.clone(),
         ));
         Ok(service)
@@ -212,6 +213,25 @@ impl Service {
                 tracing::error!("some calls did not end; the next start recovers them");
             }
         }
+    }
+}
+
+/// The limits of the listener, as far as the limit of open files allows.
+fn connection_limits(config: &Config) -> listener::Bounds {
+    let files = open_files::limit();
+    let bounds = open_files::fit(config.listener_bounds(), files);
+    let (connections, per_address) = (bounds.connections, bounds.connections_per_address);
+    if connections < config.max_connections {
+        tracing::warn!(
+            open_files = files,
+            connections,
+            per_address,
+            "the limit of open files allows fewer connections than max_connections; raise it, for example to 65536"
+        );
+    } else {
+        tracing::info!(open_files = files, connections, per_address, "connection limits");
+    }
+    bounds
 }
 
 fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {

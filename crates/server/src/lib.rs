@@ -17,6 +17,7 @@ pub mod housekeeping;
 pub mod http;
 pub mod lifecycle;
 pub mod listener;
+pub mod open_files;
 pub mod operator;
 pub mod retention;
 pub mod rotation;

@@ -12,7 +12,7 @@ use switchhook_speech::models::ModelStore;
 use super::{CliError, admin, language_model, models, output};
 use crate::app::Service;
 use crate::config::{Config, NodeRole};
-use crate::{files, lifecycle, operator, telemetry};
+use crate::{files, lifecycle, open_files, operator, telemetry};
 
 /// Arguments of `switchhook serve`.
 #[derive(clap::Args, Debug)]
@@ -113,6 +113,7 @@ async fn connect_model(
 }
 
 async fn start(config: &Arc<Config>, json: bool) -> anyhow::Result<Service> {
+    open_files::raise();
     let models = ModelStore::new(&config.data_dir);
     if config.has_role(NodeRole::Calls) && !models.missing().is_empty() {
         tracing::warn!(

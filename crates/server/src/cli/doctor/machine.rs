@@ -11,10 +11,12 @@ use tokio::process::Command;
 
 use super::Finding;
 use crate::config::{Config, NodeRole};
+use crate::open_files;
 
 const DATA: &str = "data directory";
 const KEY: &str = "master key";
 const MODELS: &str = "speech models";
+const FILES: &str = "open files";
 /// Free space that causes a warning, and a problem, in kilobytes.
 const LITTLE: u64 = 1_000_000;
 const TOO_LITTLE: u64 = 100_000;
@@ -84,6 +86,27 @@ pub(super) fn master_key(config: &Config) -> (Finding, Option<Vault>) {
     }
 }
 
+/// Checks whether as many connections fit as the settings allow. The service raises the limit itself as far as it may.
+pub(super) fn open_files(config: &Config) -> Finding {
+    files_finding(config, open_files::highest())
+}
+
+fn files_finding(config: &Config, files: Option<u64>) -> Finding {
+    let Some(limit) = files else { return Finding::ok(FILES, "There is no limit.") };
+    let wanted = config.listener_bounds();
+    let fitted = open_files::fit(wanted, files);
+    if fitted.connections == wanted.connections {
+        return Finding::ok(FILES, format!("The limit is {limit}: enough for {} connections.", wanted.connections));
+    }
+    let detail = format!(
+        "The limit is {limit}: the service takes {} connections, {} from one address, instead of {}.",
+        fitted.connections, fitted.connections_per_address, wanted.connections
+    );
+    let fix = "Raise the hard limit to 65536 (`LimitNOFILE=` of systemd, `ulimits` of Compose), or lower \
+        SWITCHHOOK_MAX_CONNECTIONS.";
+    Finding::warning(FILES, detail, fix)
+}
+
 pub(super) fn models(config: &Config) -> Vec<Finding> {
     if !config.has_role(NodeRole::Calls) {
         return Vec::new();
@@ -102,6 +125,15 @@ pub(super) fn models(config: &Config) -> Vec<Finding> {
 mod tests {
     use super::*;
     use crate::cli::doctor::Status;
+
+    #[test]
+    fn a_limit_of_open_files_that_leaves_fewer_connections_is_reported() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let config = Config::for_tests(folder.path());
+        for (limit, status) in [(None, Status::Ok), (Some(65_536), Status::Ok), (Some(1_024), Status::Warning)] {
+            assert_eq!(files_finding(&config, limit).status, status, "{limit:?}");
+        }
+    }
 
     #[tokio::test]
     async fn space_is_measured_and_little_of_it_is_reported() {

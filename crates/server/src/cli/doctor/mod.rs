@@ -83,6 +83,7 @@ async fn examine(config: &Arc<Config>, printer: &Printer) -> Vec<Finding> {
     let vault = machine::master_key(config);
     tell(vec![vault.0]);
     tell(machine::models(config));
+    tell(vec![machine::open_files(config)]);
     let (port, instance) = network::port(config).await;
     tell(vec![port]);
     tell(network::public_address(config, instance).await);

@@ -3,6 +3,7 @@
 mod database;
 mod gate;
 mod log;
+mod open_files;
 mod small_database;
 mod stalled;
 mod stop;

@@ -4,6 +4,7 @@ pub(crate) mod database;
 pub(crate) mod postgres;
 pub(crate) mod process;
 
+use std::net::IpAddr;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;
@@ -154,6 +155,12 @@ impl Client {
     pub(crate) fn with_a_connection_for_each_request(base: String, key: String) -> Self {
         let http = reqwest::Client::builder().no_proxy().pool_max_idle_per_host(0).build().expect("a client");
         Self { http, base, key }
+    }
+
+    /// One that connects from this address of the machine.
+    pub(crate) fn from_address(&self, address: [u8; 4]) -> Self {
+        let http = reqwest::Client::builder().no_proxy().local_address(IpAddr::from(address)).build();
+        Self { http: http.expect("a client"), ..self.clone() }
     }
 
     pub(crate) fn request(&self, method: Method, path: &str) -> reqwest::RequestBuilder {

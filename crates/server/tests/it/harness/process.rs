@@ -90,6 +90,20 @@ impl Node {
         self.start(command)
     }
 
+    /// The same after these commands of a shell, such as `ulimit`.
+    pub(crate) fn serve_after(&self, commands: &str) -> Process {
+        let binary = self.command();
+        let mut shell = Command::new("sh");
+        shell.arg("-c").arg(format!("{commands} && exec \"$0\" \"$@\"")).arg(binary.get_program());
+        for (name, value) in binary.get_envs() {
+            match value {
+                Some(value) => shell.env(name, value),
+                None => shell.env_remove(name),
+            };
+        }
+        self.start(shell)
+    }
+
     /// The same with this standard error.
     pub(crate) fn serve_logging_to(&self, stderr: Stdio) -> Process {
         Process::start(self.command(), stderr)

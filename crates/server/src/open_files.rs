@@ -1,0 +1,66 @@
+//! How many files and sockets this process may have open. Connections of clients must leave some to calls and the database.
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+use crate::listener::Bounds;
+
+/// The share of all files that clients' connections never take: one of so many.
+const RESERVE: u64 = 4;
+
+/// Raises the limit as far as this process may. Shells and container engines often set 1,024 with leave to raise it.
+pub fn raise() {
+    let limit = getrlimit(Resource::Nofile);
+    if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit }) {
+        tracing::warn!(%error, "could not raise the limit of open files");
+    }
+}
+
+/// Returns the limit; `None` if there is none.
+#[must_use]
+pub fn limit() -> Option<u64> {
+    getrlimit(Resource::Nofile).current
+}
+
+/// Returns how far [`raise`] can raise the limit; `None` if there is no limit.
+#[must_use]
+pub fn highest() -> Option<u64> {
+    getrlimit(Resource::Nofile).maximum
+}
+
+/// Lowers bounds on connections to what `files` open files allow. Then one address gets at most half of them, unless it was to have
+/// all, as a proxy.
+#[must_use]
+pub fn fit(bounds: Bounds, files: Option<u64>) -> Bounds {
+    let most = files.map_or(u64::MAX, |files| files - files / RESERVE);
+    let most = u32::try_from(most).unwrap_or(u32::MAX).max(1);
+    if bounds.connections <= most {
+        return bounds;
+    }
+    let only_a_proxy = bounds.connections_per_address >= bounds.connections;
+    let share = if only_a_proxy { most } else { (most / 2).max(1) };
+    Bounds { connections: most, connections_per_address: bounds.connections_per_address.min(share), ..bounds }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fitted(connections: u32, per_address: u32, files: Option<u64>) -> (u32, u32) {
+        let bounds = Bounds { connections, connections_per_address: per_address, ..Bounds::default() };
+        let fitted = fit(bounds, files);
+        (fitted.connections, fitted.connections_per_address)
+    }
+
+    #[test]
+    fn connections_leave_a_quarter_of_the_files_to_calls_and_the_database() {
+        assert_eq!(fitted(10_000, 1_000, None), (10_000, 1_000));
+        assert_eq!(fitted(10_000, 1_000, Some(65_536)), (10_000, 1_000));
+        assert_eq!(fitted(10_000, 1_000, Some(1_024)), (768, 384));
+        assert_eq!(fitted(10_000, 100, Some(1_024)), (768, 100));
+    }
+
+    #[test]
+    fn a_proxy_keeps_all_connections() {
+        assert_eq!(fitted(10_000, 10_000, Some(1_024)), (768, 768));
+    }
+}
