@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::calls::setup::Setup;
-use crate::calls::{self, Context, Live};
+use crate::calls::{self, Context, Live, tariff};
 use crate::config::{Config, NodeRole};
 use crate::exemptions;
 use crate::files::{self, ServiceLock};
@@ -67,6 +67,7 @@ impl Service {
     pub async fn start(config: Arc<Config>, models: ModelStore, clock: Clock) -> anyhow::Result<Self> {
         files::data_directory(&config.data_dir)?;
         let lock = ServiceLock::share(&config.data_dir)?;
+        let numbering_plans = tokio::task::spawn_blocking(tariff::warm_up);
         let store = Store::open_within(&config.database_url(), config.database_connections).await?;
         index_calls(&store).await.context("could not index the calls in the database")?;
         let vault = config.open_vault()?;
@@ -141,6 +142,7 @@ impl Service {
         service.tasks.spawn(exemptions::follow(state.exemptions.clone(), store.clone(), service.stop.clone()));
         service.tasks.spawn(Housekeeping::new(store, clock, &config).run(service.stop.clone()));
         service.tasks.spawn(http::keep_house(state.clone(), service.stop.clone()));
+        numbering_plans.await.context("could not build the numbering plans")?;
         service.tasks.spawn(listener::serve(
             listener,
             http::router(state),

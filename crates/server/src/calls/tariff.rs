@@ -1,5 +1,7 @@
 //! What numbers cost their callers, by the numbering plans of the world.
 
+use std::str::FromStr as _;
+
 use phonenumber::metadata::DATABASE;
 use phonenumber::{PhoneNumber as Parsed, Type};
 use switchhook_core::dial_policy::{NumberingPlan, Tariff};
@@ -8,6 +10,12 @@ use switchhook_core::phone_number::PhoneNumber;
 /// Country calling codes that are no country's: Inmarsat, the global mobile satellite systems, and the international networks,
 /// among them Thuraya and other satellite phones (ITU-T, "List of Recommendation E.164 assigned country codes").
 const SATELLITE: [u16; 4] = [870, 881, 882, 883];
+
+/// Builds the numbering plans, which takes longer than the first call should wait.
+pub fn warm_up() {
+    let any = PhoneNumber::from_str("+12025550100").expect("a number");
+    let _ = numbering_plan(&any);
+}
 
 /// What the numbering plans say of a number. A SIP address is judged by the number in it.
 #[must_use]

@@ -7,6 +7,7 @@ mod open_files;
 mod small_database;
 mod stalled;
 mod stop;
+mod warm;
 
 use crate::harness::process::{Node, Process, json_of};
 use crate::harness::{Client, text};
