@@ -157,7 +157,7 @@ async fn an_address_that_floods_sign_ins_is_refused_and_its_sessions_and_others_
     while state.sign_in_rate.admit(CLIENT.0.into(), now).is_ok() {
         at_once += 1;
     }
-    assert_eq!(at_once, 60);
+    assert_eq!(at_once, 120);
     let router = router(state);
     let from = |address: [u8; 4], request: http::request::Builder| {
         request.extension(ConnectInfo(SocketAddr::from((address, CLIENT.1))))

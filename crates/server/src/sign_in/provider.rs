@@ -18,6 +18,7 @@ use switchhook_core::webhook::AddressPolicy;
 use switchhook_net::outbound::{Client, Request, SendError};
 use switchhook_runtime::clock::Clock;
 use tokio::sync::{OnceCell, Semaphore, watch};
+use tokio::time::timeout;
 use url::Url;
 
 use super::SignInError;
@@ -33,6 +34,8 @@ const MAX_RESPONSE: usize = 512 * 1024;
 const SHARED: Duration = Duration::from_secs(5);
 /// Codes that are exchanged at once: whoever sends invented ones is not to flood the provider with our secret.
 const EXCHANGES: usize = 20;
+/// How long a code waits for its turn.
+const EXCHANGE_WAIT: Duration = Duration::from_secs(3);
 
 /// Signatures of ID tokens. All are asymmetric: `none` proves nothing, and a shared secret signs for whoever knows it.
 const SIGNATURES: [CoreJwsSigningAlgorithm; 8] = [
@@ -120,7 +123,8 @@ impl Provider {
     /// If the provider is down, refuses the code, or vouches for nothing that holds; or while too many codes are exchanged.
     pub async fn identify(&self, code: String, challenge: &Challenge) -> Result<Identity, SignInError> {
         let metadata = self.find().await?;
-        let _place = self.exchanges.try_acquire().map_err(|_| SignInError::Busy)?;
+        let place = timeout(EXCHANGE_WAIT, self.exchanges.acquire()).await;
+        let _place = place.ok().and_then(Result::ok).ok_or(SignInError::Busy)?;
         let http = exchange(self.http().await?);
         let by = auth_type(&metadata);
         let secret = self.settings.client_secret.as_ref().map(|secret| ClientSecret::new(secret.reveal().clone()));

@@ -13,7 +13,7 @@ use crate::listener::network;
 /// Requests in a minute, in the long run. A sign-in makes two, and behind a proxy everybody has one address.
 const PER_MINUTE: u32 = 120;
 /// Requests at once: everybody arrives at nine.
-const BURST: u32 = 60;
+const BURST: u32 = 120;
 
 /// The buckets of all addresses. Clones share them.
 #[derive(Clone, Debug)]

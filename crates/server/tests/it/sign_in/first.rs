@@ -54,12 +54,12 @@ async fn a_first_sign_in_makes_a_tenant_and_the_next_one_finds_it() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn twenty_first_sign_ins_at_once_make_one_tenant() {
+async fn fifty_first_sign_ins_at_once_make_one_tenant() {
     let (service, oidc) = with_provider(morning(), |_| {}).await;
     // One browser has them all in its tabs.
     let mut opener = browser(&service);
     let mut tabs = Vec::new();
-    for _ in 0..20 {
+    for _ in 0..50 {
         let page = opener.login("/auth/login").await;
         let code = oidc.code(&page, json!({}), Signed::Well);
         tabs.push((page, code));
