@@ -2271,7 +2271,7 @@ export interface components {
              */
             created_at: string;
             /**
-             * @description The e-mail address; `null` if the identity provider returned none.
+             * @description The e-mail address that was invited or that the identity provider has verified; `null` if there is none.
              * @example ana@example.com
              */
             email: string | null;
