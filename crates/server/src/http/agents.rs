@@ -1,6 +1,7 @@
 //! `/v1/agents`: how agents hold conversations.
 
 mod instructions;
+mod size;
 mod versions;
 
 use axum::Json;
@@ -150,7 +151,11 @@ fn read(json: &[u8]) -> Result<Body<(String, AgentConfig)>, ApiError> {
     let Body { value: config, warnings } = extract::parse_part::<AgentConfig>(json, &["name"])?;
     let mut errors: Vec<FieldError> = check_name("name", &name).into_iter().collect();
     errors.extend(config.validate());
-    if errors.is_empty() { Ok(Body { value: (name, config), warnings }) } else { Err(ApiError::invalid_fields(errors)) }
+    if !errors.is_empty() {
+        return Err(ApiError::invalid_fields(errors));
+    }
+    size::check(&config)?;
+    Ok(Body { value: (name, config), warnings })
 }
 
 /// Validates the agent's schemas.

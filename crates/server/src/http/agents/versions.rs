@@ -8,7 +8,7 @@ use switchhook_core::id::AgentId;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::{AgentResource, agent_not_found, check_connections, check_schemas, duplicate_name, not_taken};
+use super::{AgentResource, agent_not_found, check_connections, check_schemas, duplicate_name, not_taken, size};
 use crate::http::HttpState;
 use crate::http::auth::Tenant;
 use crate::http::error::{ApiError, Conflict};
@@ -150,6 +150,7 @@ pub(super) async fn restore(
     if !errors.is_empty() {
         return Err(ApiError::invalid_fields(errors));
     }
+    size::check(&config)?;
     check_schemas(&config).await?;
     let mut tx = state.store.begin().await?;
     tenants::lock(&mut tx, tenant.id).await?; // Concurrent changes would overwrite each other.

@@ -27,6 +27,8 @@ pub(super) const MASK: &str = "••••";
 pub(super) const MAX_CREDENTIALS: usize = 20;
 /// Enough for a private key in PEM form.
 pub(super) const MAX_CREDENTIAL: usize = 16 * 1024;
+/// Maximum size of the settings, in bytes of JSON.
+const MAX_SETTINGS: usize = 16 * 1024;
 const MAX_CONCURRENT: i64 = 100_000;
 /// Minimum length of a provider's key, in characters.
 const MIN_KEY: usize = 8;
@@ -55,6 +57,7 @@ fn check(request: &CreateConnection, addresses: &AddressPolicy) -> Vec<FieldErro
     }
     errors.extend(bad_credentials(request.credentials.reveal()));
     errors.extend(short_key(request));
+    errors.extend(large_settings(&request.settings));
     errors.extend(bad_base_url(&request.settings, addresses));
     errors.extend(framing_headers(&request.settings));
     if request.provider == secrets::PROVIDER && errors.is_empty() {
@@ -97,6 +100,12 @@ fn short_key(request: &CreateConnection) -> Option<FieldError> {
     let key = request.credentials.reveal().get("api_key").filter(|key| !key.is_empty() && !own_server)?;
     let short = WITH_KEY.contains(&request.provider.as_str()) && key.chars().count() < MIN_KEY;
     short.then(|| FieldError::new("credentials.api_key", format!("must have at least {MIN_KEY} characters")))
+}
+
+fn large_settings(settings: &Map<String, Value>) -> Option<FieldError> {
+    let bytes = serde_json::to_vec(settings).map_or(usize::MAX, |json| json.len());
+    let message = || format!("must be at most {MAX_SETTINGS} bytes of JSON, and are {bytes}");
+    (bytes > MAX_SETTINGS).then(|| FieldError::new("settings", message()))
 }
 
 fn bad_base_url(settings: &Map<String, Value>, addresses: &AddressPolicy) -> Option<FieldError> {
@@ -145,12 +154,16 @@ pub(super) fn unusable(provider: &str) -> Option<String> {
     (!usable).then(|| format!("This version does not support {provider} yet: calls with it fail as config_error."))
 }
 
-/// Applies a patch to a row; also returns warnings.
-pub(super) fn apply(
-    mut row: ConnectionRow,
-    patch: &[u8],
-    state: &HttpState,
-) -> Result<(ConnectionRow, Vec<String>), ApiError> {
+/// A row with a patch applied.
+pub(super) struct Patched {
+    pub(super) row: ConnectionRow,
+    /// Whether it differs from the row before.
+    pub(super) changed: bool,
+    pub(super) warnings: Vec<String>,
+}
+
+/// Applies a patch to a row.
+pub(super) fn apply(mut row: ConnectionRow, patch: &[u8], state: &HttpState) -> Result<Patched, ApiError> {
     let mut patch = merge_patch::read(patch)?;
     if patch.get("provider").is_some_and(|provider| *provider != row.provider) {
         return Err(ApiError::invalid_field("provider", "cannot be changed: create another connection"));
@@ -167,12 +180,17 @@ pub(super) fn apply(
         let message = "must all be sent again in a request that changes settings.base_url, space or host";
         return Err(ApiError::invalid_field("credentials", message));
     }
+    let same_credentials = request.credentials.reveal() == secrets.reveal();
+    let same_limits = request.limits.max_concurrent == row.max_concurrent;
+    if same_credentials && same_limits && request.name == row.name && request.settings == row.settings.0 {
+        return Ok(Patched { row, changed: false, warnings });
+    }
     row.seal(&state.vault, &request.credentials);
     row.name = request.name;
     row.settings.0 = request.settings;
     row.max_concurrent = request.limits.max_concurrent;
     row.updated_at = merge_patch::newer(row.updated_at, state.clock.now());
-    Ok((row, warnings))
+    Ok(Patched { row, changed: true, warnings })
 }
 
 /// Where the settings send credentials. Changing it must not reveal stored secrets.

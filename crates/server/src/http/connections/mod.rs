@@ -24,6 +24,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use uuid::Uuid;
 
+use self::change::Patched;
 use super::HttpState;
 use super::auth::Tenant;
 use super::error::{ApiError, Conflict};
@@ -248,7 +249,7 @@ fn connection_not_found() -> ApiError {
     ApiError::not_found("connection")
 }
 
-/// Updates a connection. Its provider cannot change.
+/// Updates a connection. Its provider cannot change. A patch that changes nothing leaves `updated_at`.
 ///
 /// A change of the origin of `settings.base_url`, or of `settings.space` or `settings.host`, requires all credentials again in
 /// the same request: stored credentials are not sent to a new address.
@@ -268,12 +269,14 @@ async fn update(
     let mut tx = state.store.begin().await?;
     tenants::lock(&mut tx, tenant.id).await?; // Concurrent changes would overwrite each other.
     let row = connections::get(&mut tx, tenant.id, id).await?.ok_or_else(connection_not_found)?;
-    let (row, mut warnings) = change::apply(row, &patch, &state)?;
+    let Patched { row, changed, mut warnings } = change::apply(row, &patch, &state)?;
     warnings.extend(change::unbound(&row));
-    connections::update(&mut tx, &row).await.map_err(|error| duplicate_name(error, &row.name))?;
-    refusals::forget(&mut tx, tenant.id, id).await?; // The next call tells whether it is refused now.
-    tx.commit().await?;
-    state.forget_connection(id);
+    if changed {
+        connections::update(&mut tx, &row).await.map_err(|error| duplicate_name(error, &row.name))?;
+        refusals::forget(&mut tx, tenant.id, id).await?; // The next call tells whether it is refused now.
+        tx.commit().await?;
+        state.forget_connection(id);
+    }
     Ok(Json(WithWarnings { resource: row.into(), warnings }))
 }
 

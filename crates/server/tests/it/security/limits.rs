@@ -159,9 +159,9 @@ async fn pages_of_large_rows_are_shorter_and_show_every_row_once() {
 
     let (made, _) = pages(client, "/v1/connections").await;
     let mut connections = Vec::new();
+    let secrets: Map<_, _> = (0..14).map(|n| (format!("secret-{n}"), json!("x".repeat(15_000)))).collect();
     for n in 0..30 {
-        let body =
-            json!({ "name": format!("n{n}"), "provider": "openai", "settings": { "note": "x".repeat(200_000) } });
+        let body = json!({ "name": format!("n{n}"), "provider": "openai", "credentials": secrets });
         connections.push(text(&client.create("/v1/connections", body).await["id"]));
     }
     connections.reverse();

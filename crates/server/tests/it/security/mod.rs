@@ -9,5 +9,6 @@ mod limits;
 mod listener;
 mod queues;
 mod schemas;
+mod stored;
 mod tenants_apart;
 mod tools;
