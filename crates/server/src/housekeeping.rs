@@ -12,8 +12,9 @@ use uuid::Uuid;
 
 use crate::config::Config;
 use crate::retention::Recordings;
+use crate::store::agents::pruning;
 use crate::store::calls::{commands, inputs, search};
-use crate::store::{Store, deliveries, dial_policy, idempotency, retention, sessions};
+use crate::store::{Store, deliveries, dial_policy, idempotency, retention, sessions, tenants};
 
 /// Interval of rounds.
 const ROUND: Duration = Duration::from_secs(30);
@@ -82,6 +83,7 @@ impl Housekeeping {
         warn("could not delete old rows", self.prune(now).await);
         warn("could not delete the words of calls", self.erase(round, since, now).await);
         warn("could not delete calls", self.delete_calls(now).await);
+        warn("could not delete versions of agents", self.prune_versions().await);
         warn("could not return free space", self.return_space().await);
     }
 
@@ -161,6 +163,27 @@ impl Housekeeping {
             pause(started).await;
         }
         Ok(())
+    }
+
+    /// Deletes versions of deleted agents that no call has, and those that an earlier version of this program did not delete.
+    pub(crate) async fn prune_versions(&self) -> Result<(), sqlx::Error> {
+        loop {
+            let agents = pruning::waiting_for_housekeeping(&mut self.store.read().await?).await?;
+            if agents.is_empty() {
+                return Ok(());
+            }
+            for (tenant, agent) in agents {
+                let mut after = Some(0);
+                while let Some(version) = after {
+                    let started = Instant::now();
+                    let mut tx = self.store.begin().await?;
+                    tenants::lock(&mut tx, tenant).await?;
+                    after = pruning::prune_for_housekeeping(&mut tx, tenant, agent, version).await?;
+                    tx.commit().await?;
+                    pause(started).await;
+                }
+            }
+        }
     }
 
     /// Returns the space of deleted rows to the file system, if the database does not do so itself.

@@ -1,4 +1,7 @@
-//! Agents and their versions. A version is immutable and outlives its agent, because calls are pinned to it.
+//! Agents and their versions. A version is immutable and outlives its agent, because calls are pinned to it. The newest
+//! [`KEPT`](pruning::KEPT) of an agent stay, and those of calls.
+
+pub mod pruning;
 
 use sqlx::types::Json;
 use sqlx_macros::FromRow;
@@ -28,9 +31,15 @@ impl AgentRow {
     pub fn agent(&self) -> AgentId {
         AgentId::from_uuid(self.id)
     }
+
+    /// Returns the size of its configuration as JSON.
+    fn bytes(&self) -> Result<i64, sqlx::Error> {
+        let json = serde_json::to_vec(&self.config.0).map_err(|error| sqlx::Error::Encode(error.into()))?;
+        Ok(i64::try_from(json.len()).unwrap_or(i64::MAX))
+    }
 }
 
-/// Inserts a new agent and its first version.
+/// Inserts a new agent and its first version. The caller holds the tenant's lock.
 ///
 /// # Errors
 /// When the database fails; [`is_duplicate`](super::is_duplicate) if the name is taken.
@@ -41,7 +50,8 @@ pub async fn insert(tx: &mut Tx, row: &AgentRow) -> Result<(), sqlx::Error> {
     insert_version(tx, row).await
 }
 
-/// Inserts the next version of an agent, numbered in `row`.
+/// Inserts the next version of an agent, numbered in `row`, and deletes the one that is too old then. The caller holds the
+/// tenant's lock.
 ///
 /// # Errors
 /// Like [`insert`].
@@ -50,15 +60,19 @@ pub async fn update(tx: &mut Tx, row: &AgentRow) -> Result<(), sqlx::Error> {
     const CONNECTIONS: &str = "DELETE FROM agent_connections WHERE tenant_id = $1 AND agent_id = $2";
     execute!(tx, AGENT; row.tenant_id, row.id, &row.name, row.version, row.updated_at)?;
     execute!(tx, CONNECTIONS; row.tenant_id, row.id)?;
-    insert_version(tx, row).await
+    insert_version(tx, row).await?;
+    pruning::prune(tx, TenantId::from_uuid(row.tenant_id), &[(row.agent(), row.version - pruning::KEPT)]).await
 }
 
 async fn insert_version(tx: &mut Tx, row: &AgentRow) -> Result<(), sqlx::Error> {
-    const VERSION: &str = "INSERT INTO agent_versions (tenant_id, agent_id, version, config, created_at, name) \
-        VALUES ($1, $2, $3, $4, $5, $6)";
+    const VERSION: &str = "INSERT INTO agent_versions (tenant_id, agent_id, version, config, created_at, name, bytes) \
+        VALUES ($1, $2, $3, $4, $5, $6, $7)";
     const CONNECTION: &str = "INSERT INTO agent_connections (tenant_id, agent_id, connection_id) VALUES ($1, $2, $3) \
         ON CONFLICT DO NOTHING";
-    execute!(tx, VERSION; row.tenant_id, row.id, row.version, &row.config, row.updated_at, &row.name)?;
+    const BYTES: &str = "UPDATE tenants SET agent_bytes = agent_bytes + $2 WHERE id = $1";
+    let bytes = row.bytes()?;
+    execute!(tx, VERSION; row.tenant_id, row.id, row.version, &row.config, row.updated_at, &row.name, bytes)?;
+    execute!(tx, BYTES; row.tenant_id, bytes)?;
     for (_, connection) in row.config.connections() {
         execute!(tx, CONNECTION; row.tenant_id, row.id, connection.uuid())?;
     }
@@ -165,13 +179,20 @@ pub async fn list(conn: &mut Conn, tenant: TenantId, page: PageRequest) -> Resul
     Ok(Page::from_rows(rows, page.limit, |row: &AgentRow| row.id))
 }
 
-/// Deletes an agent, but not its versions. Returns whether it existed.
+/// Deletes an agent. Returns whether it existed. Housekeeping deletes its versions, except those of calls. The caller holds the
+/// tenant's lock.
 ///
 /// # Errors
 /// When the database fails; [`is_foreign_key`](super::is_foreign_key) if it still answers a number.
 pub async fn delete(tx: &mut Tx, tenant: TenantId, id: AgentId) -> Result<bool, sqlx::Error> {
     const SQL: &str = "DELETE FROM agents WHERE tenant_id = $1 AND id = $2";
-    execute!(tx, SQL; tenant.uuid(), id.uuid()).map(|rows| rows > 0)
+    const VERSIONS: &str =
+        "INSERT INTO agents_to_prune (agent_id, tenant_id) VALUES ($1, $2) ON CONFLICT (agent_id) DO NOTHING";
+    let existed = execute!(tx, SQL; tenant.uuid(), id.uuid())? > 0;
+    if existed {
+        execute!(tx, VERSIONS; id.uuid(), tenant.uuid())?;
+    }
+    Ok(existed)
 }
 
 /// Returns up to ten numbers that an agent answers.

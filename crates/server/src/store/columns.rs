@@ -30,7 +30,8 @@ macro_rules! columns {
     };
     (tenants) => {
         "id, name, active, rate_per_minute, concurrent_calls, monthly_calls, dial_allow, dial_deny, \
-         per_number_per_day, cost_per_day_micros, outbound_allow, created_at, updated_at"
+         per_number_per_day, cost_per_day_micros, outbound_allow, stored_limits, created_at, \
+         updated_at"
     };
 }
 pub(crate) use columns;

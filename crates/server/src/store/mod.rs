@@ -16,6 +16,7 @@ pub mod agents;
 pub mod api_keys;
 mod away;
 pub mod batch;
+pub mod bounds;
 mod budget;
 pub mod calls;
 mod columns;

@@ -10,13 +10,14 @@ use sqlx::types::Json;
 use sqlx_macros::FromRow;
 use switchhook_core::Timestamp;
 use switchhook_core::event::WORDS_DELETED;
-use switchhook_core::id::TenantId;
+use switchhook_core::id::{AgentId, TenantId};
 use uuid::Uuid;
 
+use super::agents::pruning;
 use super::calls::{CallRequest, Overrides, search};
 use super::deliveries::body;
 use super::erasure::{body_without_words, take_words_out};
-use super::{Conn, Dialect, Tx, execute, on, push_ids, run};
+use super::{Conn, Dialect, Tx, execute, on, push_ids, run, tenants};
 
 /// Calls or deliveries per transaction.
 const BATCH: i64 = 50;
@@ -122,8 +123,8 @@ pub async fn erase_deliveries_for_housekeeping(tx: &mut Tx) -> Result<usize, sql
     Ok(ended.len())
 }
 
-/// Deletes ended calls with their events, transcripts and ended deliveries. A delivery in flight
-/// continues and is deleted later, by its age.
+/// Deletes ended calls with their events, transcripts and ended deliveries, and versions of agents that only they kept. A
+/// delivery in flight continues and is deleted later, by its age.
 ///
 /// # Errors
 /// When the database fails.
@@ -133,6 +134,8 @@ pub async fn delete_calls_for_housekeeping(
     segment: Option<i64>,
     calls: &[Uuid],
 ) -> Result<(), sqlx::Error> {
+    tenants::lock(tx, tenant).await?;
+    let versions = agent_versions(tx, calls).await?;
     body::freeze(tx, calls).await?;
     match segment {
         Some(segment) => search::delete_postings(tx, tenant, segment, calls).await?,
@@ -154,7 +157,17 @@ pub async fn delete_calls_for_housekeeping(
             query.push(")").build().execute(c).await.map(drop)
         })?;
     }
-    Ok(())
+    pruning::prune(tx, tenant, &versions).await
+}
+
+/// The versions of agents that these calls have.
+async fn agent_versions(tx: &mut Tx, calls: &[Uuid]) -> Result<Vec<(AgentId, i64)>, sqlx::Error> {
+    let versions: Vec<(Uuid, i64)> = on!(tx, |c| {
+        let mut query = QueryBuilder::new("SELECT DISTINCT agent_id, agent_version FROM calls WHERE id IN (");
+        push_ids(&mut query, calls.iter().copied());
+        query.push(")").build_query_as().fetch_all(c).await
+    })?;
+    Ok(versions.into_iter().map(|(agent, version)| (AgentId::from_uuid(agent), version)).collect())
 }
 
 /// Returns a batch of calls that ended before `before` and are in no segment of the search index.

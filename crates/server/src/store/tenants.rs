@@ -1,11 +1,13 @@
 //! Tenants: the unit of isolation.
 
+use sqlx::types::Json;
 use sqlx_macros::FromRow;
 use switchhook_core::Timestamp;
 use switchhook_core::id::TenantId;
 use switchhook_core::quota::QuotaLimits;
 use uuid::Uuid;
 
+use super::bounds::OwnBounds;
 use super::{Conn, Tx, columns, execute, locking, run};
 use crate::config::Config;
 
@@ -24,6 +26,7 @@ pub struct TenantRow {
     pub per_number_per_day: Option<i64>,
     pub cost_per_day_micros: Option<i64>,
     pub outbound_allow: String,
+    pub stored_limits: Option<Json<OwnBounds>>,
     pub created_at: i64,
     pub updated_at: i64,
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 use switchhook_core::Timestamp;
+use switchhook_core::agent::AgentConfig;
 use switchhook_core::call::{Call, Direction, Timing};
 use switchhook_core::event::EventKind;
 use switchhook_core::id::{AgentId, CallId, ConnectionId, NodeId, TenantId};
@@ -11,6 +12,7 @@ use switchhook_runtime::clock;
 use tempfile::TempDir;
 
 use super::Store;
+use super::agents::AgentRow;
 use super::calls::{self, CallRequest, CallRow, NewCall};
 use super::lease_time::LeaseTime;
 use super::tenants::{self, OwnLimits};
@@ -80,18 +82,30 @@ pub(crate) async fn tenant(store: &Store, limits: OwnLimits) -> TenantId {
     id
 }
 
+/// The first version of a new agent, not written yet.
+pub(crate) fn new_agent(tenant: TenantId, name: &str) -> AgentRow {
+    AgentRow {
+        id: AgentId::new(now(), clock::random()).uuid(),
+        tenant_id: tenant.uuid(),
+        name: name.to_owned(),
+        version: 1,
+        config: AgentConfig::new("Book a table.").into(),
+        created_at: now().as_micros(),
+        updated_at: now().as_micros(),
+    }
+}
+
 /// How long a claim of these tests lasts.
 pub(crate) const LEASE: Duration = Duration::from_secs(15);
 
-/// A call of a new tenant, owned by `node`.
-pub(crate) async fn owned_call(store: &Store, node: NodeId) -> CallRow {
-    let tenant = tenant(store, OwnLimits::default()).await;
+/// A call that waits to be dialled, not written yet.
+pub(crate) fn queued_call(tenant: TenantId, agent: AgentId, agent_version: i64) -> CallRow {
     let new = NewCall {
         id: CallId::new(now(), clock::random()),
         tenant,
         direction: Direction::Outbound,
-        agent: AgentId::new(now(), clock::random()),
-        agent_version: 1,
+        agent,
+        agent_version,
         number: None,
         connection: ConnectionId::new(now(), clock::random()),
         provider: "simulator".to_owned(),
@@ -102,7 +116,13 @@ pub(crate) async fn owned_call(store: &Store, node: NodeId) -> CallRow {
         due_at: now(),
         retention_days: None,
     };
-    let row = new.row(Call::outbound(now(), now(), Timing::default()));
+    new.row(Call::outbound(now(), now(), Timing::default()))
+}
+
+/// A call of a new tenant, owned by `node`.
+pub(crate) async fn owned_call(store: &Store, node: NodeId) -> CallRow {
+    let tenant = tenant(store, OwnLimits::default()).await;
+    let row = queued_call(tenant, AgentId::new(now(), clock::random()), 1);
     let mut tx = store.begin().await.expect("a transaction");
     calls::create(&mut tx, tenant, std::slice::from_ref(&row), EventKind::CallQueued).await.expect("written");
     let row = calls::own_for_arrival(&mut tx, row.call_id(), node, LeaseTime::at(now(), LEASE)).await.expect("owned");

@@ -1,19 +1,20 @@
 //! Accepts calls in batches: under the tenant's lock, so that replays, quotas and the dial policy are exact, and with one
 //! commit for all requests that arrived during the previous one.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use switchhook_core::Timestamp;
 use switchhook_core::dial_policy::DialPolicy;
 use switchhook_core::event::EventKind;
-use switchhook_core::id::TenantId;
+use switchhook_core::id::{AgentId, TenantId};
 use switchhook_runtime::clock::Clock;
 
 use super::plan::Plan;
 use super::{Idempotency, PlaceError, Placed, PlacedResponse, Respond, replayed};
 use crate::calls::admission::Admission;
 use crate::config::Config;
+use crate::store::agents::pruning;
 use crate::store::batch::BatchJob;
 use crate::store::calls::{self, CallRow};
 use crate::store::dial_policy::{self, DialHistory};
@@ -63,6 +64,7 @@ impl BatchJob for CommitPlacements {
             admission,
             counted: Vec::new(),
             stored: stored(&mut tx, *tenant, placements).await?,
+            agents: agents(&mut tx, *tenant, placements).await?,
             rows: Vec::new(),
             responses: Vec::new(),
         };
@@ -90,6 +92,21 @@ async fn stored(
     Ok(stored.into_iter().map(|stored| (stored.key.clone(), Arc::new(stored))).collect())
 }
 
+/// The versions of agents that are still there. Under the tenant's lock none is deleted before its call is written.
+async fn agents(
+    tx: &mut Tx,
+    tenant: TenantId,
+    placements: &[Placement],
+) -> Result<HashSet<(AgentId, i64)>, sqlx::Error> {
+    let mut agents: HashSet<_> = placements.iter().map(|placement| placement.plan.agent()).collect();
+    for (agent, version) in agents.clone() {
+        if !pruning::exists(tx, tenant, agent, version).await? {
+            agents.remove(&(agent, version));
+        }
+    }
+    Ok(agents)
+}
+
 struct PlacementBatch {
     tenant: TenantId,
     now: Timestamp,
@@ -101,6 +118,7 @@ struct PlacementBatch {
     counted: Vec<String>,
     /// By idempotency key; includes those of this batch.
     stored: HashMap<String, Arc<Stored>>,
+    agents: HashSet<(AgentId, i64)>,
     rows: Vec<CallRow>,
     responses: Vec<Arc<Stored>>,
 }
@@ -112,6 +130,10 @@ impl PlacementBatch {
             && let Some(stored) = self.stored.get(key.as_str())
         {
             return Ok(replayed(stored.clone(), fingerprint));
+        }
+        if !self.agents.contains(&plan.agent()) {
+            let message = "was deleted or changed while the call was placed: send the request again";
+            return Ok(Err(PlaceError::field("agent_id", message)));
         }
         if let Err(refused) = self.policy.judge(&plan.to, &self.history.facts(&plan.to, plan.numbering, plan.counted)) {
             return Ok(Err(PlaceError::Refused(refused)));
@@ -139,4 +161,69 @@ fn to_store(response: PlacedResponse, idempotency: Option<&Idempotency>) -> Stor
         (key.as_str().to_owned(), fingerprint.as_bytes().to_vec())
     });
     Stored { key, fingerprint, status: response.status.into(), location: response.location, body: response.body }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use serde_json::Map;
+    use switchhook_core::phone_number::PhoneNumber;
+
+    use super::*;
+    use crate::calls::place::{AgentOverrides, PlaceCall, plan};
+    use crate::store::agents;
+    use crate::store::tenants::OwnLimits;
+    use crate::store::testing::{TestStore, new_agent, now, stores, tenant};
+
+    fn web_call(agent: AgentId) -> PlaceCall {
+        PlaceCall {
+            agent,
+            to: PhoneNumber::web(),
+            from: None,
+            number: None,
+            variables: BTreeMap::new(),
+            metadata: Map::new(),
+            overrides: AgentOverrides::default(),
+            answering_machine: None,
+            ring_timeout_seconds: None,
+            schedule_at: None,
+        }
+    }
+
+    async fn commit(test: &TestStore, tenant: TenantId, plan: Plan) -> Result<Placed, PlaceError> {
+        let config = Arc::new(Config::for_tests(test.folder.path()));
+        let job = CommitPlacements::new(test.store.clone(), Clock::system(), config);
+        let respond = |_| Ok(PlacedResponse { status: 201, location: String::new(), body: Vec::new() });
+        let placement = Placement { plan, idempotency: None, respond: Box::new(respond) };
+        job.run(&tenant, &[placement]).await.expect("decided").pop().expect("a decision")
+    }
+
+    #[tokio::test]
+    async fn a_call_whose_version_went_while_it_was_placed_is_refused() {
+        for test in stores().await {
+            let tenant = tenant(&test.store, OwnLimits::default()).await;
+            let mut row = new_agent(tenant, "Ava");
+            let mut tx = test.store.begin().await.expect("a transaction");
+            agents::insert(&mut tx, &row).await.expect("written");
+            tx.commit().await.expect("committed");
+            let plan = plan::find(&test.store, tenant, &web_call(row.agent()), now()).await.expect("a plan");
+            let placed = commit(&test, tenant, plan.clone()).await;
+            assert!(placed.is_ok(), "{}: {:?}", test.engine, placed.err());
+
+            row.version += 1;
+            let mut tx = test.store.begin().await.expect("a transaction");
+            agents::update(&mut tx, &row).await.expect("written");
+            tx.commit().await.expect("committed");
+            let newer = plan::find(&test.store, tenant, &web_call(row.agent()), now()).await.expect("a plan");
+            let mut tx = test.store.begin().await.expect("a transaction");
+            agents::delete(&mut tx, tenant, row.agent()).await.expect("deleted");
+            pruning::prune_for_housekeeping(&mut tx, tenant, row.agent(), 0).await.expect("pruned");
+            tx.commit().await.expect("committed");
+            let refused = commit(&test, tenant, newer).await.err().expect("no call without its agent");
+            assert!(format!("{refused:?}").contains("agent_id"), "{}: {refused:?}", test.engine);
+            let placed = commit(&test, tenant, plan).await;
+            assert!(placed.is_ok(), "{}: a call keeps this version", test.engine);
+        }
+    }
 }

@@ -83,6 +83,11 @@ impl CallRoute {
 }
 
 impl Plan {
+    /// The agent and its version.
+    pub(super) fn agent(&self) -> (AgentId, i64) {
+        (self.agent, self.agent_version)
+    }
+
     /// Who is called, and how.
     pub(super) fn direction(&self) -> Direction {
         self.route.direction

@@ -26,6 +26,7 @@ use uuid::Uuid;
 
 use super::past::{LIVE as LIVE_EVERY, Past, numbered, past};
 use crate::housekeeping;
+use crate::store::agents::pruning;
 use crate::store::batch::BatchJob as _;
 use crate::store::calls::commands::{self, CallCommand};
 use crate::store::calls::tool_calls::{self, ToolCallEntry};
@@ -37,11 +38,13 @@ use crate::store::page::PageRequest;
 use crate::store::people::{self, PersonRow, ProvidedEmail};
 use crate::store::rate::{Admit, RateRequest};
 use crate::store::statistics::{self, Span};
-use crate::store::testing::{TestStore, now, stores};
-use crate::store::{Engine, columns, dial_policy, events, idempotency, on, refusals, retention, sessions, webhooks};
+use crate::store::testing::{TestStore, new_agent, now, stores};
+use crate::store::{
+    Engine, agents, bounds, columns, dial_policy, events, idempotency, on, refusals, retention, sessions, webhooks,
+};
 
 /// Tables with rows of the past.
-const GROWING: [&str; 19] = [
+const GROWING: [&str; 20] = [
     "calls",
     "events",
     "transcript_entries",
@@ -58,6 +61,7 @@ const GROWING: [&str; 19] = [
     "tool_calls",
     "call_decisions",
     "call_inputs",
+    "agent_versions",
     "people",
     "sessions",
     "used_sign_ins",
@@ -87,7 +91,7 @@ const LIVE: [&str; 15] = [
 const OWNERS: [&str; 3] = ["tenant_id", "webhook_id", "connection_id"];
 
 /// Statements that read the newest or oldest rows of an owner and stop: pages, and the deletion of an endpoint. Their beginnings.
-const PAGES: [&str; 17] = [
+const PAGES: [&str; 18] = [
     "SELECT * FROM (SELECT id, webhook_id, call_id, event, state, attempts, next_attempt_at, created_at FROM deliveries WHERE 1 = 1",
     "SELECT id FROM calls WHERE tenant_id = $ AND id >= $ AND id <= $",
     "DELETE FROM deliveries WHERE id IN (SELECT id FROM deliveries WHERE tenant_id = $ AND webhook_id = $ LIMIT",
@@ -102,6 +106,7 @@ const PAGES: [&str; 17] = [
     concat!("SELECT ", columns!(people), " FROM people WHERE tenant_id = $ AND id < $ ORDER BY id DESC LIMIT"),
     "SELECT COUNT(*) FROM people WHERE tenant_id = $",
     "DELETE FROM sessions WHERE hash IN (SELECT hash FROM sessions WHERE tenant_id = $ LIMIT",
+    "SELECT (SELECT COUNT(*) FROM agents WHERE tenant_id = $), (SELECT COUNT(*) FROM connections WHERE tenant_id = $)",
     // After all but the last of its deliveries are deleted.
     "DELETE FROM webhooks",
     // The last minute of a tenant's requests; older ones are deleted as new ones come.
@@ -155,6 +160,7 @@ async fn walk(test: &TestStore, past: &Past) {
     walk_deliveries(test, past).await;
     walk_housekeeping(test, past).await;
     walk_people(test, past).await;
+    walk_agents(test, past).await;
 }
 
 async fn walk_reads(test: &TestStore, past: &Past) {
@@ -389,6 +395,26 @@ async fn walk_people(test: &TestStore, past: &Past) {
     people::delete(&mut tx, tenant, person).await.expect("deleted");
 }
 
+async fn walk_agents(test: &TestStore, past: &Past) {
+    let tenant = past.tenant;
+    let mut row = new_agent(tenant, "Ava");
+    let agent = row.agent();
+    let mut tx = test.store.begin().await.expect("a transaction");
+    agents::insert(&mut tx, &row).await.expect("written");
+    row.version += 1;
+    agents::update(&mut tx, &row).await.expect("written");
+    agents::get(&mut tx, tenant, agent).await.expect("read").expect("the agent");
+    agents::list(&mut tx, tenant, PageRequest::first(10)).await.expect("read");
+    agents::version(&mut tx, tenant, agent, 1).await.expect("read").expect("the version");
+    agents::named_version(&mut tx, tenant, agent, 1).await.expect("read").expect("the version");
+    agents::versions(&mut tx, tenant, agent, i64::MAX, 10).await.expect("read");
+    assert!(pruning::exists(&mut tx, tenant, agent, 1).await.expect("read"));
+    bounds::all_in_use(&mut tx, tenant).await.expect("read");
+    assert!(agents::delete(&mut tx, tenant, agent).await.expect("deleted"));
+    assert_eq!(pruning::waiting_for_housekeeping(&mut tx).await.expect("read"), [(tenant, agent)]);
+    assert_eq!(pruning::prune_for_housekeeping(&mut tx, tenant, agent, 0).await.expect("pruned"), Some(2));
+}
+
 /// The lines of the plans of a statement that read a past.
 async fn scans(test: &TestStore, sql: &str) -> Vec<String> {
     let plain: String = one_line(&plain(sql));
@@ -481,7 +507,7 @@ fn narrow(conditions: &str) -> bool {
 }
 
 /// Columns by which indexes are searched.
-const COLUMNS: [&str; 19] = [
+const COLUMNS: [&str; 21] = [
     "id",
     "email",
     "subject",
@@ -490,6 +516,8 @@ const COLUMNS: [&str; 19] = [
     "call_id",
     "delivery_id",
     "carrier_call_id",
+    "agent_version",
+    "version",
     "dialing_at",
     "number",
     "key",

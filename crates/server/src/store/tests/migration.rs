@@ -1,11 +1,14 @@
 //! A database of an earlier version is brought up to date in place.
 
 use switchhook_core::Timestamp;
-use switchhook_core::id::{ConnectionId, PersonId, TenantId};
+use switchhook_core::id::{AgentId, ConnectionId, PersonId, TenantId};
 use switchhook_core::quota;
+use switchhook_runtime::clock::Clock;
 
 use super::past::{count, numbered};
-use crate::housekeeping;
+use crate::config::Config;
+use crate::housekeeping::{self, Housekeeping};
+use crate::store::bounds::{self, Stored};
 use crate::store::calls::{self, Filter, search};
 use crate::store::page::PageRequest;
 use crate::store::testing::{TestStore, empty_stores, now};
@@ -91,5 +94,57 @@ async fn a_database_of_an_earlier_version_is_counted_and_indexed() {
         let usage = calls::count_for_quota(&mut conn, tenant, month, 10).await.expect("counted");
         assert_eq!((usage.concurrent_calls, usage.monthly_calls), (1, placed), "{}", test.engine);
         assert!(placed > 100, "the past is in this month too");
+    }
+}
+
+/// The last schema in which every version of an agent stays.
+const ALL_VERSIONS: i64 = 12;
+
+/// Versions of agents from 1 up, by the number of the agent.
+async fn fill_versions(test: &TestStore, tenant: TenantId, agents: [(u8, i64); 2]) {
+    const TENANT: &str =
+        "INSERT INTO tenants (id, name, active, created_at, updated_at) VALUES ($1, 'Acme', TRUE, 0, 0)";
+    let json = if test.store.dialect() == Dialect::Postgres { "'{}'::jsonb" } else { "'{}'" };
+    let version = format!(
+        "INSERT INTO agent_versions (tenant_id, agent_id, version, config, created_at) VALUES ($1, $2, $3, {json}, 0)"
+    );
+    let mut tx = test.store.begin().await.expect("a transaction");
+    on!(tx, |c| sqlx::query(TENANT).bind(tenant.uuid()).execute(c).await.map(drop)).expect("written");
+    for (agent, versions) in agents {
+        for number in 1..=versions {
+            let sql = sqlx::AssertSqlSafe(version.clone());
+            let agent = numbered(AgentId::new, agent).uuid();
+            on!(tx, |c| sqlx::query(sql).bind(tenant.uuid()).bind(agent).bind(number).execute(c).await.map(drop))
+                .expect("written");
+        }
+    }
+    tx.commit().await.expect("committed");
+}
+
+#[tokio::test]
+async fn versions_of_an_earlier_database_are_counted_and_pruned() {
+    const AGENT: &str = "INSERT INTO agents (id, tenant_id, name, version, created_at, updated_at) \
+        VALUES ($1, $2, 'Ava', 130, 0, 0)";
+    for test in empty_stores().await {
+        test.store.migrate_to(ALL_VERSIONS).await.expect("the earlier schema");
+        let tenant = numbered(TenantId::new, 1);
+        let (kept, deleted) = (1, 2);
+        fill_versions(&test, tenant, [(kept, 130), (deleted, 20)]).await;
+        let mut tx = test.store.begin().await.expect("a transaction");
+        let agent = numbered(AgentId::new, kept).uuid();
+        on!(tx, |c| sqlx::query(AGENT).bind(agent).bind(tenant.uuid()).execute(c).await.map(drop)).expect("written");
+        tx.commit().await.expect("committed");
+
+        test.store.migrate().await.expect("up to date");
+        let bytes = async || {
+            let mut conn = test.store.read().await.expect("a connection");
+            bounds::in_use(&mut conn, tenant, Stored::AgentBytes).await.expect("read")
+        };
+        assert_eq!(bytes().await, 2 * 150, "{}", test.engine);
+        let config = Config::for_tests(test.folder.path());
+        let housekeeping = Housekeeping::new(test.store.clone(), Clock::system(), &config);
+        housekeeping.prune_versions().await.expect("pruned");
+        assert_eq!(count(&test, "agent_versions").await, 100, "{}", test.engine);
+        assert_eq!(bytes().await, 2 * 100, "{}", test.engine);
     }
 }

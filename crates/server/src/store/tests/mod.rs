@@ -13,3 +13,4 @@ mod search;
 mod statistics;
 mod tenants;
 mod transcript;
+mod versions;

@@ -139,6 +139,13 @@ async fn deliver(test: &TestStore) {
         SELECT id, 1, created_at FROM deliveries WHERE state = 'succeeded' ON CONFLICT DO NOTHING";
     const DIALED: &str = "INSERT INTO dialed_numbers (tenant_id, number, dialed_at) \
         SELECT tenant_id, to_number, created_at FROM calls";
+    const AGENTS: &str = "INSERT INTO agents (id, tenant_id, name, version, created_at, updated_at) \
+        SELECT agent_id, tenant_id, CAST(MAX(created_at) AS TEXT), COUNT(*), 0, 0 FROM calls GROUP BY agent_id, tenant_id \
+        ON CONFLICT DO NOTHING";
+    // As many as calls.
+    const VERSIONS: &str = "INSERT INTO agent_versions (tenant_id, agent_id, version, config, created_at) \
+        SELECT tenant_id, agent_id, ROW_NUMBER() OVER (ORDER BY id), '{\"instructions\":\"Hi.\"}', created_at FROM calls WHERE TRUE \
+        ON CONFLICT DO NOTHING";
     const PEOPLE: &str = "INSERT INTO people (id, tenant_id, issuer, subject, role, created_at) \
         SELECT id, tenant_id, 'past', carrier_call_id, 'member', created_at FROM calls \
         WHERE carrier_call_id IS NOT NULL ON CONFLICT DO NOTHING";
@@ -158,7 +165,9 @@ async fn deliver(test: &TestStore) {
     for sql in [KEYS, INPUTS] {
         on!(tx, |c| sqlx::query(sql).bind(b"bytes".as_slice()).execute(c).await.map(drop)).expect("written");
     }
-    for sql in [DELIVER, LINES, TOOLS, DECISIONS, ATTEMPTS, DIALED, PEOPLE, INVITED, &sessions, &sign_ins] {
+    for sql in
+        [DELIVER, LINES, TOOLS, DECISIONS, ATTEMPTS, DIALED, AGENTS, VERSIONS, PEOPLE, INVITED, &sessions, &sign_ins]
+    {
         on!(tx, |c| sqlx::query(sqlx::AssertSqlSafe(sql.to_owned())).execute(c).await.map(drop)).expect("written");
     }
     tx.commit().await.expect("committed");

@@ -4,6 +4,7 @@ use switchhook_core::api_key::{Environment, PresentedKey};
 use switchhook_core::quota::QuotaLimits;
 
 use crate::config::Config;
+use crate::store::bounds::{self, Stored};
 use crate::store::tenants::{MonthlyCap, OwnLimits};
 use crate::store::testing::{TestStore, now, stores, tenant};
 use crate::store::{api_keys, tenants};
@@ -27,6 +28,26 @@ async fn own_limits_stand_before_the_configured_ones_one_by_one() {
         tx.commit().await.expect("committed");
         let expected = QuotaLimits { rate_per_minute: 7, concurrent_calls: 3, monthly_calls: None };
         assert_eq!(row.limits(&config), expected, "{engine}");
+    }
+}
+
+#[tokio::test]
+async fn limits_of_what_is_stored_are_set_one_by_one_and_restored() {
+    for TestStore { store, engine, .. } in stores().await {
+        let id = tenant(&store, OwnLimits::default()).await;
+        let limits = async |changes: &[(Stored, Option<i64>)]| {
+            let mut tx = store.begin().await.expect("a transaction");
+            bounds::set_for_operator(&mut tx, id, changes, now()).await.expect("set");
+            tx.commit().await.expect("committed");
+            let row = tenants::get(&mut store.read().await.expect("a connection"), id).await.expect("a read");
+            let row = row.expect("the tenant");
+            (row.bound(Stored::Agents), row.bound(Stored::People))
+        };
+        assert_eq!(limits(&[]).await, (500, 200), "{engine}");
+        assert_eq!(limits(&[(Stored::Agents, Some(7))]).await, (7, 200), "{engine}");
+        assert_eq!(limits(&[(Stored::People, Some(0))]).await, (7, 0), "{engine}");
+        assert_eq!(limits(&[(Stored::Agents, None)]).await, (500, 0), "{engine}");
+        assert_eq!(limits(&[(Stored::People, None)]).await, (500, 200), "{engine}");
     }
 }
 

@@ -1,0 +1,204 @@
+//! How much a tenant may store. Everything that has such a limit is a line of [`BOUNDS`].
+//!
+//! A count cannot grow under the tenant's lock: whoever checks a bound holds it.
+
+use std::collections::BTreeMap;
+
+use sqlx::types::Json;
+use sqlx::{AssertSqlSafe, Row as _};
+use switchhook_core::Timestamp;
+use switchhook_core::id::TenantId;
+
+use super::tenants::{self, TenantRow};
+use super::{Conn, Tx, execute, on, run};
+
+/// What is bounded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stored {
+    /// Agents.
+    Agents,
+    /// Connections.
+    Connections,
+    /// Numbers.
+    Numbers,
+    /// Webhook endpoints.
+    Webhooks,
+    /// People and open invitations.
+    People,
+    /// Bytes of the versions of all agents, those of deleted agents among them as long as calls keep them.
+    AgentBytes,
+}
+
+/// A limit of what a tenant stores.
+#[derive(Debug)]
+pub struct Bound {
+    /// What is bounded.
+    pub of: Stored,
+    /// Its name, in the API and in `tenants.stored_limits`.
+    pub name: &'static str,
+    /// The limit of tenants without their own.
+    pub default: i64,
+    /// The option of `switchhook tenant set`.
+    pub option: &'static str,
+    /// What the option sets.
+    pub help: &'static str,
+    /// The field of a request that is refused.
+    pub field: &'static str,
+    /// Why it is refused.
+    pub refusal: &'static str,
+    /// What a tenant can do about it.
+    pub remedy: &'static str,
+    count: &'static str,
+}
+
+/// The limits, in the order of [`Stored`].
+pub const BOUNDS: [Bound; 6] = [
+    Bound {
+        of: Stored::Agents,
+        name: "agents",
+        default: 500,
+        option: "max-agents",
+        help: "Agents",
+        field: "name",
+        refusal: "cannot be created: agent limit reached",
+        remedy: "Delete one first",
+        count: "SELECT COUNT(*) FROM agents WHERE tenant_id = $1",
+    },
+    Bound {
+        of: Stored::Connections,
+        name: "connections",
+        default: 200,
+        option: "max-connections",
+        help: "Connections",
+        field: "name",
+        refusal: "cannot be created: connection limit reached",
+        remedy: "Delete one first",
+        count: "SELECT COUNT(*) FROM connections WHERE tenant_id = $1",
+    },
+    Bound {
+        of: Stored::Numbers,
+        name: "numbers",
+        default: 1_000,
+        option: "max-numbers",
+        help: "Phone numbers",
+        field: "number",
+        refusal: "cannot be added: number limit reached",
+        remedy: "Delete one first",
+        count: "SELECT COUNT(*) FROM numbers WHERE tenant_id = $1",
+    },
+    Bound {
+        of: Stored::Webhooks,
+        name: "webhooks",
+        default: 20,
+        option: "max-webhooks",
+        help: "Webhook endpoints",
+        field: "url",
+        refusal: "cannot be registered: endpoint limit reached",
+        remedy: "Delete one first",
+        count: "SELECT COUNT(*) FROM webhooks WHERE tenant_id = $1",
+    },
+    Bound {
+        of: Stored::People,
+        name: "people",
+        default: 200,
+        option: "max-people",
+        help: "People and open invitations",
+        field: "email",
+        refusal: "cannot be invited: limit of people and invitations reached",
+        remedy: "Remove somebody first",
+        count: "SELECT COUNT(*) FROM people WHERE tenant_id = $1",
+    },
+    Bound {
+        of: Stored::AgentBytes,
+        name: "agent_bytes",
+        default: 256 << 20,
+        option: "max-agent-bytes",
+        help: "Bytes of the versions of all agents",
+        field: "instructions",
+        refusal: "cannot be stored: limit of bytes of agent versions reached",
+        remedy: "Make agents smaller, or delete some",
+        count: "SELECT agent_bytes FROM tenants WHERE id = $1",
+    },
+];
+
+/// The limits that an operator has set for a tenant, by name.
+pub type OwnBounds = BTreeMap<String, i64>;
+
+impl Stored {
+    /// Returns its line of [`BOUNDS`].
+    #[must_use]
+    pub fn bound(self) -> &'static Bound {
+        &BOUNDS[self as usize]
+    }
+}
+
+impl TenantRow {
+    /// Returns the tenant's limit.
+    #[must_use]
+    pub fn bound(&self, of: Stored) -> i64 {
+        let bound = of.bound();
+        let own = self.stored_limits.as_ref().and_then(|own| own.get(bound.name));
+        own.copied().unwrap_or(bound.default)
+    }
+}
+
+/// Counts what a tenant has of something.
+///
+/// # Errors
+/// When the database fails.
+pub async fn in_use(conn: &mut Conn, tenant: TenantId, of: Stored) -> Result<i64, sqlx::Error> {
+    run!(conn, query_scalar.fetch_one, of.bound().count; tenant.uuid())
+}
+
+/// Counts what a tenant has of everything, in the order of [`BOUNDS`].
+///
+/// # Errors
+/// When the database fails.
+pub async fn all_in_use(conn: &mut Conn, tenant: TenantId) -> Result<[i64; BOUNDS.len()], sqlx::Error> {
+    let counts = BOUNDS.each_ref().map(|bound| format!("({})", bound.count)).join(", ");
+    let sql = format!("SELECT {counts}");
+    on!(conn, |c| {
+        let row = sqlx::query(AssertSqlSafe(sql)).bind(tenant.uuid()).fetch_one(c).await?;
+        let mut counts = [0; BOUNDS.len()];
+        for (at, count) in counts.iter_mut().enumerate() {
+            *count = row.try_get(at)?;
+        }
+        Ok(counts)
+    })
+}
+
+/// Sets limits of a tenant; `None` restores the default.
+///
+/// # Errors
+/// When the database fails.
+pub async fn set_for_operator(
+    tx: &mut Tx,
+    tenant: TenantId,
+    changes: &[(Stored, Option<i64>)],
+    now: Timestamp,
+) -> Result<(), sqlx::Error> {
+    const SQL: &str = "UPDATE tenants SET stored_limits = $2, updated_at = $3 WHERE id = $1";
+    let Some(row) = tenants::lock(tx, tenant).await? else { return Ok(()) };
+    let mut own = row.stored_limits.map(|own| own.0).unwrap_or_default();
+    for (of, limit) in changes {
+        let name = of.bound().name;
+        match limit {
+            Some(limit) => drop(own.insert(name.to_owned(), *limit)),
+            None => drop(own.remove(name)),
+        }
+    }
+    let own = (!own.is_empty()).then_some(Json(own));
+    execute!(tx, SQL; tenant.uuid(), own, now.as_micros()).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everything_that_is_bounded_has_its_own_line() {
+        for (at, bound) in BOUNDS.iter().enumerate() {
+            assert_eq!((bound.of as usize, bound.of.bound().name), (at, bound.name));
+        }
+    }
+}

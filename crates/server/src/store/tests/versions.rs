@@ -1,0 +1,120 @@
+//! Which versions of agents stay.
+
+use switchhook_core::event::EventKind;
+use switchhook_core::id::{AgentId, TenantId};
+use switchhook_runtime::clock::Clock;
+
+use super::past::count;
+use crate::config::Config;
+use crate::housekeeping::Housekeeping;
+use crate::store::agents::pruning::KEPT;
+use crate::store::agents::{self, AgentRow};
+use crate::store::bounds::{self, Stored};
+use crate::store::calls::{self, CallRow};
+use crate::store::tenants::OwnLimits;
+use crate::store::testing::{TestStore, new_agent, queued_call, stores, tenant};
+use crate::store::{on, retention};
+
+/// An agent that was changed until it has this version.
+async fn agent(test: &TestStore, tenant: TenantId, version: i64) -> AgentRow {
+    let mut row = new_agent(tenant, "Ava");
+    let mut tx = test.store.begin().await.expect("a transaction");
+    agents::insert(&mut tx, &row).await.expect("written");
+    tx.commit().await.expect("committed");
+    change(test, &mut row, version).await;
+    row
+}
+
+/// Changes an agent until it has this version.
+async fn change(test: &TestStore, row: &mut AgentRow, version: i64) {
+    let mut tx = test.store.begin().await.expect("a transaction");
+    while row.version < version {
+        row.version += 1;
+        row.config.0.instructions = format!("Book table {}.", row.version);
+        agents::update(&mut tx, row).await.expect("written");
+    }
+    tx.commit().await.expect("committed");
+}
+
+/// A call with this version of an agent, which has ended.
+async fn call(test: &TestStore, tenant: TenantId, agent: AgentId, version: i64) -> CallRow {
+    const END: &str = "UPDATE calls SET status = 'completed' WHERE id = $1";
+    let row = queued_call(tenant, agent, version);
+    let mut tx = test.store.begin().await.expect("a transaction");
+    calls::create(&mut tx, tenant, std::slice::from_ref(&row), EventKind::CallQueued).await.expect("written");
+    on!(tx, |c| sqlx::query(END).bind(row.id).execute(c).await.map(drop)).expect("ended");
+    tx.commit().await.expect("committed");
+    row
+}
+
+/// Deletes a call at the end of its retention.
+async fn forget(test: &TestStore, tenant: TenantId, call: &CallRow) {
+    let mut tx = test.store.begin().await.expect("a transaction");
+    retention::delete_calls_for_housekeeping(&mut tx, tenant, None, &[call.id]).await.expect("deleted");
+    tx.commit().await.expect("committed");
+}
+
+async fn has(test: &TestStore, tenant: TenantId, agent: AgentId, version: i64) -> bool {
+    let mut conn = test.store.read().await.expect("a connection");
+    agents::named_version(&mut conn, tenant, agent, version).await.expect("read").is_some()
+}
+
+/// What the tenant is said to store, and the size of what is there.
+async fn bytes(test: &TestStore, tenant: TenantId) -> (i64, i64) {
+    const SIZE: &str = "SELECT CAST(COALESCE(SUM(bytes), 0) AS BIGINT) FROM agent_versions WHERE tenant_id = $1";
+    let mut conn = test.store.read().await.expect("a connection");
+    let size = on!(conn, |c| sqlx::query_scalar(SIZE).bind(tenant.uuid()).fetch_one(c).await).expect("summed");
+    (bounds::in_use(&mut conn, tenant, Stored::AgentBytes).await.expect("read"), size)
+}
+
+#[tokio::test]
+async fn of_1300_versions_the_newest_100_stay_and_those_of_calls() {
+    for test in stores().await {
+        let (engine, tenant) = (test.engine, tenant(&test.store, OwnLimits::default()).await);
+        let mut row = agent(&test, tenant, 50).await;
+        let (first, other) = (call(&test, tenant, row.agent(), 7).await, call(&test, tenant, row.agent(), 7).await);
+        change(&test, &mut row, 1_300).await;
+
+        assert_eq!(count(&test, "agent_versions").await, KEPT + 1, "{engine}");
+        for (version, stays) in [(1, false), (7, true), (1_200, false), (1_201, true), (1_300, true)] {
+            assert_eq!(has(&test, tenant, row.agent(), version).await, stays, "{engine}: {version}");
+        }
+        let (said, size) = bytes(&test, tenant).await;
+        assert!(said == size && size > 0, "{engine}: {said} {size}");
+
+        forget(&test, tenant, &first).await;
+        assert!(has(&test, tenant, row.agent(), 7).await, "{engine}: another call has it");
+        forget(&test, tenant, &other).await;
+        assert_eq!(count(&test, "agent_versions").await, KEPT, "{engine}");
+        let newest = call(&test, tenant, row.agent(), 1_300).await;
+        forget(&test, tenant, &newest).await;
+        assert!(has(&test, tenant, row.agent(), 1_300).await, "{engine}: it is among the newest");
+        let (said, size) = bytes(&test, tenant).await;
+        assert_eq!(said, size, "{engine}");
+    }
+}
+
+#[tokio::test]
+async fn versions_of_a_deleted_agent_go_but_those_of_calls() {
+    for test in stores().await {
+        let (engine, tenant) = (test.engine, tenant(&test.store, OwnLimits::default()).await);
+        let housekeeping =
+            Housekeeping::new(test.store.clone(), Clock::system(), &Config::for_tests(test.folder.path()));
+        let row = agent(&test, tenant, 40).await;
+        let kept = call(&test, tenant, row.agent(), 7).await;
+        housekeeping.prune_versions().await.expect("pruned");
+        assert_eq!(count(&test, "agent_versions").await, 40, "{engine}: the agent is there");
+
+        let mut tx = test.store.begin().await.expect("a transaction");
+        assert!(agents::delete(&mut tx, tenant, row.agent()).await.expect("deleted"));
+        tx.commit().await.expect("committed");
+        housekeeping.prune_versions().await.expect("pruned");
+        assert_eq!(count(&test, "agent_versions").await, 1, "{engine}");
+        assert!(has(&test, tenant, row.agent(), 7).await, "{engine}");
+        assert_eq!(count(&test, "agents_to_prune").await, 0, "{engine}: it is done with");
+
+        forget(&test, tenant, &kept).await;
+        assert_eq!(count(&test, "agent_versions").await, 0, "{engine}");
+        assert_eq!(bytes(&test, tenant).await, (0, 0), "{engine}");
+    }
+}
