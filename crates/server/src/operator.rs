@@ -1,5 +1,7 @@
 //! Operator commands on the database, whether or not the service runs: tenants, keys, seeding.
 
+use std::collections::BTreeMap;
+
 use anyhow::Context as _;
 use serde::Serialize;
 use serde_json::json;
@@ -13,6 +15,7 @@ use switchhook_runtime::clock::{self, Clock};
 use crate::config::Config;
 use crate::http::tenant::DialPolicyResource;
 use crate::store::agents::AgentRow;
+use crate::store::bounds::BOUNDS;
 use crate::store::connections::ConnectionRow;
 use crate::store::numbers::NumberRow;
 use crate::store::page::PageRequest;
@@ -34,6 +37,8 @@ pub struct Tenant {
     pub concurrent_calls: u32,
     /// Calls in a calendar month.
     pub monthly_calls: Option<u32>,
+    /// What it may store, by name.
+    pub stored_limits: BTreeMap<&'static str, i64>,
     /// Its dial policy.
     pub dial_policy: DialPolicyResource,
     /// Private addresses that its tools and providers can reach beside those of the configuration.
@@ -54,6 +59,7 @@ impl Tenant {
             rate_limit: limits.rate_per_minute,
             concurrent_calls: limits.concurrent_calls,
             monthly_calls: limits.monthly_calls,
+            stored_limits: BOUNDS.iter().map(|bound| (bound.name, row.bound(bound.of))).collect(),
             dial_policy: dial_policy::of(row).into(),
             outbound_allow: row.outbound_allow.clone(),
             created_at: Timestamp::from_micros(row.created_at),

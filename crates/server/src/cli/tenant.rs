@@ -12,6 +12,7 @@ use switchhook_runtime::clock::Clock;
 use super::{CliError, output};
 use crate::config::Config;
 use crate::operator::{self, Tenant};
+use crate::store::bounds::{self, BOUNDS, Bound, Stored};
 use crate::store::deactivation;
 use crate::store::tenants::{self, MonthlyCap, OwnLimits, OwnRules};
 use crate::store::{Store, Tx};
@@ -42,6 +43,8 @@ pub(super) enum TenantCommand {
         name: Option<String>,
         #[command(flatten)]
         limits: Limits,
+        #[command(flatten)]
+        stored: StoredLimits,
         #[command(flatten)]
         rules: Rules,
     },
@@ -90,6 +93,44 @@ pub(super) struct Rules {
     /// Private addresses to allow beside SWITCHHOOK_OUTBOUND_ALLOW: CIDR, CIDR:port or http.
     #[arg(long, value_name = "10.0.0.0/8:8080|none", value_parser = exemptions)]
     outbound_allow: Option<String>,
+}
+
+/// Limits of what a tenant stores: an option for each of [`BOUNDS`].
+#[derive(Clone, Debug)]
+pub(super) struct StoredLimits(Vec<(Stored, Option<i64>)>);
+
+impl clap::Args for StoredLimits {
+    fn augment_args(command: clap::Command) -> clap::Command {
+        BOUNDS.iter().fold(command, |command, bound| {
+            let help = format!("{}; `none` restores the default, {}", bound.help, bound.default);
+            let option = clap::Arg::new(bound.option).long(bound.option).value_name("N|none").help(help);
+            command.arg(option.value_parser(stored_limit))
+        })
+    }
+
+    fn augment_args_for_update(command: clap::Command) -> clap::Command {
+        Self::augment_args(command)
+    }
+}
+
+impl clap::FromArgMatches for StoredLimits {
+    fn from_arg_matches(matches: &clap::ArgMatches) -> Result<Self, clap::Error> {
+        let given = |bound: &Bound| Some((bound.of, *matches.get_one::<Option<i64>>(bound.option)?));
+        Ok(Self(BOUNDS.iter().filter_map(given).collect()))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &clap::ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+fn stored_limit(text: &str) -> Result<Option<i64>, String> {
+    match text.parse() {
+        _ if text == "none" => Ok(None),
+        Ok(limit) if limit >= 0 => Ok(Some(limit)),
+        _ => Err("must be a whole number or none".to_owned()),
+    }
 }
 
 fn prefixes(text: &str) -> Result<String, String> {
@@ -174,11 +215,12 @@ async fn execute(command: TenantCommand, store: &Store, config: &Config, json: b
     let id = match command {
         TenantCommand::Create { .. } | TenantCommand::List => unreachable!("handled above"),
         TenantCommand::Show { id } | TenantCommand::Deactivate { id } => id,
-        TenantCommand::Set { id, name, limits, rules } => {
+        TenantCommand::Set { id, name, limits, stored, rules } => {
             if let Some(name) = name {
                 tenants::rename_for_operator(&mut tx, id, &name, now).await?;
             }
             tenants::set_limits_for_operator(&mut tx, id, limits.into(), now).await?;
+            bounds::set_for_operator(&mut tx, id, &stored.0, now).await?;
             tenants::set_rules_for_operator(&mut tx, id, &rules.into(), now).await?;
             id
         }
@@ -189,7 +231,10 @@ async fn execute(command: TenantCommand, store: &Store, config: &Config, json: b
     };
     let tenant = shown(&mut tx, id, config).await?;
     tx.commit().await?;
-    Ok(output::show(json, &tenant, |tenant| print(std::slice::from_ref(tenant)))?)
+    Ok(output::show(json, &tenant, |tenant| {
+        print(std::slice::from_ref(tenant));
+        print_stored(tenant);
+    })?)
 }
 
 async fn shown(tx: &mut Tx, id: TenantId, config: &Config) -> anyhow::Result<Tenant> {
@@ -224,4 +269,10 @@ fn print(tenants: &[Tenant]) {
     };
     let heading = ["ID", "NAME", "STATE", "REQUESTS/MIN", "CONCURRENT CALLS", "CALLS/MONTH"];
     output::table(&heading, &tenants.iter().map(row).collect::<Vec<_>>());
+}
+
+fn print_stored(tenant: &Tenant) {
+    let limits = tenant.stored_limits.iter().map(|(name, limit)| vec![(*name).to_owned(), limit.to_string()]);
+    output::line("");
+    output::table(&["STORED", "LIMIT"], &limits.collect::<Vec<_>>());
 }

@@ -21,15 +21,18 @@ use uuid::Uuid;
 
 use super::HttpState;
 use super::auth::Tenant;
+use super::bounds;
 use super::error::{ApiError, Conflict};
 use super::extract::{self, Body, JsonBytes, PathId, UnreadBody, check_name};
 use super::merge_patch;
 use super::response::{JsonResponse, List, WithWarnings, created};
 use crate::catalogue::{self, CatalogueEntry, ConnectionKind};
 use crate::store::agents::{self, AgentRow};
+use crate::store::bounds::Stored;
 use crate::store::connections::ConnectionRow;
 use crate::store::page::PageRequest;
-use crate::store::{Conn, connections, is_duplicate, is_foreign_key, tenants};
+use crate::store::tenants::TenantRow;
+use crate::store::{Conn, Tx, connections, is_duplicate, is_foreign_key};
 use crate::talk::tools::secrets;
 
 /// Fields where `null` is a value and does not restore the default.
@@ -131,10 +134,12 @@ async fn create(state: HttpState, tenant: Tenant, JsonBytes(json): JsonBytes) ->
         updated_at: now.as_micros(),
     };
     let mut tx = state.store.begin().await?;
-    tenants::lock(&mut tx, tenant.id).await?; // Keeps its connections from being deleted between check and use.
+    // The lock also keeps its connections from being deleted between check and use.
+    let owner = bounds::lock_for_one_more(&mut tx, tenant.id, Stored::Agents).await?;
     check_connections(&mut tx, tenant, &row.config).await?;
     warnings.extend(not_taken(&state, &mut tx, tenant, &row.config).await?);
     agents::insert(&mut tx, &row).await.map_err(|error| duplicate_name(error, &row.name))?;
+    bounds::check_agent_bytes(&mut tx, &owner).await?;
     tx.commit().await?;
     Ok(created(&format!("/v1/agents/{id}"), AgentResource::from(row), warnings))
 }
@@ -278,7 +283,7 @@ async fn update(
     let checked = patched(&known, &patch)?.value.1;
     check_schemas(&checked).await?;
     let mut tx = state.store.begin().await?;
-    tenants::lock(&mut tx, tenant.id).await?; // Concurrent changes would overwrite each other.
+    let owner = bounds::lock(&mut tx, tenant.id).await?; // Concurrent changes would overwrite each other.
     let mut row = agents::get(&mut tx, tenant.id, id).await?.ok_or_else(agent_not_found)?;
     let Body { value: (name, config), mut warnings } = patched(&row, &patch)?;
     if config.schemas() != checked.schemas() {
@@ -287,14 +292,19 @@ async fn update(
     warnings.extend(not_taken(&state, &mut tx, tenant, &config).await?);
     if name != row.name || config != row.config.0 {
         check_connections(&mut tx, tenant, &config).await?;
-        row.name = name;
-        row.config.0 = config;
-        row.version += 1;
-        row.updated_at = merge_patch::newer(row.updated_at, state.clock.now());
-        agents::update(&mut tx, &row).await.map_err(|error| duplicate_name(error, &row.name))?;
+        row = next_version(&mut tx, &owner, AgentRow { name, config: config.into(), ..row }, state.clock.now()).await?;
         tx.commit().await?;
     }
     Ok(Json(WithWarnings { resource: row.into(), warnings }))
+}
+
+/// Writes a changed agent as its next version.
+async fn next_version(tx: &mut Tx, owner: &TenantRow, agent: AgentRow, now: Timestamp) -> Result<AgentRow, ApiError> {
+    let updated_at = merge_patch::newer(agent.updated_at, now);
+    let row = AgentRow { version: agent.version + 1, updated_at, ..agent };
+    agents::update(tx, &row).await.map_err(|error| duplicate_name(error, &row.name))?;
+    bounds::check_agent_bytes(tx, owner).await?;
+    Ok(row)
 }
 
 fn patched(row: &AgentRow, patch: &[u8]) -> Result<Body<(String, AgentConfig)>, ApiError> {
@@ -313,6 +323,7 @@ fn patched(row: &AgentRow, patch: &[u8]) -> Result<Body<(String, AgentConfig)>, 
 )]
 async fn delete(state: HttpState, tenant: Tenant, PathId(id): PathId<AgentId>) -> Result<StatusCode, ApiError> {
     let mut tx = state.store.begin().await?;
+    bounds::lock(&mut tx, tenant.id).await?; // A concurrent change would add a version.
     match agents::delete(&mut tx, tenant.id, id).await {
         Ok(true) => tx.commit().await?,
         Ok(false) => return Err(agent_not_found()),

@@ -7,6 +7,7 @@ pub mod agents;
 pub mod api_keys;
 mod attention;
 pub mod auth;
+mod bounds;
 pub mod calls;
 mod carrier;
 pub mod connections;

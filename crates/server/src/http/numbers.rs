@@ -18,11 +18,13 @@ use uuid::Uuid;
 
 use super::HttpState;
 use super::auth::Tenant;
+use super::bounds;
 use super::error::{ApiError, Conflict};
 use super::extract::{self, Body, PathId, UnreadBody, check_name};
 use super::merge_patch;
 use super::response::{JsonResponse, List, WithWarnings, created};
 use crate::catalogue::{CatalogueEntry, ConnectionKind};
+use crate::store::bounds::Stored;
 use crate::store::numbers::{self, NumberRow};
 use crate::store::page::PageRequest;
 use crate::store::{Conn, agents, connections, is_duplicate, tenants};
@@ -136,7 +138,8 @@ async fn create(
     let now = state.clock.now();
     let id = NumberId::new(now, clock::random());
     let mut tx = state.store.begin().await?;
-    tenants::lock(&mut tx, tenant.id).await?; // Keeps its connection and agent from being deleted between check and use.
+    // The lock also keeps its connection and agent from being deleted between check and use.
+    bounds::lock_for_one_more(&mut tx, tenant.id, Stored::Numbers).await?;
     let provider = check(&mut tx, tenant, &request).await?;
     let row = NumberRow {
         provider,

@@ -18,10 +18,12 @@ use uuid::Uuid;
 
 use super::HttpState;
 use super::auth::Tenant;
+use super::bounds;
 use super::error::{ApiError, Conflict};
 use super::extract::{Body, PathId, UnreadBody};
 use super::openapi::words;
 use super::response::{List, WithWarnings, created};
+use crate::store::bounds::Stored;
 use crate::store::page::PageRequest;
 use crate::store::people::{self, PersonRow};
 use crate::store::{Tx, tenants};
@@ -151,7 +153,8 @@ async fn invite(
     let id = PersonId::new(now, clock::random());
     let row = PersonRow::invited(id, tenant.id, email.clone(), role, now);
     let mut tx = state.store.begin().await?;
-    tenants::lock(&mut tx, tenant.id).await?; // Two invitations of one address would both find it free.
+    // Without the lock, two invitations of one address would both find it free.
+    bounds::lock_for_one_more(&mut tx, tenant.id, Stored::People).await?;
     if people::has_email(&mut tx, tenant.id, &email).await? {
         return Err(ApiError::conflict(
             "email_taken",

@@ -16,7 +16,9 @@ use super::HttpState;
 use super::auth::Tenant;
 use super::error::ApiError;
 use super::response::JsonResponse;
-use crate::store::{calls, dial_policy, tenants};
+use crate::store::bounds::{self, Stored};
+use crate::store::tenants::TenantRow;
+use crate::store::{Conn, calls, dial_policy, tenants};
 
 /// The routes below `/v1`.
 pub fn routes() -> OpenApiRouter<HttpState> {
@@ -37,11 +39,57 @@ pub struct TenantResource {
     monthly_calls: MonthlyCalls,
     /// Requests per window.
     rate_limit: RateLimit,
+    /// What it stores.
+    stored: StoredResource,
     /// Which numbers it can call.
     dial_policy: DialPolicyResource,
     /// When it was created.
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
+}
+
+/// What a tenant stores; the operator sets the limits. Beyond one, a request is 422.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Stored)]
+pub struct StoredResource {
+    /// Agents.
+    agents: StoredAmount,
+    /// Connections.
+    connections: StoredAmount,
+    /// Phone numbers.
+    numbers: StoredAmount,
+    /// Webhook endpoints.
+    webhooks: StoredAmount,
+    /// People, including invited ones.
+    people: StoredAmount,
+    /// Bytes of the versions of agents, including versions of deleted agents that calls keep.
+    agent_bytes: StoredAmount,
+}
+
+/// An amount of something that is stored.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct StoredAmount {
+    /// The limit.
+    #[schema(minimum = 0)]
+    limit: i64,
+    /// What is there. It can be more than a limit that was set later.
+    #[schema(minimum = 0)]
+    in_use: i64,
+}
+
+impl StoredResource {
+    async fn of(conn: &mut Conn, tenant: &TenantRow) -> Result<Self, sqlx::Error> {
+        let in_use = bounds::all_in_use(conn, tenant.tenant()).await?;
+        let amount = |of: Stored| StoredAmount { limit: tenant.bound(of), in_use: in_use[of as usize] };
+        Ok(Self {
+            agents: amount(Stored::Agents),
+            connections: amount(Stored::Connections),
+            numbers: amount(Stored::Numbers),
+            webhooks: amount(Stored::Webhooks),
+            people: amount(Stored::People),
+            agent_bytes: amount(Stored::AgentBytes),
+        })
+    }
 }
 
 /// Concurrent calls.
@@ -122,6 +170,7 @@ pub(super) async fn resource(state: &HttpState, tenant: TenantId) -> Result<Tena
     let usage = calls::count_for_quota(&mut conn, tenant, quota::month_start(now), u32::MAX).await?;
     let limits = row.limits(&state.config);
     let dial_policy = dial_policy::of(&row).into();
+    let stored = StoredResource::of(&mut conn, &row).await?;
     Ok(TenantResource {
         id: row.id,
         name: row.name,
@@ -132,6 +181,7 @@ pub(super) async fn resource(state: &HttpState, tenant: TenantId) -> Result<Tena
             resets_at: quota::next_month_start(now),
         },
         rate_limit: RateLimit { limit: limits.rate_per_minute, window_seconds: WINDOW.as_secs() },
+        stored,
         dial_policy,
         created_at: Timestamp::from_micros(row.created_at),
     })

@@ -122,15 +122,6 @@ impl WebhookRow {
     }
 }
 
-/// Counts a tenant's endpoints. Under the tenant's lock the number cannot grow.
-///
-/// # Errors
-/// When the database fails.
-pub async fn count(tx: &mut Tx, tenant: TenantId) -> Result<i64, sqlx::Error> {
-    const SQL: &str = "SELECT COUNT(*) FROM webhooks WHERE tenant_id = $1";
-    run!(tx, query_scalar.fetch_one, SQL; tenant.uuid())
-}
-
 /// Inserts a new row.
 ///
 /// # Errors

@@ -3,6 +3,7 @@
 use std::io::Write as _;
 use std::process::{Command, Output, Stdio};
 
+use serde_json::json;
 use switchhook_core::Timestamp;
 use switchhook_core::webhook::SigningSecret;
 
@@ -74,6 +75,30 @@ async fn tenants_and_keys_are_managed_while_the_service_runs_and_while_it_is_dow
     }
     assert_eq!(json_of(node.command().args(["migrate", "--json"]))["up_to_date"], true);
     service.kill();
+}
+
+#[tokio::test]
+async fn an_operator_sets_what_a_tenant_may_store_and_restores_it() {
+    let node = Node::new().await;
+    let created = json_of(node.command().args(["tenant", "create", "acme", "--json"]));
+    let id = text(&created["tenant"]["id"]);
+    let set = |options: &[&str]| {
+        let mut command = node.command();
+        json_of(command.args(["tenant", "set", &id, "--json"]).args(options))["stored_limits"].clone()
+    };
+    let defaults = json!({ "agents": 500, "connections": 200, "numbers": 1000, "webhooks": 20, "people": 200,
+        "agent_bytes": 268_435_456 });
+    assert_eq!(created["tenant"]["stored_limits"], defaults);
+    let own = ["--max-agents", "1", "--max-connections", "2", "--max-numbers", "3", "--max-webhooks", "4"];
+    let own = set(&[&own[..], &["--max-people", "5", "--max-agent-bytes", "6000000000"]].concat());
+    let expected = json!({ "agents": 1, "connections": 2, "numbers": 3, "webhooks": 4, "people": 5,
+        "agent_bytes": 6_000_000_000_i64 });
+    assert_eq!(own, expected);
+    assert_eq!(set(&["--max-agents", "none"])["agents"], 500);
+    assert_eq!(json_of(node.command().args(["tenant", "show", &id, "--json"]))["stored_limits"]["people"], 5);
+    let (code, shown, _) = run(node.command().args(["tenant", "show", &id]));
+    assert!(code == Some(0) && shown.contains("agent_bytes  6000000000"), "{shown}");
+    assert_eq!(run(node.command().args(["tenant", "set", &id, "--max-agents", "few"])).0, Some(2));
 }
 
 #[tokio::test]

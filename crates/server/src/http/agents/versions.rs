@@ -8,16 +8,16 @@ use switchhook_core::id::AgentId;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::{AgentResource, agent_not_found, check_connections, check_schemas, duplicate_name, not_taken, size};
+use super::{AgentResource, agent_not_found, check_connections, check_schemas, next_version, not_taken, size};
 use crate::http::HttpState;
 use crate::http::auth::Tenant;
+use crate::http::bounds;
 use crate::http::error::{ApiError, Conflict};
 use crate::http::extract::{PathId, PathIds};
-use crate::http::merge_patch;
 use crate::http::response::{JsonResponse, List, WithWarnings};
+use crate::store::Conn;
 use crate::store::agents::{self, AgentRow, VersionRow};
 use crate::store::page::PageRequest;
-use crate::store::{Conn, tenants};
 
 /// A version of an agent.
 #[derive(Debug, Serialize, ToSchema)]
@@ -36,7 +36,7 @@ pub(super) struct AgentVersion {
     changed: Vec<String>,
 }
 
-/// Lists the versions of an agent, newest first.
+/// Lists the versions of an agent, newest first: the newest 100, and those of calls.
 #[utoipa::path(
     get, path = "/agents/{id}/versions", operation_id = "list_agent_versions", tag = "Agents",
     params(("id" = Uuid, Path, description = "The agent"), PageRequest),
@@ -153,17 +153,13 @@ pub(super) async fn restore(
     size::check(&config)?;
     check_schemas(&config).await?;
     let mut tx = state.store.begin().await?;
-    tenants::lock(&mut tx, tenant.id).await?; // Concurrent changes would overwrite each other.
+    let owner = bounds::lock(&mut tx, tenant.id).await?; // Concurrent changes would overwrite each other.
     let mut row = agents::get(&mut tx, tenant.id, id).await?.ok_or_else(agent_not_found)?;
     let name = then.name.unwrap_or_else(|| row.name.clone());
     let warnings = not_taken(&state, &mut tx, tenant, &config).await?;
     if name != row.name || config != row.config.0 {
         check_connections(&mut tx, tenant, &config).await?;
-        row.name = name;
-        row.config.0 = config;
-        row.version += 1;
-        row.updated_at = merge_patch::newer(row.updated_at, state.clock.now());
-        agents::update(&mut tx, &row).await.map_err(|error| duplicate_name(error, &row.name))?;
+        row = next_version(&mut tx, &owner, AgentRow { name, config: config.into(), ..row }, state.clock.now()).await?;
         tx.commit().await?;
     }
     Ok(Json(WithWarnings { resource: row.into(), warnings }))

@@ -27,11 +27,13 @@ use uuid::Uuid;
 use self::change::Patched;
 use super::HttpState;
 use super::auth::Tenant;
+use super::bounds;
 use super::error::{ApiError, Conflict};
 use super::extract::{Body, JsonBytes, PathId, UnreadBody};
 use super::openapi;
 use super::response::{JsonResponse, List, WithWarnings, created};
 use crate::catalogue::{self, CATALOGUE, ConnectionKind};
+use crate::store::bounds::Stored;
 use crate::store::connections::{self, ConnectionRow};
 use crate::store::page::PageRequest;
 use crate::store::{is_duplicate, is_foreign_key, refusals, tenants};
@@ -211,6 +213,7 @@ async fn create(state: HttpState, tenant: Tenant, JsonBytes(json): JsonBytes) ->
     row.seal(&state.vault, &request.credentials);
     warnings.extend(change::unbound(&row));
     let mut tx = state.store.begin().await?;
+    bounds::lock_for_one_more(&mut tx, tenant.id, Stored::Connections).await?;
     connections::insert(&mut tx, &row).await.map_err(|error| duplicate_name(error, &row.name))?;
     tx.commit().await?;
     Ok(created(&format!("/v1/connections/{id}"), ConnectionResource::from(row), warnings))

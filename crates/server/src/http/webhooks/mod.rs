@@ -22,17 +22,15 @@ use uuid::Uuid;
 
 use super::HttpState;
 use super::auth::Tenant;
+use super::bounds;
 use super::error::ApiError;
 use super::extract::{self, Body, PathId, UnreadBody};
 use super::merge_patch;
 use super::response::{JsonResponse, List, WithWarnings, created};
+use crate::store::bounds::Stored;
 use crate::store::deliveries as stored_deliveries;
 use crate::store::page::PageRequest;
-use crate::store::tenants;
 use crate::store::webhooks::{self, WebhookRow};
-
-/// Maximum endpoints per tenant.
-const MAX_ENDPOINTS: i64 = 20;
 
 /// The routes below `/v1`.
 pub fn routes() -> OpenApiRouter<HttpState> {
@@ -130,7 +128,7 @@ pub struct WebhookWithSecret {
 
 /// Registers a webhook endpoint.
 ///
-/// Only this response contains the signing secret. A tenant has at most 20 endpoints.
+/// Only this response contains the signing secret. A tenant has at most 20 endpoints, unless the operator sets another limit.
 #[utoipa::path(
     post, path = "/webhooks", operation_id = "create_webhook", tag = "Webhooks", request_body = CreateWebhook,
     responses(
@@ -152,13 +150,7 @@ async fn create(
     row.events.0 = events;
     row.enable(request.enabled.unwrap_or(true));
     let mut tx = state.store.begin().await?;
-    tenants::lock(&mut tx, tenant.id).await?; // Serialises concurrent registrations, so that the limit holds.
-    if webhooks::count(&mut tx, tenant.id).await? >= MAX_ENDPOINTS {
-        let message = format!(
-            "cannot be registered: endpoint limit reached: {MAX_ENDPOINTS} of {MAX_ENDPOINTS} in use. Delete one first"
-        );
-        return Err(ApiError::invalid_field("url", message));
-    }
+    bounds::lock_for_one_more(&mut tx, tenant.id, Stored::Webhooks).await?;
     webhooks::insert(&mut tx, &row).await?;
     tx.commit().await?;
     Ok(created(&format!("/v1/webhooks/{id}"), with_secret(row, &secret), warnings))

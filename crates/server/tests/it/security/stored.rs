@@ -1,9 +1,103 @@
 //! How much a tenant may store.
 
-use reqwest::StatusCode;
-use serde_json::json;
+use futures_util::future::join_all;
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
+use switchhook::store::bounds::{self, Stored};
+use switchhook_core::Timestamp;
 
-use crate::harness::{TestService, text};
+use crate::harness::{Client, TestService, text};
+
+/// Makes one of something.
+type Make = fn(usize, &Value) -> (&'static str, Value);
+
+async fn tenant_of(client: &Client) -> Value {
+    client.get("/v1/tenant").await.1
+}
+
+/// Sets a limit as `switchhook tenant set` does.
+async fn set(service: &TestService, of: Stored, limit: i64) {
+    let tenant = text(&tenant_of(&service.client).await["id"]).parse().expect("an id");
+    let mut tx = service.store().begin().await.expect("a transaction");
+    bounds::set_for_operator(&mut tx, tenant, &[(of, Some(limit))], Timestamp::from_micros(1)).await.expect("set");
+    tx.commit().await.expect("committed");
+}
+
+/// 422, with the field blamed and what the operator can do.
+fn assert_refused(answer: &(StatusCode, Value), of: Stored, words: &str) {
+    let (status, error) = answer;
+    let bound = of.bound();
+    assert_eq!(*status, StatusCode::UNPROCESSABLE_ENTITY, "{error}");
+    assert_eq!(error["errors"][0]["path"], bound.field, "{error}");
+    let message = text(&error["errors"][0]["message"]);
+    assert!(message.contains(words) && message.contains(&format!("--{} N", bound.option)), "{message}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_racing_requests_as_many_succeed_as_the_limit_allows() {
+    let service = TestService::start().await;
+    let client = &service.client;
+    let carrier = client.create("/v1/connections", json!({ "name": "carrier", "provider": "simulator" })).await;
+    let table: [(Stored, Make); 5] = [
+        (Stored::Agents, |n, _| ("/v1/agents", json!({ "name": format!("Ava {n}"), "instructions": "Hi." }))),
+        (Stored::Connections, |n, _| ("/v1/connections", json!({ "name": format!("n{n}"), "provider": "scripted" }))),
+        (Stored::Numbers, |n, carrier| {
+            ("/v1/numbers", json!({ "number": format!("+120255501{n:02}"), "connection_id": carrier["id"] }))
+        }),
+        (Stored::Webhooks, |n, _| ("/v1/webhooks", json!({ "url": format!("http://127.0.0.1:9/{n}") }))),
+        (Stored::People, |n, _| ("/v1/people", json!({ "email": format!("ana{n}@example.com") }))),
+    ];
+    for (of, make) in table {
+        set(&service, of, 5).await;
+        let there = tenant_of(client).await["stored"][of.bound().name]["in_use"].as_u64().expect("a number");
+        let answers = join_all((0..12).map(async |n| {
+            let (path, body) = make(n, &carrier);
+            client.post(path, body).await
+        }))
+        .await;
+        let (made, refused): (Vec<_>, Vec<_>) =
+            answers.into_iter().partition(|(status, _)| *status == StatusCode::CREATED);
+        assert_eq!(made.len() as u64 + there, 5, "{of:?}: {refused:?}");
+        refused.iter().for_each(|answer| assert_refused(answer, of, "5 of 5 in use"));
+        let stored = &tenant_of(client).await["stored"][of.bound().name];
+        assert_eq!(*stored, json!({ "limit": 5, "in_use": 5 }), "{of:?}");
+
+        let (path, body) = make(50, &carrier);
+        let gone = format!("{path}/{}", text(&made[0].1["id"]));
+        client.request(Method::DELETE, &gone).send().await.expect("an answer");
+        client.create(path, body).await;
+    }
+    let other = service.another_tenant().await;
+    other.create("/v1/agents", json!({ "name": "Ava", "instructions": "Hi." })).await;
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn racing_changes_of_an_agent_do_not_store_more_bytes_than_the_limit() {
+    const LIMIT: i64 = 60_000;
+    let service = TestService::start().await;
+    let client = &service.client;
+    let agent = client.create("/v1/agents", json!({ "name": "Ava", "instructions": "Hi." })).await;
+    let path = format!("/v1/agents/{}", text(&agent["id"]));
+    set(&service, Stored::AgentBytes, LIMIT).await;
+    let patch = |n: usize| json!({ "instructions": format!("{n} {}", "x".repeat(10_000)) });
+    let answers = join_all((0..12).map(|n| client.patch(&path, patch(n)))).await;
+    let refused: Vec<_> = answers.iter().filter(|(status, _)| *status != StatusCode::OK).collect();
+    assert!((6..12).contains(&refused.len()), "{answers:?}");
+    refused.iter().for_each(|answer| assert_refused(answer, Stored::AgentBytes, "of 60000 in use"));
+    let (_, shown) = client.get(&path).await;
+    assert_eq!(shown["version"], 13 - refused.len(), "what is refused is not stored");
+    let in_use = tenant_of(client).await["stored"]["agent_bytes"]["in_use"].as_i64().expect("a number");
+    assert!((LIMIT - 15_000..=LIMIT).contains(&in_use), "{in_use}");
+    assert_refused(&client.post("/v1/agents", patch_of_new(&patch(1))).await, Stored::AgentBytes, "in use");
+    service.stop().await;
+}
+
+fn patch_of_new(fields: &Value) -> Value {
+    let mut agent = fields.clone();
+    agent["name"] = json!("Eve");
+    agent
+}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_agent_has_at_most_256_kib_and_the_largest_field_is_named() {
@@ -79,5 +173,29 @@ async fn a_patch_of_a_connection_that_changes_nothing_writes_nothing() {
         assert_ne!(patched["updated_at"], before["updated_at"], "{patch}");
         before = patched;
     }
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_version_that_was_pruned_is_as_one_that_never_was() {
+    let service = TestService::start().await;
+    let client = &service.client;
+    let agent = client.create("/v1/agents", json!({ "name": "Ava", "instructions": "Hi." })).await;
+    let path = format!("/v1/agents/{}", text(&agent["id"]));
+    for n in 0..101 {
+        assert_eq!(client.patch(&path, json!({ "instructions": format!("Hi {n}.") })).await.0, StatusCode::OK);
+    }
+    let never = client.get(&format!("{path}/versions/900")).await;
+    assert_eq!(never.0, StatusCode::NOT_FOUND);
+    for version in [1, 2] {
+        let (status, gone) = client.get(&format!("{path}/versions/{version}")).await;
+        assert_eq!((status, &gone["detail"]), (StatusCode::NOT_FOUND, &never.1["detail"]));
+        let (status, _) = client.post(&format!("{path}/versions/{version}/restore"), json!({})).await;
+        assert_eq!(status, StatusCode::NOT_FOUND);
+    }
+    let (_, page) = client.get(&format!("{path}/versions?limit=100")).await;
+    assert_eq!((page["data"].as_array().map(Vec::len), &page["has_more"]), (Some(100), &json!(false)));
+    let (status, restored) = client.post(&format!("{path}/versions/3/restore"), json!({})).await;
+    assert_eq!((status, &restored["version"]), (StatusCode::OK, &json!(103)));
     service.stop().await;
 }
