@@ -33,7 +33,7 @@ export class Agents extends Resource {
     return this.fetchNothing({ method: "DELETE", path: `/v1/agents/${segment(id)}` }, options);
   }
 
-  /** Lists the versions of an agent, newest first. */
+  /** Lists the versions of an agent, newest first: the newest 100, and those of calls. */
   listVersions(id: string, query: Query<"list_agent_versions"> = {}, options: RequestOptions = {}): Pages<types.AgentVersion> {
     return this.fetchPages<types.AgentVersion>({ method: "GET", path: `/v1/agents/${segment(id)}/versions`, query }, options);
   }
@@ -240,7 +240,7 @@ export class Connections extends Resource {
   }
 
   /**
-   * Updates a connection. Its provider cannot change.
+   * Updates a connection. Its provider cannot change. A patch that changes nothing leaves `updated_at`.
    *
    * A change of the origin of `settings.base_url`, or of `settings.space` or `settings.host`, requires all credentials again in
    * the same request: stored credentials are not sent to a new address.
@@ -445,7 +445,7 @@ export class Webhooks extends Resource {
   /**
    * Registers a webhook endpoint.
    *
-   * Only this response contains the signing secret. A tenant has at most 20 endpoints.
+   * Only this response contains the signing secret. A tenant has at most 20 endpoints, unless the operator sets another limit.
    */
   create(body: types.CreateWebhook, options: RequestOptions = {}): Promise<types.WebhookWithSecret> {
     return this.fetchJson<types.WebhookWithSecret>({ method: "POST", path: "/v1/webhooks", body }, options);

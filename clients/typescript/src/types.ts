@@ -194,6 +194,10 @@ export type SimulateCall = Schemas["SimulateCall"];
 export type Statistics = Schemas["Statistics"];
 /** Where a call stands. It only ever moves down this list, and the last two are for ever. */
 export type Status = Schemas["Status"];
+/** What a tenant stores; the operator sets the limits. Beyond one, a request is 422. */
+export type Stored = Schemas["Stored"];
+/** An amount of something that is stored. */
+export type StoredAmount = Schemas["StoredAmount"];
 /** A speech-to-text provider and its settings. */
 export type SttChoice = Schemas["SttChoice"];
 /** What something is the matter with. */

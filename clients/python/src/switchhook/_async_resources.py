@@ -39,7 +39,7 @@ class AsyncAgents(AsyncResource):
         await self._send(Request("DELETE", path("/v1/agents/{}", id)))
 
     def list_versions(self, id: str, /, *, limit: int | None = None, cursor: str | None = None) -> AsyncPages[models.AgentVersion]:
-        """Lists the versions of an agent, newest first."""
+        """Lists the versions of an agent, newest first: the newest 100, and those of calls."""
         return self._pages(
             Request("GET", path("/v1/agents/{}/versions", id), query={"limit": limit, "cursor": cursor}), models.AgentVersion
         )
@@ -261,7 +261,7 @@ class AsyncConnections(AsyncResource):
         return await self._model(Request("GET", path("/v1/connections/{}", id)), models.Connection)
 
     async def update(self, id: str, /, **body: Unpack[params.UpdateConnection]) -> models.Connection:
-        """Updates a connection. Its provider cannot change.
+        """Updates a connection. Its provider cannot change. A patch that changes nothing leaves `updated_at`.
 
         A change of the origin of `settings.base_url`, or of `settings.space` or `settings.host`, requires all credentials again in the
         same request: stored credentials are not sent to a new address.
@@ -451,7 +451,7 @@ class AsyncWebhooks(AsyncResource):
     async def create(self, **body: Unpack[params.CreateWebhook]) -> models.WebhookWithSecret:
         """Registers a webhook endpoint.
 
-        Only this response contains the signing secret. A tenant has at most 20 endpoints.
+        Only this response contains the signing secret. A tenant has at most 20 endpoints, unless the operator sets another limit.
         """
         return await self._model(Request("POST", "/v1/webhooks", body=body), models.WebhookWithSecret)
 

@@ -1449,6 +1449,52 @@ class Statistics(Model):
     """
 
 
+class Stored(Model):
+    """
+    What a tenant stores; the operator sets the limits. Beyond one, a request is 422.
+    """
+
+    agent_bytes: StoredAmount
+    """
+    Bytes of the versions of agents, including versions of deleted agents that calls keep.
+    """
+    agents: StoredAmount
+    """
+    Agents.
+    """
+    connections: StoredAmount
+    """
+    Connections.
+    """
+    numbers: StoredAmount
+    """
+    Phone numbers.
+    """
+    people: StoredAmount
+    """
+    People, including invited ones.
+    """
+    webhooks: StoredAmount
+    """
+    Webhook endpoints.
+    """
+
+
+class StoredAmount(Model):
+    """
+    An amount of something that is stored.
+    """
+
+    in_use: int
+    """
+    What is there. It can be more than a limit that was set later.
+    """
+    limit: int
+    """
+    The limit.
+    """
+
+
 class SttChoice(Model):
     """
     A speech-to-text provider and its settings.
@@ -1523,6 +1569,10 @@ class Tenant(Model):
     rate_limit: RateLimit
     """
     Requests per window.
+    """
+    stored: Stored
+    """
+    What it stores.
     """
 
 
