@@ -39,6 +39,7 @@ test("limits and the dial policy are shown", async ({ page }) => {
   await page.goto("/settings");
   await settled(page);
   await expect(page.getByText("Concurrent calls")).toBeVisible();
+  await expect(page.getByText("of 268.4 MB")).toBeVisible();
   await expect(page.getByText("20 calls in 24 hours")).toBeVisible();
   await expect(page.getByText("Every country")).toBeVisible();
 });

@@ -48,7 +48,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Lists the versions of an agent, newest first. */
+        /** Lists the versions of an agent, newest first: the newest 100, and those of calls. */
         get: operations["list_agent_versions"];
         put?: never;
         post?: never;
@@ -463,7 +463,7 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Updates a connection. Its provider cannot change.
+         * Updates a connection. Its provider cannot change. A patch that changes nothing leaves `updated_at`.
          * @description A change of the origin of `settings.base_url`, or of `settings.space` or `settings.host`, requires all credentials again in
          *     the same request: stored credentials are not sent to a new address.
          */
@@ -743,7 +743,7 @@ export interface paths {
         put?: never;
         /**
          * Registers a webhook endpoint.
-         * @description Only this response contains the signing secret. A tenant has at most 20 endpoints.
+         * @description Only this response contains the signing secret. A tenant has at most 20 endpoints, unless the operator sets another limit.
          */
         post: operations["create_webhook"];
         delete?: never;
@@ -2518,6 +2518,34 @@ export interface components {
          * @enum {string}
          */
         Status: "queued" | "dialing" | "in_progress" | "completed" | "failed";
+        /** @description What a tenant stores; the operator sets the limits. Beyond one, a request is 422. */
+        Stored: {
+            /** @description Bytes of the versions of agents, including versions of deleted agents that calls keep. */
+            agent_bytes: components["schemas"]["StoredAmount"];
+            /** @description Agents. */
+            agents: components["schemas"]["StoredAmount"];
+            /** @description Connections. */
+            connections: components["schemas"]["StoredAmount"];
+            /** @description Phone numbers. */
+            numbers: components["schemas"]["StoredAmount"];
+            /** @description People, including invited ones. */
+            people: components["schemas"]["StoredAmount"];
+            /** @description Webhook endpoints. */
+            webhooks: components["schemas"]["StoredAmount"];
+        };
+        /** @description An amount of something that is stored. */
+        StoredAmount: {
+            /**
+             * Format: int64
+             * @description What is there. It can be more than a limit that was set later.
+             */
+            in_use: number;
+            /**
+             * Format: int64
+             * @description The limit.
+             */
+            limit: number;
+        };
         /** @description A speech-to-text provider and its settings. */
         SttChoice: {
             /**
@@ -2587,6 +2615,8 @@ export interface components {
             name: string;
             /** @description Requests per window. */
             rate_limit: components["schemas"]["RateLimit"];
+            /** @description What it stores. */
+            stored: components["schemas"]["Stored"];
         };
         /** @description A tool that the model can call. Its `type` decides which fields apply. */
         Tool: {
@@ -20446,6 +20476,32 @@ export interface operations {
                      *       "rate_limit": {
                      *         "limit": 0,
                      *         "window_seconds": 0
+                     *       },
+                     *       "stored": {
+                     *         "agent_bytes": {
+                     *           "in_use": 0,
+                     *           "limit": 0
+                     *         },
+                     *         "agents": {
+                     *           "in_use": 0,
+                     *           "limit": 0
+                     *         },
+                     *         "connections": {
+                     *           "in_use": 0,
+                     *           "limit": 0
+                     *         },
+                     *         "numbers": {
+                     *           "in_use": 0,
+                     *           "limit": 0
+                     *         },
+                     *         "people": {
+                     *           "in_use": 0,
+                     *           "limit": 0
+                     *         },
+                     *         "webhooks": {
+                     *           "in_use": 0,
+                     *           "limit": 0
+                     *         }
                      *       }
                      *     }
                      */

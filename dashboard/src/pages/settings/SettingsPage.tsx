@@ -11,6 +11,7 @@ import { SkeletonRows } from "../../components/Skeleton";
 import { cost, count, plural } from "../../lib/format";
 import { People } from "./People";
 import styles from "./SettingsPage.module.css";
+import { storedAmounts } from "./stored";
 
 export function Component() {
   const tenant = useQuery(tenantQuery);
@@ -53,17 +54,22 @@ function Limits({ tenant }: { tenant: Tenant }) {
         <Fact name="Rate limit" hint="Requests to the API with a key">
           {count(rate.limit)} in {plural(rate.window_seconds, "second")}
         </Fact>
+        {storedAmounts(tenant.stored).map(({ name, hint, used, limit, format }) => (
+          <Fact key={name} name={name} hint={hint}>
+            <Share used={used} limit={limit} format={format} />
+          </Fact>
+        ))}
       </dl>
     </Card>
   );
 }
 
-function Share({ used, limit }: { used: number; limit: number }) {
+function Share({ used, limit, format = count }: { used: number; limit: number; format?: (value: number) => string }) {
   const isNear = limit > 0 && used >= 0.8 * limit;
   return (
     <div className={styles.share}>
       <span>
-        {count(used)} of {count(limit)}
+        {format(used)} of {format(limit)}
       </span>
       <meter className={isNear ? styles.near : undefined} aria-label="Used" min={0} max={Math.max(1, limit)} value={used} />
     </div>
