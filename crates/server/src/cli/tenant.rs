@@ -12,7 +12,7 @@ use switchhook_runtime::clock::Clock;
 use super::{CliError, output};
 use crate::config::Config;
 use crate::operator::{self, Tenant};
-use crate::store::bounds::{self, BOUNDS, Bound, Stored};
+use crate::store::bounds::{BOUNDS, Bound, Stored};
 use crate::store::deactivation;
 use crate::store::tenants::{self, MonthlyCap, OwnLimits, OwnRules};
 use crate::store::{Store, Tx};
@@ -220,7 +220,7 @@ async fn execute(command: TenantCommand, store: &Store, config: &Config, json: b
                 tenants::rename_for_operator(&mut tx, id, &name, now).await?;
             }
             tenants::set_limits_for_operator(&mut tx, id, limits.into(), now).await?;
-            bounds::set_for_operator(&mut tx, id, &stored.0, now).await?;
+            tenants::set_bounds_for_operator(&mut tx, id, &stored.0, now).await?;
             tenants::set_rules_for_operator(&mut tx, id, &rules.into(), now).await?;
             id
         }

@@ -4,13 +4,10 @@
 
 use std::collections::BTreeMap;
 
-use sqlx::types::Json;
 use sqlx::{AssertSqlSafe, Row as _};
-use switchhook_core::Timestamp;
 use switchhook_core::id::TenantId;
 
-use super::tenants::{self, TenantRow};
-use super::{Conn, Tx, execute, on, run};
+use super::{Conn, on, run};
 
 /// What is bounded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,16 +129,6 @@ impl Stored {
     }
 }
 
-impl TenantRow {
-    /// Returns the tenant's limit.
-    #[must_use]
-    pub fn bound(&self, of: Stored) -> i64 {
-        let bound = of.bound();
-        let own = self.stored_limits.as_ref().and_then(|own| own.get(bound.name));
-        own.copied().unwrap_or(bound.default)
-    }
-}
-
 /// Counts what a tenant has of something.
 ///
 /// # Errors
@@ -165,30 +152,6 @@ pub async fn all_in_use(conn: &mut Conn, tenant: TenantId) -> Result<[i64; BOUND
         }
         Ok(counts)
     })
-}
-
-/// Sets limits of a tenant; `None` restores the default.
-///
-/// # Errors
-/// When the database fails.
-pub async fn set_for_operator(
-    tx: &mut Tx,
-    tenant: TenantId,
-    changes: &[(Stored, Option<i64>)],
-    now: Timestamp,
-) -> Result<(), sqlx::Error> {
-    const SQL: &str = "UPDATE tenants SET stored_limits = $2, updated_at = $3 WHERE id = $1";
-    let Some(row) = tenants::lock(tx, tenant).await? else { return Ok(()) };
-    let mut own = row.stored_limits.map(|own| own.0).unwrap_or_default();
-    for (of, limit) in changes {
-        let name = of.bound().name;
-        match limit {
-            Some(limit) => drop(own.insert(name.to_owned(), *limit)),
-            None => drop(own.remove(name)),
-        }
-    }
-    let own = (!own.is_empty()).then_some(Json(own));
-    execute!(tx, SQL; tenant.uuid(), own, now.as_micros()).map(drop)
 }
 
 #[cfg(test)]

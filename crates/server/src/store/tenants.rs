@@ -7,7 +7,7 @@ use switchhook_core::id::TenantId;
 use switchhook_core::quota::QuotaLimits;
 use uuid::Uuid;
 
-use super::bounds::OwnBounds;
+use super::bounds::{OwnBounds, Stored};
 use super::{Conn, Tx, columns, execute, locking, run};
 use crate::config::Config;
 
@@ -71,6 +71,14 @@ impl TenantRow {
     #[must_use]
     pub fn limits(&self, config: &Config) -> QuotaLimits {
         limits(config, self.rate_per_minute, self.concurrent_calls, self.monthly_calls)
+    }
+
+    /// Returns its limit of what it stores.
+    #[must_use]
+    pub fn bound(&self, of: Stored) -> i64 {
+        let bound = of.bound();
+        let own = self.stored_limits.as_ref().and_then(|own| own.get(bound.name));
+        own.copied().unwrap_or(bound.default)
     }
 }
 
@@ -157,6 +165,30 @@ pub async fn set_limits_for_operator(
         id.uuid(), limits.rate_per_minute.map(i64::from), limits.concurrent_calls.map(i64::from),
         limits.monthly_calls.map(MonthlyCap::column), now.as_micros()
     )
+}
+
+/// Sets limits of what a tenant stores; `None` restores the default.
+///
+/// # Errors
+/// When the database fails.
+pub async fn set_bounds_for_operator(
+    tx: &mut Tx,
+    tenant: TenantId,
+    changes: &[(Stored, Option<i64>)],
+    now: Timestamp,
+) -> Result<(), sqlx::Error> {
+    const SQL: &str = "UPDATE tenants SET stored_limits = $2, updated_at = $3 WHERE id = $1";
+    let Some(row) = lock(tx, tenant).await? else { return Ok(()) };
+    let mut own = row.stored_limits.map(|own| own.0).unwrap_or_default();
+    for (of, limit) in changes {
+        let name = of.bound().name;
+        match limit {
+            Some(limit) => drop(own.insert(name.to_owned(), *limit)),
+            None => drop(own.remove(name)),
+        }
+    }
+    let own = (!own.is_empty()).then_some(Json(own));
+    execute!(tx, SQL; tenant.uuid(), own, now.as_micros()).map(drop)
 }
 
 /// Changes to a tenant's dial policy and exemptions; `None` keeps the value.

@@ -4,7 +4,7 @@ use switchhook_core::api_key::{Environment, PresentedKey};
 use switchhook_core::quota::QuotaLimits;
 
 use crate::config::Config;
-use crate::store::bounds::{self, Stored};
+use crate::store::bounds::Stored;
 use crate::store::tenants::{MonthlyCap, OwnLimits};
 use crate::store::testing::{TestStore, now, stores, tenant};
 use crate::store::{api_keys, tenants};
@@ -37,7 +37,7 @@ async fn limits_of_what_is_stored_are_set_one_by_one_and_restored() {
         let id = tenant(&store, OwnLimits::default()).await;
         let limits = async |changes: &[(Stored, Option<i64>)]| {
             let mut tx = store.begin().await.expect("a transaction");
-            bounds::set_for_operator(&mut tx, id, changes, now()).await.expect("set");
+            tenants::set_bounds_for_operator(&mut tx, id, changes, now()).await.expect("set");
             tx.commit().await.expect("committed");
             let row = tenants::get(&mut store.read().await.expect("a connection"), id).await.expect("a read");
             let row = row.expect("the tenant");

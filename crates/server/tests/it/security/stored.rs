@@ -3,7 +3,8 @@
 use futures_util::future::join_all;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
-use switchhook::store::bounds::{self, Stored};
+use switchhook::store::bounds::Stored;
+use switchhook::store::tenants;
 use switchhook_core::Timestamp;
 
 use crate::harness::{Client, TestService, text};
@@ -19,7 +20,9 @@ async fn tenant_of(client: &Client) -> Value {
 async fn set(service: &TestService, of: Stored, limit: i64) {
     let tenant = text(&tenant_of(&service.client).await["id"]).parse().expect("an id");
     let mut tx = service.store().begin().await.expect("a transaction");
-    bounds::set_for_operator(&mut tx, tenant, &[(of, Some(limit))], Timestamp::from_micros(1)).await.expect("set");
+    tenants::set_bounds_for_operator(&mut tx, tenant, &[(of, Some(limit))], Timestamp::from_micros(1))
+        .await
+        .expect("set");
     tx.commit().await.expect("committed");
 }
 
