@@ -19,6 +19,8 @@ use crate::websocket::{StreamError, field, json as parse};
 
 /// Begins the `event_id` of a `response.create`, which errors quote.
 const REQUEST: &str = "request_";
+/// The status of an item or a response that lacks nothing.
+const COMPLETED: &str = "completed";
 /// Stands before words that are to be said as they are.
 const EXACTLY: &str = "Say the following words to the caller, exactly as they stand here, and nothing else:";
 
@@ -125,9 +127,11 @@ impl OpenAiRealtime {
         vec![RealtimeMessage::Event(RealtimeEvent::Text { response, item: item.to_owned(), text: text.to_owned() })]
     }
 
+    /// A call that the model has completed, the first time that it comes. One that broke off may lack what it was to be restricted to.
     fn tool_call(&mut self, response: &str, item: &Value) -> Option<RealtimeMessage> {
         let id = field(item, "call_id");
-        if field(item, "type") != "function_call" || id.is_empty() || !self.called.insert(id.to_owned()) {
+        let completed = item["status"].is_null() || field(item, "status") == COMPLETED;
+        if field(item, "type") != "function_call" || id.is_empty() || !completed || !self.called.insert(id.to_owned()) {
             return None;
         }
         let arguments = match field(item, "arguments") {
@@ -142,7 +146,10 @@ impl OpenAiRealtime {
     fn response_done(&mut self, response: &Value) -> Vec<RealtimeMessage> {
         let id = field(response, "id");
         let output = response["output"].as_array().map(Vec::as_slice).unwrap_or_default();
-        let mut messages: Vec<RealtimeMessage> = output.iter().filter_map(|item| self.tool_call(id, item)).collect();
+        // Of a response that broke off only those items are whole that say so.
+        let whole = response["status"].is_null() || field(response, "status") == COMPLETED;
+        let certain = output.iter().filter(|item| whole || field(item, "status") == COMPLETED);
+        let mut messages: Vec<RealtimeMessage> = certain.filter_map(|item| self.tool_call(id, item)).collect();
         let details = &response["status_details"];
         let failed = match field(response, "status") {
             "failed" => Some(words(&details["error"], "it failed to respond")),

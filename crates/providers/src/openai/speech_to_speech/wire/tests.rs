@@ -176,3 +176,72 @@ fn words_are_reported_once_whether_they_come_in_pieces_or_as_a_whole() {
     }
     assert_eq!(spoken, "Hello. Bye.");
 }
+
+fn function_call(id: &str, status: &Value, arguments: &str) -> Value {
+    let mut item = json!({ "type": "function_call", "call_id": id, "name": "cancel_booking", "arguments": arguments });
+    if !status.is_null() {
+        item["status"] = status.clone();
+    }
+    item
+}
+
+/// The calls that come of an item by itself, and of the response that ends with it.
+fn calls_of(item: &Value, response_status: &Value) -> (usize, usize) {
+    let mut wire = ready();
+    let mut calls = |message: Value| {
+        let events = events(read(&mut wire, message));
+        events.iter().filter(|event| matches!(event, RealtimeEvent::ToolCall { .. })).count()
+    };
+    let alone = calls(json!({ "type": "response.output_item.done", "response_id": "r1", "item": item }));
+    let mut response = json!({ "id": "r1", "output": [item] });
+    if !response_status.is_null() {
+        response["status"] = response_status.clone();
+    }
+    (alone, calls(json!({ "type": "response.done", "response": response })))
+}
+
+#[test]
+fn only_a_call_that_the_model_has_completed_is_reported() {
+    let table = [
+        (json!("incomplete"), "", "cancelled", 0),
+        (json!("incomplete"), "{\"day\":\"Fri", "incomplete", 0),
+        (json!("incomplete"), "{}", "failed", 0),
+        (json!("in_progress"), "{}", "completed", 0),
+        (json!("completed"), "{}", "cancelled", 1),
+        (json!("completed"), "", "completed", 1),
+        (Value::Null, "", "completed", 1),
+    ];
+    for (status, arguments, response, expected) in table {
+        let (alone, again) = calls_of(&function_call("c1", &status, arguments), &json!(response));
+        assert_eq!((alone, again), (expected, 0), "{status} in a response that is {response}");
+    }
+}
+
+/// The calls that come of the end of a response alone.
+fn calls_at_the_end(status: &Value, response_status: &Value) -> usize {
+    let item = function_call("c1", status, "{}");
+    let response = json!({ "id": "r1", "status": response_status, "output": [item] });
+    let events = events(read(&mut ready(), json!({ "type": "response.done", "response": response })));
+    events.iter().filter(|event| matches!(event, RealtimeEvent::ToolCall { .. })).count()
+}
+
+#[test]
+fn a_response_that_broke_off_contains_only_the_calls_that_say_they_are_complete() {
+    for status in ["cancelled", "failed", "incomplete"] {
+        assert_eq!(calls_at_the_end(&Value::Null, &json!(status)), 0, "{status}");
+        assert_eq!(calls_at_the_end(&json!("completed"), &json!(status)), 1, "{status}");
+    }
+    assert_eq!(calls_at_the_end(&Value::Null, &json!("completed")), 1);
+    assert_eq!(calls_at_the_end(&Value::Null, &Value::Null), 1, "a server that reports no status");
+}
+
+#[test]
+fn a_fragment_of_a_call_does_not_stand_in_the_way_of_the_whole_one() {
+    let mut wire = ready();
+    let done = |item: Value| json!({ "type": "response.output_item.done", "response_id": "r1", "item": item });
+    assert!(events(read(&mut wire, done(function_call("c1", &json!("incomplete"), "")))).is_empty());
+    let whole = events(read(&mut wire, done(function_call("c1", &json!("completed"), "{\"day\":\"Friday\"}"))));
+    assert!(
+        matches!(&whole[..], [RealtimeEvent::ToolCall { call, .. }] if call.arguments == json!({ "day": "Friday" }))
+    );
+}
