@@ -26,6 +26,8 @@ pub enum DecisionKind {
     Speculation,
     /// The caller went on: the speculative response is discarded.
     SpeculationDiscarded,
+    /// A machine was reported after the caller had been answered: the conversation goes on.
+    MachineIgnored,
 }
 
 /// One decision.

@@ -47,6 +47,8 @@ pub(super) struct Dialogue {
     pub(super) last_said: String,
     /// The caller's turns that had a response.
     pub(super) turns: u32,
+    /// When the response to the first of them was heard.
+    pub(super) answered_at: Option<Timestamp>,
     effects: Vec<Effect>,
 }
 
@@ -70,6 +72,7 @@ impl Dialogue {
             goodbye_cancelled: false,
             last_said: String::new(),
             turns: 0,
+            answered_at: None,
             effects: Vec::new(),
         }
     }

@@ -110,6 +110,9 @@ pub enum Input {
     MachineDetected {
         /// Whether its beep was heard; sent a second time when the beep comes later.
         beep: bool,
+        /// By what.
+        #[serde(default)]
+        by: MachineEvidence,
     },
     /// Say nothing more and end.
     HangUpRequested,
@@ -117,6 +120,19 @@ pub enum Input {
     Strategy(StrategyInput),
     /// Time has passed.
     Tick,
+}
+
+/// By what an answering machine was recognised.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MachineEvidence {
+    /// By the carrier, whose verdict may come late.
+    #[default]
+    Carrier,
+    /// By what it said last.
+    Words,
+    /// By its beep.
+    Beep,
 }
 
 /// What the providers of a strategy report.
@@ -167,7 +183,7 @@ impl fmt::Debug for Input {
             Self::TransferRequested { .. } => f.write_str("TransferRequested"),
             Self::TransferStarted => f.write_str("TransferStarted"),
             Self::TransferFailed => f.write_str("TransferFailed"),
-            Self::MachineDetected { beep } => write!(f, "MachineDetected(beep {beep})"),
+            Self::MachineDetected { beep, by } => write!(f, "MachineDetected(beep {beep}, by {by:?})"),
             Self::HangUpRequested => f.write_str("HangUpRequested"),
             Self::Strategy(StrategyInput::Cascade(input)) => write!(f, "{input:?}"),
             Self::Strategy(StrategyInput::Realtime(input)) => write!(f, "{input:?}"),

@@ -49,7 +49,7 @@ pub use effect::{Effect, End, ResponseStages, SpeechSource, TurnTimes};
 pub use failure::{Failure, FailureCode};
 pub use heard::SpokenWord;
 pub use history::{Message, Role};
-pub use input::{Input, StrategyInput};
+pub use input::{Input, MachineEvidence, StrategyInput};
 pub use timings::Timings;
 pub use tool_call::ToolCall;
 pub use transcript::{Entry, Speaker};
@@ -248,7 +248,7 @@ impl Conversation {
             Input::TransferRequested { id, number } => self.transfer_requested(id, number),
             Input::TransferStarted => self.transfer_started(),
             Input::TransferFailed => self.transfer_failed(),
-            Input::MachineDetected { beep } => self.machine_detected(beep),
+            Input::MachineDetected { beep, by } => self.machine_detected(beep, by),
             Input::HangUpRequested => self.end(End::Requested),
             Input::Strategy(input) => self.strategy.input(d, input),
             Input::Tick => {}

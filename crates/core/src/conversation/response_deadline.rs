@@ -59,6 +59,7 @@ impl ResponseDeadline {
     pub(super) fn heard(&mut self, d: &mut Dialogue, turn: u32) -> bool {
         let Some((speech_ended, turn_ended)) = self.turn.take() else { return false };
         d.turns += 1;
+        d.answered_at.get_or_insert(d.now);
         let first_audio_ready = self.first_audio.unwrap_or(d.now);
         let first_token = self.first_token.unwrap_or(first_audio_ready);
         d.emit(Effect::Turn(TurnTimes {

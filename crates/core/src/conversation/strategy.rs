@@ -104,6 +104,10 @@ pub(super) trait Strategy: Send + Sync {
     fn replace_goodbye(&mut self, _: &mut Dialogue) -> bool {
         false
     }
+    /// When the caller began to say what was recognised last.
+    fn words_began(&self, d: &Dialogue) -> Timestamp {
+        d.now
+    }
     /// Since when the next session has to hear what the caller said.
     fn unheard_since(&self, d: &Dialogue) -> Timestamp {
         d.now

@@ -157,6 +157,14 @@ impl Transcript {
         true
     }
 
+    /// When a turn began whose words are not known yet.
+    pub(super) fn began(&self, item: &str) -> Option<Timestamp> {
+        self.lines.iter().find_map(|line| match line {
+            UnwrittenLine::Pending { item: Some(id), start, .. } if id == item => Some(*start),
+            _ => None,
+        })
+    }
+
     /// The words of a turn are known. Returns whether it has a place.
     pub(super) fn set_words(&mut self, item: &str, text: &str) -> bool {
         let pending =

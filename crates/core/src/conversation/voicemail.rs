@@ -1,20 +1,26 @@
 //! An answering machine at the other end: hung up on, or left a message.
 
 use super::Conversation;
+use super::decision::DecisionKind;
 use super::effect::End;
+use super::input::MachineEvidence;
 use super::phase::Phase;
 use super::playback::Kind;
 use crate::Timestamp;
 use crate::agent::{MachineDetection, OnMachine};
 
 impl Conversation {
-    pub(super) fn machine_detected(&mut self, beep: bool) {
+    pub(super) fn machine_detected(&mut self, beep: bool, by: MachineEvidence) {
         let settings = &self.dialogue.agent.answering_machine;
         if settings.mode == MachineDetection::Off || self.dialogue.phase.is_closing() {
             return;
         }
         if let Phase::Voicemail { beeped, .. } = &mut self.dialogue.phase {
             *beeped |= beep;
+            return;
+        }
+        if self.is_answered(by) {
+            self.dialogue.decided(DecisionKind::MachineIgnored);
             return;
         }
         if settings.on_machine == OnMachine::Hangup || self.voicemail_message().is_empty() {
@@ -24,6 +30,13 @@ impl Conversation {
         self.strategy.stop(&mut self.dialogue, true);
         self.dialogue.say_queue.clear(); // It was meant for a person.
         self.dialogue.phase = Phase::Voicemail { since: self.dialogue.now, beeped: beep };
+    }
+
+    /// Whether the caller had been answered by the time of this evidence: nobody is taken for a machine in the middle of a conversation.
+    fn is_answered(&self, by: MachineEvidence) -> bool {
+        let d = &self.dialogue;
+        let answered_since = || d.answered_at.is_some_and(|at| self.strategy.words_began(d) < at);
+        d.turns > 0 && !(by == MachineEvidence::Words && answered_since())
     }
 
     fn voicemail_message(&self) -> &str {

@@ -23,8 +23,8 @@ use switchhook_carriers::{CallInfo, Media};
 use switchhook_core::Timestamp;
 use switchhook_core::conversation::realtime::RealtimeInput;
 use switchhook_core::conversation::{
-    Conversation, Decision, DecisionKind, Effect, Entry, Failure, FailureCode, Input, ResponseStages, Speaker,
-    TurnTimes,
+    Conversation, Decision, DecisionKind, Effect, Entry, Failure, FailureCode, Input, MachineEvidence, ResponseStages,
+    Speaker, TurnTimes,
 };
 use switchhook_core::replay::InputLogWriter;
 use switchhook_media::format::FRAME_DURATION;
@@ -292,7 +292,9 @@ impl Driver {
                 self.media_session.dialer.press(&digits);
                 Input::DtmfSendStarted
             }
-            Command::Machine { greeting_ended } => Input::MachineDetected { beep: greeting_ended },
+            Command::Machine { greeting_ended } => {
+                Input::MachineDetected { beep: greeting_ended, by: MachineEvidence::Carrier }
+            }
             Command::TransferStarted => Input::TransferStarted,
             Command::TransferFailed => Input::TransferFailed,
         }

@@ -11,6 +11,7 @@ export const DECISIONS: Record<Decision["kind"], string> = {
   backchannel: "Backchannel",
   speculation: "Speculation",
   speculation_discarded: "Speculation discarded",
+  machine_ignored: "Machine ignored",
 };
 
 /** "1:07.4": several decisions may fall into one second. */

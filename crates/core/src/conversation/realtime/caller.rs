@@ -23,6 +23,8 @@ pub(super) struct CallerSpeech {
     pub(super) missed: Option<Timestamp>,
     /// Since when the model hears them speak.
     pub(super) speaking: Option<Timestamp>,
+    /// When they began to say what was transcribed last.
+    pub(super) words_began: Option<Timestamp>,
 }
 
 impl Realtime {
@@ -124,6 +126,7 @@ impl Realtime {
     }
 
     pub(super) fn turn_transcribed(&mut self, d: &mut Dialogue, item: &str, text: &str) {
+        self.caller.words_began = d.transcript.began(item);
         if !text.trim().is_empty() {
             self.understood();
         }

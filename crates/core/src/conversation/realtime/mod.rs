@@ -362,6 +362,11 @@ impl Strategy for Realtime {
         true
     }
 
+    /// Words come some time after the turn, which may have been answered meanwhile.
+    fn words_began(&self, d: &Dialogue) -> Timestamp {
+        self.caller.words_began.unwrap_or(d.now)
+    }
+
     fn unheard_since(&self, d: &Dialogue) -> Timestamp {
         // The greeting, which was requested of this session, is the response to whatever they have said.
         if self.requested.is_some() { d.now } else { self.unheard_since }

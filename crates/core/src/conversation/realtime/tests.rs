@@ -1,13 +1,14 @@
 //! Scripts in virtual time. Times are in milliseconds since the conversation began.
 
 mod lost;
+mod machine;
 mod missed;
 
 use serde_json::json;
 
 use super::*;
 use super::{RealtimeCommand, RealtimeEffect, RealtimeInput};
-use crate::conversation::{Conversation, Effect, FailureCode, Input, SpeechSource, ToolCall};
+use crate::conversation::{Conversation, Effect, FailureCode, Input, MachineEvidence, SpeechSource, ToolCall};
 
 /// How late the end of speech is reported.
 const HANGOVER_MS: i64 = 120;
@@ -370,12 +371,12 @@ fn a_machine_hears_the_message_after_the_beep_and_nothing_else() {
     script
         .at(0, Input::MediaStarted)
         .at(100, Input::from(RealtimeInput::ResponseStarted { response: "r1".to_owned(), request: Some(1) }));
-    script.at(1_900, Input::MachineDetected { beep: false });
+    script.at(1_900, Input::MachineDetected { beep: false, by: MachineEvidence::Carrier });
     assert_eq!((script.done(), script.engine.listens()), (vec!["cancel".to_owned()], false));
     script.at(2_100, Input::from(RealtimeInput::ResponseDone { response: "r1".to_owned(), failed: None }));
     script.at(2_200, Input::from(RealtimeInput::ResponseStarted { response: "r2".to_owned(), request: None }));
     script.at(2_300, Input::from(RealtimeInput::ResponseDone { response: "r2".to_owned(), failed: None }));
-    script.at(9_000, Input::MachineDetected { beep: true });
+    script.at(9_000, Input::MachineDetected { beep: true, by: MachineEvidence::Carrier });
     assert_eq!(script.done(), ["cancel", "respond 2 Exactly"], "nobody answers a machine");
     script.says(9_200, "r3", Some(2), "i3", "Call us.", 500).heard(9_800, 1).until(10_200);
     assert_eq!(script.done(), ["10s VoicemailMessageLeft"]);

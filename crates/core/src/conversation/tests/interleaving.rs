@@ -7,8 +7,10 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::agent::{MachineDetection, OnMachine};
-use crate::conversation::Timings;
+use crate::conversation::{MachineEvidence, Timings};
 use crate::replay::{Header, InputLog, InputLogWriter, TurnStrategy, rerun};
+
+const MACHINE: [MachineEvidence; 3] = [MachineEvidence::Carrier, MachineEvidence::Words, MachineEvidence::Beep];
 
 /// What happens next, its first argument, its second, and how many milliseconds later.
 type Step = (u8, u8, u8, u8);
@@ -230,7 +232,7 @@ impl Watched {
                 3 => Input::TransferFailed,
                 _ => Input::Say { text: self.say(b), interrupt: a % 8 > 5 },
             },
-            37 => Input::MachineDetected { beep: b % 2 == 0 },
+            37 => Input::MachineDetected { beep: b % 2 == 0, by: MACHINE[usize::from(a % 3)] },
             38 => Input::ToolResult { turn, id: (b % 4).to_string(), result: json!(b) },
             _ => match b {
                 0..8 => Input::HangUpRequested,

@@ -1,5 +1,6 @@
 use super::*;
 use crate::agent::{MachineDetection, OnMachine};
+use crate::conversation::{DecisionKind, MachineEvidence};
 
 const MESSAGE: &str = "This is Luigi's. Please call us back.";
 
@@ -13,7 +14,7 @@ fn caller_of_machines() -> AgentConfig {
 }
 
 fn detected(talk: &mut Talk, beep: bool) -> &mut Talk {
-    talk.tell(Input::MachineDetected { beep })
+    talk.tell(Input::MachineDetected { beep, by: MachineEvidence::Carrier })
 }
 
 fn last_spoken(talk: &Talk) -> (u64, &str) {
@@ -43,7 +44,7 @@ fn without_a_beep_the_message_is_left_anyway() {
 #[test]
 fn a_machine_known_before_the_media_is_not_greeted() {
     let mut conversation = Conversation::cascade(&caller_of_machines(), at(0));
-    assert!(conversation.handle(at(0), Input::MachineDetected { beep: true }).is_empty());
+    assert!(conversation.handle(at(0), Input::MachineDetected { beep: true, by: MachineEvidence::Carrier }).is_empty());
     let effects = conversation.handle(at(100), Input::MediaStarted);
     assert!(matches!(effects.first(), Some(Effect::Speak { text, .. }) if text == MESSAGE));
 }
@@ -68,4 +69,47 @@ fn a_message_that_cannot_be_spoken_was_not_left() {
     talk.until(3_000).voice = Voice::Fails(FailureCode::Pipeline);
     detected(&mut talk, true);
     assert!(matches!(talk.end(), Some((3_000, End::Failed(_)))));
+}
+
+const BY_ANY: [MachineEvidence; 3] = [MachineEvidence::Carrier, MachineEvidence::Words, MachineEvidence::Beep];
+
+fn ignored(effect: &Effect) -> bool {
+    matches!(effect, Effect::Decision(decision) if decision.kind == DecisionKind::MachineIgnored)
+}
+
+#[test]
+fn a_verdict_about_whom_the_agent_has_answered_is_noted_and_changes_nothing() {
+    for (on_machine, by) in
+        [OnMachine::Hangup, OnMachine::LeaveMessage].into_iter().flat_map(|on| BY_ANY.map(|by| (on, by)))
+    {
+        let mut agent = caller_of_machines();
+        agent.answering_machine.on_machine = on_machine;
+        let mut talk = Talk::with(&agent);
+        talk.until(2_000).caller_says("Yes, speaking.", 700).until(4_000).model_says("Is Friday fine?");
+        talk.until(6_000).caller_says("Friday is fine.", 700).until(8_000).model_says("Then I will see you on Friday.");
+        talk.until(9_100).tell(Input::MachineDetected { beep: true, by }).until(12_000);
+        assert_eq!(talk.times(ignored), [9_100], "{on_machine:?}, {by:?}");
+        assert_eq!((talk.end(), talk.conversation.turns()), (None, 2), "{on_machine:?}, {by:?}");
+        assert_eq!(talk.transcript().last(), Some(&(Speaker::Agent, "Then I will see you on Friday.", false)));
+    }
+}
+
+#[test]
+fn a_verdict_counts_while_no_answer_was_heard() {
+    for by in BY_ANY {
+        let mut agent = caller_of_machines();
+        agent.answering_machine.on_machine = OnMachine::Hangup;
+        let mut talk = Talk::with(&agent);
+        talk.until(2_000).caller_says("You have reached Ana.", 700).until(4_000);
+        talk.tell(Input::MachineDetected { beep: false, by });
+        assert_eq!(talk.end(), Some((4_000, &End::VoicemailHungUp)), "{by:?}");
+    }
+}
+
+#[test]
+fn a_beep_after_the_verdict_counts_whatever_was_said_before() {
+    let mut talk = Talk::with(&caller_of_machines());
+    detected(talk.until(500), false).until(800).caller_says("You have reached Ana.", 2_000).until(9_000);
+    talk.tell(Input::MachineDetected { beep: true, by: MachineEvidence::Beep });
+    assert_eq!((last_spoken(&talk), talk.times(ignored).len()), ((9_000, MESSAGE), 0));
 }

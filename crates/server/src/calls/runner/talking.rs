@@ -279,6 +279,9 @@ impl Runner {
             let said = self.transcript.lines();
             wrap_up.turns = recovery::answered_turns(said);
             wrap_up.summary = Some(analysis::extract_of_transcript(said));
+            // A verdict that came after an answer changed nothing.
+            let answered = wrap_up.turns > 0 && wrap_up.answered_by.is_some();
+            wrap_up.answered_by = if answered { Some("human") } else { wrap_up.answered_by };
         }
         self.wrap_up = Some(wrap_up);
     }

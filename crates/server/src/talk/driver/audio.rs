@@ -1,7 +1,7 @@
 //! Audio in both directions, 20 ms at a time.
 
 use switchhook_carriers::FromCarrier;
-use switchhook_core::conversation::Input;
+use switchhook_core::conversation::{Input, MachineEvidence};
 use switchhook_media::echo::Heard;
 use switchhook_media::frame::{CallerAudio, Frame};
 use switchhook_media::vad::VadEvent;
@@ -73,7 +73,7 @@ impl Driver {
         }
         self.speech_pending = self.vad.is_starting();
         if self.machine.frame(&frame.0) {
-            inputs.push(Input::MachineDetected { beep: true });
+            inputs.push(Input::MachineDetected { beep: true, by: MachineEvidence::Beep });
         }
         inputs
     }
