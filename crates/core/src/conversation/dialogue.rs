@@ -49,6 +49,8 @@ pub(super) struct Dialogue {
     pub(super) turns: u32,
     /// When the response to the first of them was heard.
     pub(super) answered_at: Option<Timestamp>,
+    /// Whether the carrier's last verdict is that a person has answered.
+    pub(super) is_human: bool,
     effects: Vec<Effect>,
 }
 
@@ -73,6 +75,7 @@ impl Dialogue {
             last_said: String::new(),
             turns: 0,
             answered_at: None,
+            is_human: false,
             effects: Vec::new(),
         }
     }

@@ -10,6 +10,7 @@ use super::cascade::messages::CascadeInput;
 use super::failure::Failure;
 use super::heard::SpokenWord;
 use super::realtime::messages::RealtimeInput;
+use crate::language::MachineWords;
 use crate::time::nanoseconds;
 
 /// One thing that happened. Its `Debug` names the event and its numbers, never what was said.
@@ -114,6 +115,8 @@ pub enum Input {
         #[serde(default)]
         by: MachineEvidence,
     },
+    /// The carrier says that a person has answered.
+    HumanDetected,
     /// Say nothing more and end.
     HangUpRequested,
     /// Something of the strategy's own providers.
@@ -129,10 +132,21 @@ pub enum MachineEvidence {
     /// By the carrier, whose verdict may come late.
     #[default]
     Carrier,
-    /// By what it said last.
+    /// By what it said last, which people who take messages may say as well.
     Words,
+    /// By what it said last, which only recordings say.
+    Recording,
     /// By its beep.
     Beep,
+}
+
+impl From<MachineWords> for MachineEvidence {
+    fn from(words: MachineWords) -> Self {
+        match words {
+            MachineWords::Voicemail => Self::Words,
+            MachineWords::Recording => Self::Recording,
+        }
+    }
 }
 
 /// What the providers of a strategy report.
@@ -184,6 +198,7 @@ impl fmt::Debug for Input {
             Self::TransferStarted => f.write_str("TransferStarted"),
             Self::TransferFailed => f.write_str("TransferFailed"),
             Self::MachineDetected { beep, by } => write!(f, "MachineDetected(beep {beep}, by {by:?})"),
+            Self::HumanDetected => f.write_str("HumanDetected"),
             Self::HangUpRequested => f.write_str("HangUpRequested"),
             Self::Strategy(StrategyInput::Cascade(input)) => write!(f, "{input:?}"),
             Self::Strategy(StrategyInput::Realtime(input)) => write!(f, "{input:?}"),

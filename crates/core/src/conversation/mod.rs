@@ -249,6 +249,7 @@ impl Conversation {
             Input::TransferStarted => self.transfer_started(),
             Input::TransferFailed => self.transfer_failed(),
             Input::MachineDetected { beep, by } => self.machine_detected(beep, by),
+            Input::HumanDetected => d.is_human = true,
             Input::HangUpRequested => self.end(End::Requested),
             Input::Strategy(input) => self.strategy.input(d, input),
             Input::Tick => {}

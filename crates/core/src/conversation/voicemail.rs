@@ -19,7 +19,9 @@ impl Conversation {
             *beeped |= beep;
             return;
         }
-        if self.is_answered(by) {
+        // What is taken back is no word for a person any more.
+        self.dialogue.is_human &= by != MachineEvidence::Carrier;
+        if self.is_person(by) {
             self.dialogue.decided(DecisionKind::MachineIgnored);
             return;
         }
@@ -32,11 +34,16 @@ impl Conversation {
         self.dialogue.phase = Phase::Voicemail { since: self.dialogue.now, beeped: beep };
     }
 
-    /// Whether the caller had been answered by the time of this evidence: nobody is taken for a machine in the middle of a conversation.
-    fn is_answered(&self, by: MachineEvidence) -> bool {
+    /// Whether it is a person against this evidence: nobody is taken for a machine in the middle of a conversation. The agent may have
+    /// spoken into a pause of a greeting, which goes on with what only recordings say.
+    fn is_person(&self, by: MachineEvidence) -> bool {
         let d = &self.dialogue;
         let answered_since = || d.answered_at.is_some_and(|at| self.strategy.words_began(d) < at);
-        d.turns > 0 && !(by == MachineEvidence::Words && answered_since())
+        match by {
+            MachineEvidence::Carrier | MachineEvidence::Beep => d.turns > 0,
+            MachineEvidence::Words => d.is_human || (d.turns > 0 && !answered_since()),
+            MachineEvidence::Recording => d.turns > u32::from(!d.is_human) && !answered_since(),
+        }
     }
 
     fn voicemail_message(&self) -> &str {

@@ -247,10 +247,8 @@ pub(super) const HINDI: Language = Language {
     abbreviations: &["डॉ", "श्री", "प्रो", "dr", "mr", "mrs"],
     ordinal_dot: false,
     // Networks in India announce in English as well.
-    voicemail: &[
-        "संदेश छोड़",
+    recordings: &[
         "संदेश रिकॉर्ड",
-        "मैसेज छोड़",
         "बीप के बाद",
         "टोन के बाद",
         "वॉइसमेल",
@@ -261,10 +259,11 @@ pub(super) const HINDI: Language = Language {
         "जिस नंबर से आप",
         "जिस उपभोक्ता से आप",
         "कवरेज क्षेत्र से बाहर",
-        "leave a message",
         "after the tone",
         "after the beep",
         "person you are calling",
         "number you are calling",
     ],
+    voicemail: &["संदेश छोड़", "मैसेज छोड़", "leave a message"],
+    offers: &["क्या आप", "चाहेंगे", "मेरे पास", "can you", "could you", "would you", "do you want", "with me"],
 };

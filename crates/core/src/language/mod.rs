@@ -18,6 +18,7 @@ mod words;
 mod tests;
 
 pub use en::ENGLISH;
+pub use words::MachineWords;
 pub(crate) use words::is_unspaced;
 
 /// Lower-case words, or phrases of words with one space between them.
@@ -74,8 +75,12 @@ pub struct Language {
     pub abbreviations: WordList,
     /// Whether a number with a dot is an ordinal.
     pub ordinal_dot: bool,
-    /// What greetings of voicemail and announcements of networks say, and people do not.
+    /// What only recordings say: announcements of networks, and voicemail about its tone.
+    pub recordings: WordList,
+    /// What greetings of voicemail say, and people who take messages as well.
     pub voicemail: WordList,
+    /// Words by which such a person is known: they ask, or will take it themselves.
+    pub offers: WordList,
 }
 
 /// What the agent says without asking the model. Each list has its most usual phrase first.
@@ -184,7 +189,9 @@ static NONE: Language = Language {
     question_endings: &[],
     abbreviations: &[],
     ordinal_dot: false,
+    recordings: &[],
     voicemail: &[],
+    offers: &[],
 };
 
 impl Language {

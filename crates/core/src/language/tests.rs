@@ -31,7 +31,9 @@ fn lists(language: &Language) -> Vec<(&'static str, WordList)> {
         ("yes_no", question_words),
         ("question_endings", language.question_endings),
         ("abbreviations", language.abbreviations),
+        ("recordings", language.recordings),
         ("voicemail", language.voicemail),
+        ("offers", language.offers),
     ]
 }
 
@@ -75,7 +77,12 @@ fn words_of_tables_are_found_as_callers_words_are() {
             for (i, entry) in list.iter().enumerate() {
                 let found = match name {
                     "abbreviations" => entry.to_lowercase(),
-                    "voicemail" if language.is_voicemail(entry) => (*entry).to_owned(),
+                    "recordings" if language.machine_words(entry) == Some(MachineWords::Recording) => {
+                        (*entry).to_owned()
+                    }
+                    "voicemail" if language.machine_words(entry) == Some(MachineWords::Voicemail) => {
+                        (*entry).to_owned()
+                    }
                     _ => language.words(entry).join(join),
                 };
                 assert_eq!(&found, entry, "{}: {name}", language.tag);
@@ -167,9 +174,16 @@ fn greetings_of_voicemail_are_recognised_and_people_are_not() {
         ("hi", "जिस व्यक्ति से आप संपर्क करना चाहते हैं वह उपलब्ध नहीं है। कृपया बीप के बाद संदेश छोड़ें।"),
         ("ja", "ただいま電話に出ることができません。発信音の後に、メッセージをお話しください。"),
         ("ja", "発信音 の 後 に お名前 を どうぞ"),
+        ("en", "Please leave a message after the tone."),
+        ("en", "Hey, it's Bob. Leave me a message."),
+        ("en", "If you'd like to leave a message, press one."),
+        ("en", "Your call has been forwarded to an automated voice messaging system."),
+        ("en", "Your call has been forwarded to voicemail."),
+        ("en", "No one is available to take your call."),
+        ("de", "Leider kann ich Ihren Anruf im Moment nicht entgegennehmen, hinterlassen Sie mir gern eine Nachricht."),
     ];
     for (tag, words) in machines {
-        assert!(Language::of(tag).is_voicemail(words), "{tag}: {words}");
+        assert!(Language::of(tag).machine_words(words).is_some(), "{tag}: {words}");
     }
     let people = [
         ("en", "Hello, this is Ava, who is calling?"),
@@ -181,8 +195,28 @@ fn greetings_of_voicemail_are_recognised_and_people_are_not() {
         ("nl", "Met Jan. Ja, ik luister, waar gaat het over?"),
         ("hi", "हैलो? जी, बोलिए, कौन बात कर रहे हैं?"),
         ("ja", "はい、田中でございます。どちら様でしょうか。"),
+        ("en", "She is out today, can you leave a message with me?"),
+        ("en", "she is out today can you leave a message with me"),
+        ("en", "He is in a meeting. Would you like to leave a message?"),
+        ("en", "You want to leave a message?"),
+        ("en", "Your call was forwarded to me, how can I help?"),
+        ("en", "It got forwarded to our front desk."),
+        ("en", "Mr. Miller is unable to take your call, but I am his assistant."),
+        ("de", "Frau Weiß ist nicht da, möchten Sie eine Nachricht hinterlassen?"),
+        ("de", "Sie können bei mir eine Nachricht hinterlassen."),
+        ("es", "No está, ¿quiere dejar un mensaje?"),
+        ("es", "Ahora no puedo atenderle, llámeme luego."),
+        ("fr", "Elle est absente, vous voulez laisser un message ?"),
+        ("fr", "Je ne suis pas disponible, rappelez demain."),
+        ("it", "Segreteria di direzione, buongiorno."),
+        ("it", "Non c'è, vuole lasciare un messaggio?"),
+        ("pt", "Não posso atender agora, ligo depois."),
+        ("pt", "Ela saiu, quer deixar uma mensagem?"),
+        ("nl", "Hij is er niet, wilt u een bericht achterlaten?"),
+        ("hi", "वे बाहर हैं, क्या आप संदेश छोड़ना चाहेंगे?"),
+        ("ja", "外出しておりますが、メッセージをお残しになりますか。"),
     ];
     for (tag, words) in people {
-        assert!(!Language::of(tag).is_voicemail(words), "{tag}: {words}");
+        assert_eq!(Language::of(tag).machine_words(words), None, "{tag}: {words}");
     }
 }

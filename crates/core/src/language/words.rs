@@ -5,6 +5,9 @@ use super::{Language, WordList};
 /// Punctuation behind which a word ends even without a space.
 const SEPARATORS: &[char] = &[',', '、', '，', '。', '！', '？', '।'];
 
+/// What sentences end with.
+const SENTENCE_ENDS: &[char] = &['.', '!', '?', ';', '。', '！', '？', '।'];
+
 impl Language {
     /// The words of a text in lower case, without punctuation around them. Without spaces to go by, known words stand apart, and so
     /// do runs of one script.
@@ -67,15 +70,39 @@ impl Language {
         phrases.iter().any(|phrase| text.strip_suffix(phrase).is_some_and(ends))
     }
 
-    /// Whether these are words of a voicemail greeting.
+    /// Whether a machine says this: nothing when people say it as well.
     #[must_use]
-    pub fn is_voicemail(&self, text: &str) -> bool {
+    pub fn machine_words(&self, text: &str) -> Option<MachineWords> {
         let mut plain = text.to_lowercase().replace('\u{2019}', "'");
         if !self.spaced {
             plain.retain(|c| !c.is_whitespace());
         }
-        self.voicemail.iter().any(|phrase| plain.contains(phrase))
+        let contains = |text: &str, phrases: WordList| phrases.iter().any(|phrase| text.contains(phrase));
+        if contains(&plain, self.recordings) {
+            return Some(MachineWords::Recording);
+        }
+        let sentences = plain.split_inclusive(SENTENCE_ENDS).filter(|sentence| !sentence.ends_with(['?', '？']));
+        let mut clauses = sentences.flat_map(|sentence| sentence.split(SEPARATORS));
+        let greeting = clauses.any(|clause| contains(clause, self.voicemail) && !self.is_offer(clause));
+        greeting.then_some(MachineWords::Voicemail)
     }
+
+    /// Whether a person asks somebody to leave a message, or takes it.
+    fn is_offer(&self, clause: &str) -> bool {
+        let words = format!(" {} ", clause.split_whitespace().collect::<Vec<_>>().join(" "));
+        self.offers
+            .iter()
+            .any(|offer| if self.spaced { words.contains(&format!(" {offer} ")) } else { clause.contains(offer) })
+    }
+}
+
+/// Words of a machine that has answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum MachineWords {
+    /// A greeting asks for a message, as a person may in other words.
+    Voicemail,
+    /// Only a recording says this.
+    Recording,
 }
 
 #[derive(PartialEq, Eq)]

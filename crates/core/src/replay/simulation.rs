@@ -82,6 +82,7 @@ fn is_of_caller(input: &Input) -> bool {
         | Input::TransferStarted
         | Input::TransferFailed
         | Input::MachineDetected { .. }
+        | Input::HumanDetected
         | Input::HangUpRequested => true,
         Input::Strategy(StrategyInput::Cascade(input)) => matches!(
             input,

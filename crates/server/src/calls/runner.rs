@@ -25,7 +25,7 @@ use tracing::Instrument as _;
 
 use self::commands::{Commands, FetchedCommands};
 use self::commit::Committed;
-use self::talking::{Talk, TalkEvent};
+use self::talking::{Talk, TalkEvent, Verdict};
 use self::transcript::{TranscriptWriter, Written};
 use super::setup::{CallPlan, SetupError};
 use super::{Context, LEASE, LiveEntry, RunnerSignal};
@@ -389,11 +389,12 @@ impl Runner {
             CarrierEvent::Hangup(hangup) => Some(CallInput::CarrierHangup(hangup)),
             CarrierEvent::Human => {
                 self.answered_by = Some("human");
+                self.talk.answered_by(Verdict::Human);
                 None
             }
             CarrierEvent::Machine { greeting_ended } => {
                 self.answered_by = Some("voicemail");
-                self.talk.machine(greeting_ended);
+                self.talk.answered_by(Verdict::Machine { greeting_ended });
                 None
             }
         }

@@ -295,6 +295,7 @@ impl Driver {
             Command::Machine { greeting_ended } => {
                 Input::MachineDetected { beep: greeting_ended, by: MachineEvidence::Carrier }
             }
+            Command::Human => Input::HumanDetected,
             Command::TransferStarted => Input::TransferStarted,
             Command::TransferFailed => Input::TransferFailed,
         }

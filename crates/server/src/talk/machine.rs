@@ -1,7 +1,8 @@
 //! Is it an answering machine? Its words give it away, and then its beep.
 
 use switchhook_core::agent::{AgentConfig, MachineDetection};
-use switchhook_core::language::Language;
+use switchhook_core::conversation::Input;
+use switchhook_core::language::{Language, MachineWords};
 use switchhook_media::frame::Frame;
 use switchhook_media::tone::BeepDetector;
 
@@ -15,7 +16,7 @@ pub(super) struct MachineDetector {
     language: &'static Language,
     beeps: Option<BeepDetector>,
     frames: u32,
-    known: bool,
+    known: Option<MachineWords>,
     beeped_at: Option<u32>,
 }
 
@@ -23,7 +24,7 @@ impl MachineDetector {
     pub(super) fn new(agent: &AgentConfig) -> Self {
         let language = Language::of(&agent.language);
         let beeps = (agent.answering_machine.mode == MachineDetection::Detect).then(BeepDetector::default);
-        Self { language, beeps, frames: 0, known: false, beeped_at: None }
+        Self { language, beeps, frames: 0, known: None, beeped_at: None }
     }
 
     /// Whether the beep of a machine has just ended.
@@ -36,20 +37,26 @@ impl MachineDetector {
         if beeped {
             self.beeped_at = Some(self.frames);
         }
-        beeped && self.known
+        beeped && self.known.is_some()
     }
 
-    /// Whether a machine says these words; and then, whether its beep was heard already.
-    pub(super) fn words(&mut self, text: &str) -> Option<bool> {
-        let machine = self.beeps.is_some() && !self.known && self.language.is_voicemail(text);
-        self.known |= machine;
-        machine.then(|| self.beeped_at.is_some_and(|at| self.frames - at <= BEEP_KEPT))
+    /// That a machine says these words, unless it has said as much before. Until they are `final`, a question may become of them.
+    pub(super) fn words(&mut self, text: &str, is_final: bool) -> Option<Input> {
+        let found = self.language.machine_words(text).filter(|_| self.beeps.is_some());
+        let found = found.filter(|words| is_final || *words == MachineWords::Recording)?;
+        if self.known >= Some(found) {
+            return None;
+        }
+        self.known = Some(found);
+        let beep = self.beeped_at.is_some_and(|at| self.frames - at <= BEEP_KEPT);
+        Some(Input::MachineDetected { beep, by: found.into() })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use switchhook_core::conversation::MachineEvidence;
     use switchhook_media::format::AudioFormat;
     use switchhook_media::tone::sine;
 
@@ -57,6 +64,10 @@ mod tests {
         let mut agent = AgentConfig::new("Book tables.");
         (agent.language, agent.answering_machine.mode) = (language.to_owned(), mode);
         MachineDetector::new(&agent)
+    }
+
+    fn machine(beep: bool, by: MachineEvidence) -> Option<Input> {
+        Some(Input::MachineDetected { beep, by })
     }
 
     fn beeps(detector: &mut MachineDetector) -> usize {
@@ -71,25 +82,37 @@ mod tests {
     #[test]
     fn a_machine_is_known_by_its_words_and_then_its_beep_counts() {
         let mut detector = detector_for("en-US", MachineDetection::Detect);
-        assert_eq!(detector.words("Hi Ava. My name is Sarah Miller."), None);
-        assert_eq!(detector.words("Hi, I can\u{2019}t take your call right now."), Some(false));
-        assert_eq!((detector.words("after the tone"), beeps(&mut detector)), (None, 1));
+        assert_eq!(detector.words("Hi Ava. My name is Sarah Miller.", true), None);
+        let greeting = "Hi, I can\u{2019}t take your call right now.";
+        assert_eq!(detector.words(greeting, true), machine(false, MachineEvidence::Words));
+        assert_eq!((detector.words("Leave a message.", true), beeps(&mut detector)), (None, 1));
         let mut slow = detector_for("en-US", MachineDetection::Detect);
-        assert_eq!((beeps(&mut slow), slow.words("Leave a message.")), (0, Some(true)));
+        assert_eq!(beeps(&mut slow), 0);
+        assert_eq!(slow.words("Leave a message.", true), machine(true, MachineEvidence::Words));
+    }
+
+    #[test]
+    fn a_recording_is_known_at_once_and_what_may_become_a_question_only_at_its_end() {
+        let mut detector = detector_for("en-US", MachineDetection::Detect);
+        assert_eq!(detector.words("She is out, leave a message", false), None);
+        assert_eq!(detector.words("Leave a message", true), machine(false, MachineEvidence::Words));
+        assert_eq!(detector.words("after the tone", false), machine(false, MachineEvidence::Recording));
+        assert_eq!(detector.words("after the tone", true), None, "it is known");
     }
 
     #[test]
     fn a_machine_speaks_the_language_of_the_agent() {
         let words = "Bitte hinterlassen Sie eine Nachricht nach dem Signalton.";
-        for (language, known) in [("de-AT", Some(false)), ("en", None), ("xx", None)] {
-            assert_eq!(detector_for(language, MachineDetection::Detect).words(words), known, "{language}");
+        let known = machine(false, MachineEvidence::Recording);
+        for (language, known) in [("de-AT", known), ("en", None), ("xx", None)] {
+            assert_eq!(detector_for(language, MachineDetection::Detect).words(words, true), known, "{language}");
         }
-        assert_eq!(detector_for("xx", MachineDetection::Detect).words("Leave a message."), None);
+        assert_eq!(detector_for("xx", MachineDetection::Detect).words("Leave a message.", true), None);
     }
 
     #[test]
     fn nobody_is_a_machine_when_machines_are_not_looked_for() {
         let mut off = detector_for("en-US", MachineDetection::Off);
-        assert_eq!((off.words("Leave a message after the tone"), beeps(&mut off)), (None, 0));
+        assert_eq!((off.words("Leave a message after the tone", true), beeps(&mut off)), (None, 0));
     }
 }

@@ -82,6 +82,8 @@ pub enum Command {
         /// Whether a message can be left now.
         greeting_ended: bool,
     },
+    /// The carrier says that a person answered.
+    Human,
     /// Fall silent: the carrier is asked to transfer the caller.
     TransferStarted,
     /// It did not: go on.

@@ -113,3 +113,49 @@ fn a_beep_after_the_verdict_counts_whatever_was_said_before() {
     talk.tell(Input::MachineDetected { beep: true, by: MachineEvidence::Beep });
     assert_eq!((last_spoken(&talk), talk.times(ignored).len()), ((9_000, MESSAGE), 0));
 }
+
+/// A caller whom the agent has answered so often, and then says what a machine says.
+fn answered(turns: u64, human: bool, by: MachineEvidence) -> Talk {
+    let mut agent = caller_of_machines();
+    agent.answering_machine.on_machine = OnMachine::Hangup;
+    let mut talk = Talk::with(&agent);
+    if human {
+        talk.tell(Input::HumanDetected);
+    }
+    for turn in 0..turns {
+        talk.until(2_000 + turn * 4_000)
+            .caller_says("Yes, speaking.", 700)
+            .until(4_000 + turn * 4_000)
+            .model_says("Good.");
+    }
+    talk.until(14_000).caller_says("She is out, leave a message.", 1_000);
+    talk.tell(Input::MachineDetected { beep: false, by });
+    talk
+}
+
+#[test]
+fn what_a_recording_says_counts_after_the_agent_has_spoken_into_its_pause() {
+    use MachineEvidence::{Recording, Words};
+    let table = [
+        (0, false, Words, true),
+        (1, false, Words, false),
+        (0, true, Words, false),
+        (0, false, Recording, true),
+        (0, true, Recording, true),
+        (1, false, Recording, true),
+        (1, true, Recording, false),
+        (2, false, Recording, false),
+    ];
+    for (turns, human, by, is_machine) in table {
+        let talk = answered(turns, human, by);
+        assert_eq!(u64::from(talk.conversation.turns()), turns);
+        assert_eq!(talk.end().is_some(), is_machine, "{turns} turns, human {human}, {by:?}");
+    }
+}
+
+#[test]
+fn a_carrier_that_takes_its_word_back_no_longer_speaks_for_a_person() {
+    let mut talk = answered(1, true, MachineEvidence::Carrier);
+    talk.until(15_000).tell(Input::MachineDetected { beep: false, by: MachineEvidence::Recording });
+    assert_eq!(talk.end().map(|(_, reason)| reason), Some(&End::VoicemailHungUp));
+}

@@ -41,8 +41,29 @@ pub(super) struct Talk {
     usage: Spent,
     /// Everything that leaves the conversation goes through it. It knows what the caller has pressed so far.
     redactor: Redactor,
-    /// Whether a machine answered before the conversation began, and whether its greeting was over.
-    machine: Option<bool>,
+    /// Who answered, as the carrier said before the conversation began.
+    verdict: Option<Verdict>,
+}
+
+/// Who has answered, by the carrier's word.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Verdict {
+    /// A person.
+    Human,
+    /// A machine.
+    Machine {
+        /// Whether its greeting is over.
+        greeting_ended: bool,
+    },
+}
+
+impl From<Verdict> for Command {
+    fn from(verdict: Verdict) -> Self {
+        match verdict {
+            Verdict::Human => Self::Human,
+            Verdict::Machine { greeting_ended } => Self::Machine { greeting_ended },
+        }
+    }
 }
 
 /// What came of the conversation.
@@ -84,7 +105,7 @@ impl Talk {
             stage: TalkState::NotBegun,
             usage: Spent::default(),
             redactor: Redactor::default(),
-            machine: None,
+            verdict: None,
         }
     }
 
@@ -129,11 +150,11 @@ impl Talk {
         }
     }
 
-    /// A machine answered. Before the conversation begins, that is kept for it.
-    pub(super) fn machine(&mut self, greeting_ended: bool) {
+    /// The carrier says who answered. Before the conversation begins, that is kept for it.
+    pub(super) fn answered_by(&mut self, verdict: Verdict) {
         match self.stage {
-            TalkState::NotBegun => self.machine = Some(greeting_ended),
-            _ => self.tell(Command::Machine { greeting_ended }),
+            TalkState::NotBegun => self.verdict = Some(verdict),
+            _ => self.tell(verdict.into()),
         }
     }
 
@@ -234,11 +255,11 @@ impl Runner {
         let usage = prepared.usage();
         let task = AbortOnDropHandle::new(tokio::spawn(prepared.talk(media, orders, notes).in_current_span()));
         let redactor = self.plan.as_ref().map_or_else(|_| Redactor::default(), |plan| redactor_of(plan));
-        let machine = self.talk.machine.take();
+        let verdict = self.talk.verdict.take();
         let stage = TalkState::Running { commands, task };
-        self.talk = Talk { notes: Some(written), stage, usage, redactor, machine: None };
-        if let Some(greeting_ended) = machine {
-            self.talk.machine(greeting_ended);
+        self.talk = Talk { notes: Some(written), stage, usage, redactor, verdict: None };
+        if let Some(verdict) = verdict {
+            self.talk.answered_by(verdict);
         }
     }
 

@@ -16,8 +16,8 @@ pub struct DecisionEntry {
     /// What was decided. `turn_ended`: the caller has finished. `turn_reopened`: they go on, so the agent stops and responds once to
     /// all of it. `interruption` and `false_interruption`: the caller spoke over the agent, which stopped or continued. `backchannel`:
     /// words over the agent that need no response. `speculation`: the model is asked before the turn is over;
-    /// `speculation_discarded`: that request was discarded. `machine_ignored`: a machine was reported after the caller had been
-    /// answered, so the conversation goes on.
+    /// `speculation_discarded`: that request was discarded. `machine_ignored`: a machine was reported, but the caller has been
+    /// answered or is a person by the carrier's word, so the conversation goes on.
     pub kind: DecisionKind,
     /// How long the caller had been silent, in milliseconds; `null` if they spoke or it did not matter.
     pub silence_ms: Option<i64>,

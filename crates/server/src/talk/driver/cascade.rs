@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use switchhook_carriers::CallInfo;
 use switchhook_core::call::ErrorCode;
 use switchhook_core::conversation::cascade::{CascadeEffect, CascadeInput};
-use switchhook_core::conversation::{Failure, FailureCode, Input, MachineEvidence};
+use switchhook_core::conversation::{Failure, FailureCode, Input};
 use switchhook_providers::{LlmEvent, Spent, SttEvent, Usage};
 use tokio::sync::mpsc;
 
@@ -92,10 +92,10 @@ impl Driver {
             self.media_session.inform(said);
         }
         let machine = match &event {
-            SttEvent::Partial { text } | SttEvent::Final { text, .. } => self.machine.words(text),
+            SttEvent::Partial { text } => self.machine.words(text, false),
+            SttEvent::Final { text, .. } => self.machine.words(text, true),
             _ => None,
         };
-        let machine = machine.map(|beep| Input::MachineDetected { beep, by: MachineEvidence::Words });
         std::iter::once(stt_input(event).into()).chain(machine).collect()
     }
 

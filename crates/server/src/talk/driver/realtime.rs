@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use switchhook_core::Timestamp;
 use switchhook_core::agent::AgentConfig;
+use switchhook_core::conversation::Input;
 use switchhook_core::conversation::realtime::{RealtimeEffect, RealtimeInput};
-use switchhook_core::conversation::{Input, MachineEvidence};
 use switchhook_media::frame::{CallerAudio, Frame};
 use switchhook_providers::prices::Rates;
 use switchhook_providers::realtime::{RealtimeEvent, RealtimeSession};
@@ -180,8 +180,7 @@ impl Driver {
             }
             Event::Session(RealtimeEvent::TurnTranscribed { item, text, usage }) => {
                 self.add(usage);
-                let machine = self.machine.words(&text);
-                let machine = machine.map(|beep| Input::MachineDetected { beep, by: MachineEvidence::Words });
+                let machine = self.machine.words(&text, true);
                 let said = RealtimeInput::TurnTranscribed { item, text: strip_nul(text) };
                 return std::iter::once(said.into()).chain(machine).collect();
             }
