@@ -5,6 +5,7 @@ use super::dialogue::PendingTransfer;
 use super::effect::Effect;
 use super::phase::Phase;
 use super::playback::Kind;
+use super::tools::NO_TRANSFER_NOW;
 use crate::agent::is_key;
 
 impl Conversation {
@@ -57,8 +58,11 @@ impl Conversation {
 
     /// A tool wants the caller transferred, once they have heard what is said about it.
     pub(super) fn transfer_requested(&mut self, tool_call: String, number: String) {
-        if self.dialogue.phase.is_open() {
-            self.dialogue.pending_transfer = Some(PendingTransfer { tool_call, number });
+        let d = &mut self.dialogue;
+        if d.phase.is_open() && d.pending_transfer.is_none() {
+            d.pending_transfer = Some(PendingTransfer { tool_call, number });
+        } else {
+            self.strategy.refuse_tool(d, &tool_call, NO_TRANSFER_NOW);
         }
     }
 

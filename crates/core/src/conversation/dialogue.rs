@@ -201,10 +201,14 @@ impl Dialogue {
         self.media.unwrap_or(self.began) + Duration::from_secs(self.agent.limits.max_duration_seconds.into())
     }
 
+    /// Whether the agent is saying goodbye because it wants to end the call.
+    pub(super) fn is_ended_by_agent(&self) -> bool {
+        self.phase.closing().is_some_and(|closing| closing.reason == End::AgentHungUp)
+    }
+
     /// Only a hang-up by the agent can be cancelled, and once: nobody is kept on the line for ever.
     pub(super) fn may_cancel_goodbye(&self) -> bool {
-        let by_agent = self.phase.closing().is_some_and(|closing| closing.reason == End::AgentHungUp);
-        by_agent && !self.goodbye_cancelled && self.now < self.longest_at()
+        self.is_ended_by_agent() && !self.goodbye_cancelled && self.now < self.longest_at()
     }
 
     /// The caller goes on during the goodbye. Returns the tool call that wanted to end the call.

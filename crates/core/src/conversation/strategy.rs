@@ -36,6 +36,8 @@ pub(super) trait Strategy: Send + Sync {
     fn input(&mut self, d: &mut Dialogue, input: StrategyInput);
     /// A tool has returned.
     fn tool_result(&mut self, d: &mut Dialogue, turn: u32, id: String, result: Value);
+    /// A tool that the conversation itself carries out did not do its work.
+    fn refuse_tool(&mut self, _: &mut Dialogue, _: &str, _: &str) {}
     /// Audio of an utterance was synthesized.
     fn synthesized(&mut self, d: &mut Dialogue, utterance: u32);
     /// An utterance cannot be synthesized.

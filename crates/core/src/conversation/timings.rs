@@ -23,6 +23,8 @@ pub struct Timings {
     pub long_word: Duration,
     /// Speech of which only backchannels are known interrupts after this long all the same.
     pub long_backchannel: Duration,
+    /// Thanks and assent take no longer than this. Until then, voice over an agent that is about to do something does not stop it.
+    pub courtesy: Duration,
     /// A backchannel this close to the end of what the agent says is taken as a response to it.
     pub backchannel_boundary: Duration,
     /// How long the model may be silent, before its first word and between words.
@@ -63,6 +65,7 @@ impl Default for Timings {
             turn_resumed: Duration::from_millis(1_500),
             long_word: Duration::from_millis(800),
             long_backchannel: Duration::from_millis(1_500),
+            courtesy: Duration::from_secs(4),
             backchannel_boundary: Duration::from_secs(1),
             model_silence: Duration::from_secs(10),
             speech_silence: Duration::from_secs(10),

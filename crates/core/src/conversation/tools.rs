@@ -10,6 +10,13 @@ use super::tool_call::ToolCall;
 
 /// The tool by which the model ends the call. It does not run.
 pub(super) const END_CALL: &str = "end_call";
+/// The result of a transfer before which the caller spoke.
+pub(super) const NOT_TRANSFERRED: &str =
+    "The caller spoke before they were transferred. Ask whether they still want to be.";
+/// The result of a transfer that the carrier did not carry out.
+pub(super) const NOT_PUT_THROUGH: &str = "The caller could not be transferred.";
+/// The result of a transfer beside another one, or while the call ends.
+pub(super) const NO_TRANSFER_NOW: &str = "The caller cannot be transferred now. Nothing was done.";
 /// How often tools run for one turn. A model that wants more than that goes round in circles.
 const MAX_ROUNDS: u32 = 8;
 
@@ -35,6 +42,11 @@ pub(super) enum Returned {
     Late(String),
 }
 
+/// Whether a tool did not do its work.
+pub(super) fn is_error(result: &Value) -> bool {
+    result.get("error").is_some_and(|error| !error.is_null())
+}
+
 /// The tools of one round, and late ones.
 #[derive(Default)]
 pub(super) struct Tools {
@@ -52,6 +64,33 @@ impl Tools {
     /// Whether the model waits for a tool.
     pub(super) fn is_running(&self) -> bool {
         self.tools.iter().any(|tool| tool.awaited && tool.result.is_none())
+    }
+
+    /// Whether the model waits for another tool than this one.
+    pub(super) fn runs_beside(&self, id: &str) -> bool {
+        self.tools.iter().any(|tool| tool.awaited && tool.result.is_none() && tool.call.id != id)
+    }
+
+    /// Whether a tool has not returned, waited for or not.
+    pub(super) fn is_unfinished(&self) -> bool {
+        self.tools.iter().any(|tool| tool.result.is_none())
+    }
+
+    /// Whether a tool has returned an error that is not in the history yet.
+    pub(super) fn have_failed(&self) -> bool {
+        self.tools.iter().any(|tool| tool.result.as_ref().is_some_and(is_error))
+    }
+
+    /// The request that called a tool which has not returned.
+    pub(super) fn turn_of(&self, id: &str) -> Option<u32> {
+        self.tools.iter().rev().find(|tool| tool.call.id == id && tool.result.is_none()).map(|tool| tool.turn)
+    }
+
+    /// The model waits for this tool only. The others are late.
+    pub(super) fn wait_only_for(&mut self, id: &str) {
+        for tool in &mut self.tools {
+            tool.awaited &= tool.call.id == id || tool.result.is_some();
+        }
     }
 
     /// Whether there are results that are not in the history yet.

@@ -43,6 +43,8 @@ pub struct Language {
     pub hesitations: WordList,
     /// Words that do not keep a call open when they are said during the goodbye.
     pub farewells: WordList,
+    /// Thanks and assent, by which nobody means to stop what the agent is about to do.
+    pub courtesies: WordList,
     /// Whole answers, finished without a full stop.
     pub answers: WordList,
     /// Ends of turns that go on, whatever punctuation STT puts behind them.
@@ -173,6 +175,7 @@ static NONE: Language = Language {
     commands: &[],
     hesitations: &[],
     farewells: &[],
+    courtesies: &[],
     answers: &[],
     always_open: &[],
     open_unless_closed: &[],

@@ -23,6 +23,7 @@ fn lists(language: &Language) -> Vec<(&'static str, WordList)> {
         ("commands", language.commands),
         ("hesitations", language.hesitations),
         ("farewells", language.farewells),
+        ("courtesies", language.courtesies),
         ("answers", language.answers),
         ("always_open", language.always_open),
         ("open_unless_closed", language.open_unless_closed),

@@ -44,7 +44,15 @@ impl Language {
     }
 
     fn known_words(&self) -> impl Iterator<Item = &'static str> {
-        let lists = [self.backchannels, self.commands, self.hesitations, self.farewells, self.answers, self.digits];
+        let lists = [
+            self.backchannels,
+            self.commands,
+            self.hesitations,
+            self.farewells,
+            self.courtesies,
+            self.answers,
+            self.digits,
+        ];
         lists.into_iter().flatten().copied()
     }
 

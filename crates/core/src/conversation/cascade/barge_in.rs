@@ -39,6 +39,8 @@ pub(super) struct Words<'a> {
     /// Whether one word is enough: nothing of what the agent is saying was heard yet, so that nothing is lost by listening, or the
     /// caller goes on with the turn that it responds to.
     pub(super) one_word_interrupts: bool,
+    /// Whether the agent is about to do something for the caller, which thanks and assent do not stop.
+    pub(super) courtesies: bool,
 }
 
 impl Words<'_> {
@@ -67,13 +69,26 @@ impl Words<'_> {
         self.content(settings) == 0
     }
 
-    /// How many words are left when backchannels and hesitations are taken out.
+    /// How many words are left when backchannels and hesitations are taken out, and courtesies where they do not count.
     fn content(&self, settings: &Interruption) -> usize {
-        let backchannels: Vec<_> = settings.backchannels.iter().map(|phrase| self.language.words(phrase)).collect();
-        let words = self.language.words(self.text);
-        let left = self.language.words_outside(&words, &backchannels);
+        let mut phrases: Vec<_> = settings.backchannels.iter().map(|phrase| self.language.words(phrase)).collect();
+        let mut words = self.language.words(self.text);
+        if self.courtesies {
+            let all = self.language.courtesies.iter().chain(self.language.farewells);
+            phrases.extend(all.map(|phrase| self.language.words(phrase)));
+            if !self.settled {
+                words.truncate(words.len() - unfinished(&words, &phrases));
+            }
+        }
+        let left = self.language.words_outside(&words, &phrases);
         left.into_iter().filter(|word| !self.language.hesitations.contains(word)).count()
     }
+}
+
+/// How many of the last words are the beginning of a phrase.
+fn unfinished(words: &[String], phrases: &[Vec<String>]) -> usize {
+    let begins = |last: &[String]| phrases.iter().any(|phrase| phrase.len() > last.len() && phrase.starts_with(last));
+    (1..=words.len()).rev().find(|count| begins(&words[words.len() - count..])).unwrap_or(0)
 }
 
 impl Overlap {
@@ -108,12 +123,18 @@ impl Overlap {
         match self.stopped {
             // A stop is reported late: until then, voice that has ended still looks as if it went on.
             None => self.onset + self.speech_needed(said, settings, timings) + timings.vad_hangover,
+            // An STT that takes long may yet say that it was a courtesy.
+            Some(stopped) if said.courtesies => stopped + timings.false_interruption.max(timings.stt),
             Some(stopped) => stopped + timings.false_interruption,
         }
     }
 
     fn speech_needed(&self, said: Words<'_>, settings: &Interruption, timings: &Timings) -> std::time::Duration {
         let needed = std::time::Duration::from_millis(settings.min_speech_ms.into());
+        let courtesy = self.stopped.is_none() || (!said.text.is_empty() && said.are_backchannel(settings));
+        if said.courtesies && courtesy {
+            return needed.max(timings.courtesy);
+        }
         match (said.text.is_empty(), self.stopped) {
             // Backchannels take as long as words, which are worth waiting for.
             (true, None) => needed * 2,
@@ -130,7 +151,7 @@ mod tests {
     use crate::agent::AgentConfig;
 
     fn said(text: &str, settled: bool) -> Words<'_> {
-        Words { language: Language::of("en"), text, settled, one_word_interrupts: false }
+        Words { language: Language::of("en"), text, settled, one_word_interrupts: false, courtesies: false }
     }
 
     #[test]
@@ -219,6 +240,47 @@ mod tests {
             let said = Words { language: Language::of(tag), ..said(text, true) };
             let verdict = (said.content(&agent.interruption), said.interrupt(&agent.interruption));
             assert_eq!(verdict, (content, interrupts), "{tag}: {text}");
+        }
+    }
+
+    #[test]
+    fn thanks_and_assent_do_not_stop_what_the_agent_is_about_to_do() {
+        let table = [
+            ("en", "Okay, thank you very much.", false),
+            ("en", "Great, that would be perfect, thanks.", false),
+            ("en", "Yes, please. I'll wait.", false),
+            ("en", "No problem.", false),
+            ("en", "No, thank you.", true),
+            ("en", "Thanks, but not to him.", true),
+            ("en", "Thank you. Wait!", true),
+            ("de", "Ja, gerne, vielen herzlichen Dank.", false),
+            ("de", "Danke, aber nicht jetzt.", true),
+            ("es", "Sí, por favor, muchas gracias.", false),
+            ("fr", "D\u{2019}accord, je vous remercie.", false),
+            ("hi", "जी, बहुत बहुत धन्यवाद।", false),
+            ("it", "Va benissimo, la ringrazio.", false),
+            ("ja", "はい、どうもありがとうございます。", false),
+            ("ja", "いいえ、待ってください。", true),
+            ("nl", "Ja graag, heel erg bedankt.", false),
+            ("pt", "Está ótimo, muito obrigada.", false),
+        ];
+        for (tag, text, interrupts) in table {
+            let mut agent = AgentConfig::new("Book tables.");
+            tag.clone_into(&mut agent.language);
+            agent.localise();
+            let words = Words { language: Language::of(tag), courtesies: true, ..said(text, true) };
+            assert_eq!(words.interrupt(&agent.interruption), interrupts, "{tag}: {text}");
+        }
+    }
+
+    #[test]
+    fn the_beginning_of_a_courtesy_is_one_until_its_words_are_known() {
+        let settings = Interruption::default();
+        for (text, settled, interrupts) in
+            [("Okay, that would", false, false), ("Okay, that would", true, true), ("that would be wrong", false, true)]
+        {
+            let words = Words { courtesies: true, ..said(text, settled) };
+            assert_eq!(words.interrupt(&settings), interrupts, "{text}");
         }
     }
 }

@@ -18,7 +18,7 @@ use crate::conversation::history::Message;
 use crate::conversation::playback::Kind;
 use crate::conversation::response_deadline::ResponseDeadline;
 use crate::conversation::tool_call::ToolCall;
-use crate::conversation::tools::{END_CALL, Returned};
+use crate::conversation::tools::{END_CALL, NOT_TRANSFERRED, Returned};
 use crate::language::is_unspaced;
 
 /// A request to the LLM.
@@ -63,6 +63,13 @@ pub(super) struct TurnResponse {
     first_utterance: Option<u32>,
     /// When a filler is said without waiting for dead air.
     pub(super) filler_at: Option<Timestamp>,
+}
+
+impl CompletionRequest {
+    /// Whether more comes of it than words: tools, or the end of the call.
+    pub(super) fn acts(&self) -> bool {
+        self.ends_call || !self.calls.is_empty() || matches!(self.stage, LlmStage::Tools(_))
+    }
 }
 
 /// Whether two transcripts differ in case and punctuation at most.
@@ -118,7 +125,6 @@ impl Cascade {
         self.last_turn += 1;
         let turn = self.last_turn;
         d.emit(CascadeEffect::RequestCompletion { turn, messages, speculative: early.is_some() });
-        d.pending_transfer = None; // Its tool call has a result by now.
         self.tools.rounds = 0;
         self.request = Some(CompletionRequest {
             turn,
@@ -235,10 +241,16 @@ impl Cascade {
         }
         let complete = |request: &mut CompletionRequest| request.early.is_none() && request.stage == LlmStage::Done;
         let Some(request) = self.request.take_if(complete) else { return false };
-        if !request.ends_call && !request.calls.is_empty() {
+        if request.calls.is_empty() {
+            self.conclude(d, &request);
+        } else {
             self.run_tools(d, request);
-            return true;
         }
+        true
+    }
+
+    /// Nothing more is to be said or done: the caller hears the rest, and then it is their turn, unless the call ends.
+    fn conclude(&mut self, d: &mut Dialogue, request: &CompletionRequest) {
         if request.said {
             d.playback.close();
         } else {
@@ -250,7 +262,6 @@ impl Cascade {
             }
             d.close_with(End::AgentHungUp, None);
         }
-        true
     }
 
     fn run_tools(&mut self, d: &mut Dialogue, mut request: CompletionRequest) {
@@ -277,10 +288,15 @@ impl Cascade {
         }
     }
 
-    /// Requests the response again, with the results. Tools that have not returned count as failed.
+    /// Requests the response again, with the results. Tools that have not returned count as failed. A response that ends the call needs
+    /// no other one, if everything went well.
     fn send_tool_results(&mut self, d: &mut Dialogue) {
         let Some(request) = self.request.take() else { return };
+        let done = request.ends_call && !self.tools.is_running() && !self.tools.have_failed();
         self.tools.record(d, &json!({ "error": "The tool did not respond in time." }), false);
+        if done {
+            return self.conclude(d, &request);
+        }
         let rounds = self.tools.rounds;
         let messages = d.transcript.history.messages();
         self.request_completion(d, request.kind, messages, None);
@@ -290,13 +306,21 @@ impl Cascade {
         }
     }
 
-    /// Tools go on when the caller speaks meanwhile, and must not be called once more for the same.
-    fn leave_tools_running(&mut self, d: &mut Dialogue) {
+    /// Tools go on when the caller speaks meanwhile, and must not be called once more for the same. A transfer that has not begun never
+    /// will.
+    fn leave_tools_running(&mut self, d: &mut Dialogue, turn: u32) {
+        if let Some(transfer) = d.pending_transfer.take() {
+            self.tools.returned(d, turn, &transfer.tool_call, &json!({ "error": NOT_TRANSFERRED }));
+        }
         let running = "It is still running: the caller spoke meanwhile. Do not call it again for the same.";
         self.tools.record(d, &json!({ "status": running }), false);
     }
 
+    /// A transfer takes as long as what is said before it; when everything else has returned, only that is waited for.
     pub(super) fn tools_timeout_at(&self, d: &Dialogue) -> Option<Timestamp> {
+        if d.pending_transfer.as_ref().is_some_and(|transfer| !self.tools.runs_beside(&transfer.tool_call)) {
+            return None;
+        }
         match self.request.as_ref()?.stage {
             LlmStage::Tools(since) => Some(since + d.timings.tool),
             _ => None,
@@ -306,8 +330,10 @@ impl Cascade {
     /// The model goes on without tools that take too long.
     pub(super) fn time_out_tools(&mut self, d: &mut Dialogue) -> bool {
         let due = d.is_due(self.tools_timeout_at(d));
-        if due {
-            self.send_tool_results(d);
+        match &d.pending_transfer {
+            Some(transfer) if due => self.tools.wait_only_for(&transfer.tool_call),
+            None if due => self.send_tool_results(d),
+            _ => {}
         }
         due
     }
@@ -330,7 +356,7 @@ impl Cascade {
                 self.llm_waited += d.now.since(since);
                 d.emit(CascadeEffect::CancelCompletion { turn: request.turn });
             }
-            LlmStage::Tools(_) => self.leave_tools_running(d),
+            LlmStage::Tools(_) => self.leave_tools_running(d, request.turn),
             LlmStage::Done if request.early.is_some() => d.emit(CascadeEffect::CancelCompletion { turn: request.turn }),
             LlmStage::Done => {}
         }

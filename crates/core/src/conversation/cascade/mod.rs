@@ -24,7 +24,7 @@ mod weights;
 
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 pub use self::endpointing::probability;
 pub use self::evidence::{Evidence, Found, Spoken, evidence};
@@ -46,7 +46,7 @@ use super::phrases;
 use super::playback::{FRAME, Kind};
 use super::response_deadline::ResponseDeadline;
 use super::strategy::{Prompt, Strategy};
-use super::tools::Tools;
+use super::tools::{NOT_PUT_THROUGH, Tools};
 use crate::Timestamp;
 use crate::agent::GreetingMode;
 use crate::language::WordList;
@@ -151,6 +151,12 @@ impl Strategy for Cascade {
         self.tool_returned(d, turn, &id, &result);
     }
 
+    fn refuse_tool(&mut self, d: &mut Dialogue, id: &str, error: &str) {
+        if let Some(turn) = self.tools.turn_of(id) {
+            self.tool_returned(d, turn, id, &json!({ "error": error }));
+        }
+    }
+
     fn synthesized(&mut self, d: &mut Dialogue, utterance: u32) {
         if d.playback.cached_kind(utterance).is_none() {
             self.note_audio_made(d, utterance);
@@ -212,7 +218,10 @@ impl Strategy for Cascade {
         self.stop_speaking(d);
     }
 
-    fn transfer_failed(&mut self, d: &mut Dialogue, _: Option<String>) {
+    fn transfer_failed(&mut self, d: &mut Dialogue, tool_call: Option<String>) {
+        if let Some(id) = tool_call {
+            self.refuse_tool(d, &id, NOT_PUT_THROUGH);
+        }
         self.say_one_of(d, Kind::Said, d.language.phrases.not_put_through);
     }
 
@@ -280,7 +289,8 @@ impl Strategy for Cascade {
     }
 
     fn may_transfer(&self, d: &Dialogue) -> bool {
-        d.playback.is_silent() && self.overlap.is_none()
+        let others = d.pending_transfer.as_ref().is_some_and(|transfer| self.tools.runs_beside(&transfer.tool_call));
+        d.playback.is_silent() && self.overlap.is_none() && !others
     }
 
     fn may_be_cut_off(&self, d: &Dialogue) -> bool {
@@ -290,16 +300,14 @@ impl Strategy for Cascade {
     /// A caller who speaks meanwhile is heard out where that can change anything.
     fn goodbye_silence(&self, d: &Dialogue) -> Option<Duration> {
         let heard_out = !d.may_cancel_goodbye() || (self.turn.speaking().is_none() && self.turn.is_settled());
-        (d.playback.is_idle() && heard_out).then_some(d.timings.goodbye_tail)
+        // What was promised is done before the line is gone.
+        let done = !d.is_ended_by_agent() || !self.tools.is_unfinished();
+        (d.playback.is_idle() && heard_out && done).then_some(d.timings.goodbye_tail)
     }
 
     fn caller_goes_on(&self, d: &Dialogue) -> bool {
-        let all = d.language.words(&self.turn.words());
-        let content: Vec<&str> =
-            all.iter().map(String::as_str).filter(|word| !d.language.farewells.contains(word)).collect();
-        let text = content.join(" ");
-        let words =
-            Words { language: d.language, text: &text, settled: self.turn.is_final(), one_word_interrupts: false };
+        let (text, settled) = (self.turn.words(), self.turn.is_final());
+        let words = Words { language: d.language, text: &text, settled, one_word_interrupts: false, courtesies: true };
         words.interrupt(&d.agent.interruption)
     }
 }
@@ -332,7 +340,6 @@ impl Cascade {
             d.emit(Effect::ClearPlayback);
         }
         self.response = None;
-        d.pending_transfer = None;
     }
 
     fn end_call(&mut self, d: &mut Dialogue, reason: End) {

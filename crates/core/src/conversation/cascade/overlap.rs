@@ -3,6 +3,7 @@
 use super::Cascade;
 use super::barge_in::{Overlap, Verdict, Words};
 use super::caller_turn::FinishedTurn;
+use super::llm::CompletionRequest;
 use crate::Timestamp;
 use crate::conversation::decision::DecisionKind;
 use crate::conversation::dialogue::Dialogue;
@@ -47,7 +48,13 @@ impl Cascade {
     /// What the caller said over the agent.
     pub(super) fn words_over_agent<'a>(&self, d: &Dialogue, text: &'a str) -> Words<'a> {
         let one_word_interrupts = self.resumes_turn(d) || !d.playback.was_heard();
-        Words { language: d.language, text, settled: self.turn.is_final(), one_word_interrupts }
+        let (settled, courtesies) = (self.turn.is_final(), self.is_about_to_act());
+        Words { language: d.language, text, settled, one_word_interrupts, courtesies }
+    }
+
+    /// Whether tools run or wait for the agent to finish speaking, or the call is to end then.
+    fn is_about_to_act(&self) -> bool {
+        self.request.as_ref().is_some_and(CompletionRequest::acts)
     }
 
     /// Whether the caller speaks so soon after their turn was taken that they go on with it.

@@ -5,9 +5,9 @@ use super::sessions::SessionState;
 use super::{Instructions, Realtime, RealtimeCommand};
 use crate::Timestamp;
 use crate::conversation::dialogue::Dialogue;
-use crate::conversation::effect::End;
 use crate::conversation::playback::Kind;
 use crate::conversation::response_deadline::ResponseDeadline;
+use crate::conversation::tools::NOT_TRANSFERRED;
 use crate::conversation::transcript::CallerWords;
 
 /// When the caller spoke.
@@ -102,10 +102,9 @@ impl Realtime {
         self.response_deadline = None;
         if let Some(transfer) = d.pending_transfer.take() {
             self.tools.dismiss(&transfer.tool_call);
-            let words = "The caller spoke before they were transferred. Ask whether they still want to be.";
-            self.tool_failed(d, &transfer.tool_call, words);
+            self.tool_failed(d, &transfer.tool_call, NOT_TRANSFERRED);
         }
-        if d.phase.closing().is_some_and(|closing| closing.reason == End::AgentHungUp)
+        if d.is_ended_by_agent()
             && let Some(id) = d.cancel_goodbye()
         {
             d.emit(output(&id, "The caller spoke before the call ended. It goes on."));

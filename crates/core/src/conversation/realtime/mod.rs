@@ -16,7 +16,7 @@ mod tests;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 pub use self::messages::{Instructions, RealtimeCommand, RealtimeEffect, RealtimeInput};
 
@@ -32,7 +32,7 @@ use super::phrases;
 use super::playback::Kind;
 use super::response_deadline::ResponseDeadline;
 use super::strategy::{Prompt, Strategy};
-use super::tools::Tools;
+use super::tools::{NOT_PUT_THROUGH, Tools};
 use crate::Timestamp;
 use crate::agent::{AgentConfig, GreetingMode};
 
@@ -73,6 +73,8 @@ pub(super) struct Realtime {
     filler: Option<String>,
     /// One that was called in a session that was lost has returned, and the model has not spoken since.
     late_result: bool,
+    /// The call ends when they have returned, after a goodbye that was not said yet.
+    owes_goodbye: bool,
     /// Whether the TTS could not speak the last time.
     tts_failed: bool,
     response_deadline: Option<ResponseDeadline>,
@@ -111,6 +113,7 @@ impl Realtime {
             tools: Tools::default(),
             filler: None,
             late_result: false,
+            owes_goodbye: false,
             tts_failed: false,
             response_deadline: None,
         }
@@ -221,6 +224,10 @@ impl Strategy for Realtime {
         self.tool_returned(d, &id, result);
     }
 
+    fn refuse_tool(&mut self, d: &mut Dialogue, id: &str, error: &str) {
+        self.tool_returned(d, id, json!({ "error": error }));
+    }
+
     fn synthesized(&mut self, _: &mut Dialogue, _: u32) {
         self.tts_failed = false;
     }
@@ -269,7 +276,7 @@ impl Strategy for Realtime {
         self.response_deadline = Some(ResponseDeadline::without_turn(d.now));
         match tool_call {
             Some(id) => {
-                self.tool_failed(d, &id, "The caller could not be transferred.");
+                self.tool_failed(d, &id, NOT_PUT_THROUGH);
                 self.request_response(Kind::Response, Instructions::Freely);
             }
             None => self.request_response(Kind::Response, Instructions::Directed(TRANSFER_FAILED.to_owned())),
@@ -321,7 +328,8 @@ impl Strategy for Realtime {
     }
 
     fn may_transfer(&self, d: &Dialogue) -> bool {
-        d.playback.is_idle() && !self.is_responding() && self.caller.speaking.is_none()
+        let others = d.pending_transfer.as_ref().is_some_and(|transfer| self.tools.runs_beside(&transfer.tool_call));
+        d.playback.is_idle() && !self.is_responding() && !others && self.caller.speaking.is_none()
     }
 
     fn listens(&self, d: &Dialogue) -> bool {
@@ -333,7 +341,9 @@ impl Strategy for Realtime {
     }
 
     fn goodbye_silence(&self, d: &Dialogue) -> Option<Duration> {
-        if !d.playback.is_starved() {
+        // What was promised is done before the line is gone.
+        let unfinished = d.is_ended_by_agent() && self.tools.is_running();
+        if unfinished || !d.playback.is_starved() {
             return None;
         }
         let filled = d.phase.closing().is_some_and(|closing| closing.filler == GoodbyeFiller::Said);

@@ -10,10 +10,11 @@ use crate::Timestamp;
 use crate::conversation::dialogue::Dialogue;
 use crate::conversation::effect::End;
 use crate::conversation::failure::{Failure, FailureCode};
+use crate::conversation::phase::{Closing, Phase};
 use crate::conversation::playback::Kind;
 use crate::conversation::response_deadline::ResponseDeadline;
 use crate::conversation::tool_call::ToolCall;
-use crate::conversation::tools::{END_CALL, Returned};
+use crate::conversation::tools::{END_CALL, Returned, is_error};
 
 /// The turn of all its tools: what they return goes to the model whatever was said meanwhile.
 pub(super) const TURN: u32 = 0;
@@ -21,6 +22,8 @@ pub(super) const TURN: u32 = 0;
 const TRIES: u32 = 3;
 /// How long the end of a response that was stopped is waited for.
 const STOPPED: Duration = Duration::from_secs(3);
+/// The result of `end_call` beside a tool that failed.
+const TOOL_FAILED: &str = "The call goes on, since another tool failed. Tell the caller.";
 /// Added to the instructions when the call ends without a goodbye.
 pub(super) const SAY_GOODBYE: &str = "The call is about to end. Say goodbye in one short sentence.";
 /// The same when it broke off in the middle of a sentence.
@@ -58,6 +61,8 @@ pub(super) struct Response {
     requested: bool,
     pub(super) sounded: bool,
     called: bool,
+    /// Whether it has called `end_call`.
+    ends: bool,
     /// Nothing more of it is wanted, since when its end is waited for.
     pub(super) cancelled: bool,
     stopped_at: Option<Timestamp>,
@@ -142,6 +147,7 @@ impl Realtime {
             requested: !own,
             sounded: false,
             called: false,
+            ends: false,
             cancelled: false,
             stopped_at: None,
         });
@@ -227,14 +233,13 @@ impl Realtime {
         }
         if response.sounded || response.called {
             self.failures = 0;
+            self.owes_goodbye = response.ends && !response.sounded;
             self.fill_tools(d, response.sounded);
             self.respond_when_tools_have(d);
             return;
         }
-        if let Some(id) = d.phase.closing_mut().and_then(|closing| closing.tool_call.take()) {
-            d.emit(RealtimeCommand::ToolOutput { id, result: json!({ "ok": true }) });
-            self.request_response(Kind::Goodbye, Instructions::Directed(SAY_GOODBYE.to_owned()));
-            return;
+        if d.phase.closing().is_some_and(|closing| closing.tool_call.is_some()) {
+            return self.request_goodbye(d);
         }
         if failed.is_none() && self.response_deadline.is_none() {
             return;
@@ -253,6 +258,14 @@ impl Realtime {
         } else if self.caller.speaking.is_none() {
             self.request_response(response.kind, response.instructions);
         }
+    }
+
+    /// Has the model say the goodbye that did not come with its `end_call`.
+    fn request_goodbye(&mut self, d: &mut Dialogue) {
+        if let Some(id) = d.phase.closing_mut().and_then(|closing| closing.tool_call.take()) {
+            d.emit(RealtimeCommand::ToolOutput { id, result: json!({ "ok": true }) });
+        }
+        self.request_response(Kind::Goodbye, Instructions::Directed(SAY_GOODBYE.to_owned()));
     }
 
     /// The model failed in the middle of what it said.
@@ -276,14 +289,23 @@ impl Realtime {
         let ends = call.name == END_CALL;
         let running = self.response.as_mut().filter(|running| running.id == response);
         let cancelled = running.as_ref().is_none_or(|running| running.cancelled);
-        if d.phase.is_closing() || d.phase.is_voicemail() || (ends && cancelled) {
+        // What is called beside `end_call` is done before the call ends.
+        let beside_end = !ends && !cancelled && running.as_ref().is_some_and(|running| running.ends);
+        let closing = d.phase.is_closing() && !(beside_end && d.is_ended_by_agent());
+        if closing || d.phase.is_voicemail() || (ends && cancelled) {
             d.emit(output(&call.id, "The caller went on. Nothing was done."));
             return;
         }
-        if ends {
+        if ends && self.tools.have_failed() {
+            d.emit(output(&call.id, TOOL_FAILED));
+            return;
+        }
+        if let Some(running) = running.filter(|_| ends) {
+            running.ends = true;
             self.close_with(d, End::AgentHungUp, Some(call.id));
             return;
         }
+        let running = self.response.as_mut().filter(|running| running.id == response);
         if let Some(running) = running {
             running.called = true;
             self.filler = filler.filter(|_| !running.cancelled && !running.sounded).or(self.filler.take());
@@ -306,11 +328,23 @@ impl Realtime {
             Returned::Unknown => return,
             Returned::InRound => {
                 self.tools.order_by_return();
+                if is_error(&result) && d.is_ended_by_agent() {
+                    self.stay_on_the_line(d);
+                }
                 d.emit(RealtimeCommand::ToolOutput { id: id.to_owned(), result });
             }
             Returned::Late(name) => self.returned_late(d, &name, &result),
         }
         self.respond_when_tools_have(d);
+    }
+
+    /// A tool has failed before the call ended: the model is to tell the caller.
+    fn stay_on_the_line(&mut self, d: &mut Dialogue) {
+        self.owes_goodbye = false;
+        if let Phase::Closing(Closing { tool_call: Some(id), .. }) = std::mem::replace(&mut d.phase, Phase::Conversing)
+        {
+            d.emit(output(&id, TOOL_FAILED));
+        }
     }
 
     /// Once every tool has returned, the model goes on, unless the caller speaks: then it will anyway.
@@ -323,6 +357,8 @@ impl Realtime {
         self.tools.record(d, &Value::Null, true);
         if let Err(circling) = self.tools.count_round("speech-to-speech model") {
             self.give_up(d, circling);
+        } else if d.is_ended_by_agent() && std::mem::take(&mut self.owes_goodbye) {
+            self.request_goodbye(d);
         } else if self.caller.speaking.is_none() && !d.phase.is_closing() && !d.phase.is_voicemail() {
             self.request_response(Kind::Response, Instructions::Freely);
             let now = d.now;

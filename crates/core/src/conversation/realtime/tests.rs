@@ -3,6 +3,7 @@
 mod lost;
 mod machine;
 mod missed;
+mod promises;
 
 use serde_json::json;
 

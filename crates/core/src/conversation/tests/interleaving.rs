@@ -230,6 +230,7 @@ impl Watched {
                 1 => Input::DtmfSent,
                 2 => Input::TransferStarted,
                 3 => Input::TransferFailed,
+                4 => Input::TransferRequested { id: (b % 4).to_string(), number: "+12025550142".to_owned() },
                 _ => Input::Say { text: self.say(b), interrupt: a % 8 > 5 },
             },
             37 => Input::MachineDetected { beep: b % 2 == 0, by: MACHINE[usize::from(a % 3)] },

@@ -1,0 +1,94 @@
+//! What the model has announced and has not done yet.
+
+use super::*;
+
+/// The model answers the caller, with words if there are any, and calls these tools.
+fn calls(words: &str, tools: &[&str]) -> Script {
+    let mut script = Script::greeted();
+    script.heard(2_000, 1).caller(3_000, "c1").said(3_500, "c1", "Friday at seven, bye.");
+    let response = || "r2".to_owned();
+    script.at(3_600, Input::from(RealtimeInput::ResponseStarted { response: response(), request: None }));
+    if !words.is_empty() {
+        let (item, text, audio) = ("i2".to_owned(), words.to_owned(), Duration::from_millis(500));
+        script.at(3_600, Input::from(RealtimeInput::Text { response: response(), item: item.clone(), text }));
+        script.at(3_600, Input::from(RealtimeInput::Audio { response: response(), item: item.clone(), audio }));
+        script.at(3_600, Input::from(RealtimeInput::AudioDone { item }));
+    }
+    for tool in tools {
+        script.at(
+            3_600,
+            Input::from(RealtimeInput::ToolCall { response: response(), call: call(tool, tool), filler: None }),
+        );
+    }
+    script.at(3_700, Input::from(RealtimeInput::ResponseDone { response: response(), failed: None }));
+    if !words.is_empty() {
+        script.heard(4_200, 2);
+    }
+    script
+}
+
+fn returned<'s>(script: &'s mut Script, ms: i64, id: &str, result: Value) -> &'s mut Script {
+    script.at(ms, Input::ToolResult { turn: 0, id: id.to_owned(), result })
+}
+
+#[test]
+fn what_is_called_beside_the_end_of_the_call_is_done_before_it() {
+    for tools in [["book", "end_call"], ["end_call", "book"]] {
+        let mut script = calls("You are booked, goodbye.", &tools);
+        script.until(9_000);
+        assert_eq!(script.done(), ["run book"], "{tools:?}: it is under way");
+        returned(&mut script, 9_000, "book", json!({ "ok": true })).until(11_000);
+        assert_eq!(script.done(), ["output book {\"ok\":true}", "9s AgentHungUp"], "{tools:?}");
+    }
+}
+
+#[test]
+fn goodbye_is_said_after_what_was_called_beside_a_silent_end() {
+    for tools in [["book", "end_call"], ["end_call", "book"]] {
+        let mut script = calls("", &tools);
+        returned(&mut script, 5_000, "book", json!({ "ok": true }));
+        let expected = ["run book", "output book {\"ok\":true}", "output end_call {\"ok\":true}", "respond 2 Directed"];
+        assert_eq!(script.done(), expected, "{tools:?}");
+        script.says(5_500, "r3", Some(2), "i3", "Goodbye.", 500).heard(6_100, 2).until(7_000);
+        assert_eq!(script.done(), ["6s AgentHungUp"], "{tools:?}");
+    }
+}
+
+#[test]
+fn the_call_goes_on_when_what_was_promised_failed() {
+    for tools in [["book", "end_call"], ["end_call", "book"]] {
+        let mut script = calls("You are booked, goodbye.", &tools);
+        returned(&mut script, 5_000, "book", json!({ "error": "It is full." })).until(5_100);
+        let done = script.done();
+        assert!(done.iter().any(|done| done.starts_with("output end_call") && done.contains("goes on")), "{done:?}");
+        assert_eq!(done.last().map(String::as_str), Some("respond 2 Freely"), "{tools:?}");
+    }
+}
+
+#[test]
+fn a_tool_that_never_returns_holds_nobody_on_the_line() {
+    let mut script = calls("You are booked, goodbye.", &["book", "end_call"]);
+    script.until(23_600);
+    assert_eq!(script.done().last().map(String::as_str), Some("23s AgentHungUp"));
+}
+
+#[test]
+fn what_another_response_calls_while_the_call_ends_is_not_done() {
+    let mut script = calls("Goodbye.", &["end_call"]);
+    let call = call("late", "book");
+    script.at(4_300, Input::from(RealtimeInput::ToolCall { response: "r9".to_owned(), call, filler: None }));
+    assert!(script.done().iter().any(|done| done.starts_with("output late") && done.contains("Nothing was done")));
+}
+
+#[test]
+fn a_transfer_waits_for_the_tools_beside_it_and_there_is_only_one() {
+    let mut script = calls("I will.", &["transfer", "book", "again"]);
+    script.at(4_300, Input::TransferRequested { id: "transfer".to_owned(), number: "+12025550142".to_owned() });
+    script.at(4_300, Input::TransferRequested { id: "again".to_owned(), number: "+12025550143".to_owned() });
+    script.until(5_000);
+    let done = script.done();
+    assert!(done.iter().any(|done| done.starts_with("output again") && done.contains("cannot be transferred now")));
+    assert!(!done.contains(&"transfer".to_owned()));
+    returned(&mut script, 5_000, "book", json!({ "ok": true }));
+    assert_eq!(script.done(), ["output book {\"ok\":true}", "transfer"]);
+}
