@@ -1550,7 +1550,8 @@ export interface components {
              * @description What was decided. `turn_ended`: the caller has finished. `turn_reopened`: they go on, so the agent stops and responds once to
              *     all of it. `interruption` and `false_interruption`: the caller spoke over the agent, which stopped or continued. `backchannel`:
              *     words over the agent that need no response. `speculation`: the model is asked before the turn is over;
-             *     `speculation_discarded`: that request was discarded.
+             *     `speculation_discarded`: that request was discarded. `machine_ignored`: a machine was reported, but the caller has been
+             *     answered or is a person by the carrier's word, so the conversation goes on.
              */
             kind: components["schemas"]["DecisionKind"];
             /**
@@ -1573,7 +1574,7 @@ export interface components {
          * @description What was decided.
          * @enum {string}
          */
-        DecisionKind: "turn_ended" | "turn_reopened" | "interruption" | "false_interruption" | "backchannel" | "speculation" | "speculation_discarded" | (string & {});
+        DecisionKind: "turn_ended" | "turn_reopened" | "interruption" | "false_interruption" | "backchannel" | "speculation" | "speculation_discarded" | "machine_ignored" | (string & {});
         /** @description The decisions of a call. */
         Decisions: {
             /** @description In the order in which they were made. */

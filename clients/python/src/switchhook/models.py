@@ -753,14 +753,24 @@ class DecisionEntry(Model):
     What spoke for the end (positive weight) or against it.
     """
     kind: (
-        Literal["turn_ended", "turn_reopened", "interruption", "false_interruption", "backchannel", "speculation", "speculation_discarded"]
+        Literal[
+            "turn_ended",
+            "turn_reopened",
+            "interruption",
+            "false_interruption",
+            "backchannel",
+            "speculation",
+            "speculation_discarded",
+            "machine_ignored",
+        ]
         | str
     )
     """
     What was decided. `turn_ended`: the caller has finished. `turn_reopened`: they go on, so the agent stops and responds once to
     all of it. `interruption` and `false_interruption`: the caller spoke over the agent, which stopped or continued. `backchannel`:
     words over the agent that need no response. `speculation`: the model is asked before the turn is over;
-    `speculation_discarded`: that request was discarded.
+    `speculation_discarded`: that request was discarded. `machine_ignored`: a machine was reported, but the caller has been
+    answered or is a person by the carrier's word, so the conversation goes on.
     """
     probability: float | None
     """
