@@ -39,7 +39,7 @@ fn hold_connections(base: &str) -> Vec<TcpStream> {
 async fn a_call_beside_held_connections(limit: &str) {
     let node = Node::new().await;
     let service = node.serve_after(limit);
-    let client = tenant_of(&node, &service).from_address([127, 0, 0, 2]);
+    let client = tenant_of(&node, &service).at_address([127, 0, 0, 2]);
     let base = service.base.clone();
     let held = tokio::task::spawn_blocking(move || hold_connections(&base)).await.expect("no panic");
     client.look_until("/readyz", |ready| ready["status"] == "ready").await;

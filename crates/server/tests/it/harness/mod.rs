@@ -158,7 +158,7 @@ impl Client {
     }
 
     /// One that connects from this address of the machine.
-    pub(crate) fn from_address(&self, address: [u8; 4]) -> Self {
+    pub(crate) fn at_address(&self, address: [u8; 4]) -> Self {
         let http = reqwest::Client::builder().no_proxy().local_address(IpAddr::from(address)).build();
         Self { http: http.expect("a client"), ..self.clone() }
     }
