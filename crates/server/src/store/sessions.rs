@@ -146,7 +146,7 @@ pub async fn prune_for_housekeeping(tx: &mut Tx, now: Timestamp) -> Result<u64, 
     // A session past its absolute limit is not used any more, so it becomes idle.
     const SESSIONS: &str = "DELETE FROM sessions WHERE used_at <= $1 AND hash IN \
         (SELECT hash FROM sessions WHERE used_at <= $1 LIMIT 500)";
-    const SIGN_INS: &str = "DELETE FROM used_sign_ins WHERE hash IN \
+    const SIGN_INS: &str = "DELETE FROM used_sign_ins WHERE used_at <= $1 AND hash IN \
         (SELECT hash FROM used_sign_ins WHERE used_at <= $1 LIMIT 500)";
     let mut deleted = execute!(tx, SESSIONS; (now - IDLE).as_micros())?;
     // A state was begun before it was used, so that it has expired by then.
