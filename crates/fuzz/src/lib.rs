@@ -20,8 +20,10 @@ const SECONDS: &str = "SWITCHHOOK_FUZZ_SECONDS";
 const CASES: u32 = 400;
 /// Cases of a target in a row, when the time decides.
 const ROUND: u32 = 500;
-/// How long reading one case may take, in a build without optimisation on a busy machine.
+/// How long reading one case may take, in a build without optimisation on a busy machine, and how much longer for each of its messages:
+/// an offer makes keys.
 const TIMEOUT: Duration = Duration::from_secs(5);
+const TIMEOUT_PER_MESSAGE: Duration = Duration::from_millis(500);
 /// How much a parser may make out of so many bytes, and in any case.
 const GROWTH: usize = 64;
 const ALLOWANCE: usize = 256 * 1024;
@@ -90,9 +92,10 @@ fn drive(target: &Target, cases: u32, rng: TestRng) -> Result<(), String> {
     let outcome = TestRunner::new_with_rng(config, rng).run(&mutate::plan(), |plan| {
         let messages = plan.apply(&seeds);
         let sent: usize = messages.iter().map(Vec::len).sum();
+        let limit = u32::try_from(messages.len()).map_or(Duration::MAX, |count| TIMEOUT + TIMEOUT_PER_MESSAGE * count);
         let started = Instant::now();
         let read = (target.read)(&messages);
-        if started.elapsed() > TIMEOUT {
+        if started.elapsed() > limit {
             return Err(TestCaseError::fail(format!("it took {:?}", started.elapsed())));
         }
         if read.given > sent * GROWTH + ALLOWANCE {
