@@ -71,8 +71,11 @@ impl Words<'_> {
 
     /// How many words are left when backchannels and hesitations are taken out, and courtesies where they do not count.
     fn content(&self, settings: &Interruption) -> usize {
-        let mut phrases: Vec<_> = settings.backchannels.iter().map(|phrase| self.language.words(phrase)).collect();
         let mut words = self.language.words(self.text);
+        if words.is_empty() {
+            return 0;
+        }
+        let mut phrases: Vec<_> = settings.backchannels.iter().map(|phrase| self.language.words(phrase)).collect();
         if self.courtesies {
             let all = self.language.courtesies.iter().chain(self.language.farewells);
             phrases.extend(all.map(|phrase| self.language.words(phrase)));

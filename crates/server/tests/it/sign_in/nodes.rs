@@ -20,17 +20,22 @@ fn at(node: &Process) -> Browser {
     browser
 }
 
+/// A node whose people sign in at this provider.
+async fn node_with(oidc: &Oidc) -> Node {
+    Node::new()
+        .await
+        .with("SWITCHHOOK_PUBLIC_URL", PUBLIC)
+        .with("SWITCHHOOK_OIDC_ISSUER", oidc.issuer())
+        .with("SWITCHHOOK_OIDC_CLIENT_ID", CLIENT_ID)
+        .with("SWITCHHOOK_OIDC_CLIENT_SECRET", CLIENT_SECRET)
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_narrower_list_of_who_may_sign_in_ends_sessions_with_the_restart() {
     const ALLOW: &str = "SWITCHHOOK_OIDC_ALLOW";
     switchhook_net::install_tls();
     let oidc = Oidc::start(&Clock::system()).await;
-    let node = Node::new()
-        .await
-        .with("SWITCHHOOK_PUBLIC_URL", PUBLIC)
-        .with("SWITCHHOOK_OIDC_ISSUER", oidc.issuer())
-        .with("SWITCHHOOK_OIDC_CLIENT_ID", CLIENT_ID)
-        .with("SWITCHHOOK_OIDC_CLIENT_SECRET", CLIENT_SECRET);
+    let node = node_with(&oidc).await;
     let before = node.serve_with(ALLOW, "@example.com");
     let mut people = [at(&before), at(&before)];
     let mut streams = Vec::new();
@@ -63,12 +68,7 @@ async fn a_narrower_list_of_who_may_sign_in_ends_sessions_with_the_restart() {
 async fn a_session_works_and_ends_on_every_node() {
     switchhook_net::install_tls();
     let oidc = Oidc::start(&Clock::system()).await;
-    let node = Node::new()
-        .await
-        .with("SWITCHHOOK_PUBLIC_URL", PUBLIC)
-        .with("SWITCHHOOK_OIDC_ISSUER", oidc.issuer())
-        .with("SWITCHHOOK_OIDC_CLIENT_ID", CLIENT_ID)
-        .with("SWITCHHOOK_OIDC_CLIENT_SECRET", CLIENT_SECRET);
+    let node = node_with(&oidc).await;
     let (first, second) = (node.serve(), node.serve());
 
     // A balancer may send the way there to one node and the way back to the other.
