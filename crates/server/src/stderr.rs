@@ -1,6 +1,6 @@
 //! What the service prints to stderr: log lines, notes and panics.
 //!
-//! A log must never stop what it reports on. Lines go through a bounded queue to a thread of their own, so that nobody waits for a
+//! A log must never stop what it reports on. Lines go through a bounded queue to a thread of their own, so that no task waits for a
 //! reader that has stopped reading; lines that find no room, or that cannot be written because the reader is gone or the disk is
 //! full, are counted and forgotten.
 
@@ -73,7 +73,7 @@ pub(crate) fn start() {
     }));
 }
 
-/// Waits until everything is written, or the reader has had its time. Held by whoever ends the process.
+/// Waits until everything is written, or the reader has had its time. Held until the process ends.
 #[derive(Debug)]
 pub(crate) struct Flush;
 

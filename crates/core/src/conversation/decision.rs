@@ -26,7 +26,7 @@ pub enum DecisionKind {
     Speculation,
     /// The caller went on: the speculative response is discarded.
     SpeculationDiscarded,
-    /// A machine was reported, but the caller is a person: they were answered, or the carrier says so. The conversation goes on.
+    /// A machine was reported, but the caller is a person: they were answered, or the carrier says so. The conversation continues.
     MachineIgnored,
 }
 

@@ -34,8 +34,8 @@ impl Conversation {
         self.dialogue.phase = Phase::Voicemail { since: self.dialogue.now, beeped: beep };
     }
 
-    /// Whether it is a person against this evidence: nobody is taken for a machine in the middle of a conversation. The agent may have
-    /// spoken into a pause of a greeting, which goes on with what only recordings say.
+    /// Whether the caller is a person in spite of this evidence: one who was answered is. The agent may have spoken into a pause of a
+    /// greeting, so what only recordings say still counts after one response.
     fn is_person(&self, by: MachineEvidence) -> bool {
         let d = &self.dialogue;
         let answered_since = || d.answered_at.is_some_and(|at| self.strategy.words_began(d) < at);

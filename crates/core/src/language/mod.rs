@@ -43,7 +43,7 @@ pub struct Language {
     pub hesitations: WordList,
     /// Words that do not keep a call open when they are said during the goodbye.
     pub farewells: WordList,
-    /// Thanks and assent, by which nobody means to stop what the agent is about to do.
+    /// Thanks and assent, which do not stop what the agent is about to do.
     pub courtesies: WordList,
     /// Whole answers, finished without a full stop.
     pub answers: WordList,

@@ -1,4 +1,4 @@
-//! What the command line prints. Nothing here fails: whoever reads may have gone.
+//! What the command line prints. Nothing here fails when the reader is gone.
 
 use std::io::Write as _;
 use std::process::ExitCode;

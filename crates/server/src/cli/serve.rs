@@ -134,7 +134,7 @@ async fn start(config: &Arc<Config>, json: bool) -> anyhow::Result<Service> {
     Ok(service)
 }
 
-/// Long enough for load balancers that ask a few times a minute; nobody waits for them on a terminal.
+/// Long enough for load balancers that poll every few seconds. A terminal has none in front of it.
 fn usual_shutdown_delay() -> Duration {
     if std::io::stderr().is_terminal() { Duration::ZERO } else { Duration::from_secs(5) }
 }

@@ -32,7 +32,7 @@ const MAX_RESPONSE: usize = 512 * 1024;
 /// What the provider publishes is read for every sign-in, so that a provider that is down is noticed before people are sent there.
 /// Only a burst of sign-ins shares it, or the reason why it could not be read.
 const SHARED: Duration = Duration::from_secs(5);
-/// Codes that are exchanged at once: whoever sends invented ones is not to flood the provider with our secret.
+/// Codes that are exchanged at once, so that invented ones do not flood the provider with our secret.
 const EXCHANGES: usize = 20;
 /// How long a code waits for its turn.
 const EXCHANGE_WAIT: Duration = Duration::from_secs(3);
@@ -66,7 +66,7 @@ pub struct Provider {
 /// A look at what the provider publishes; `None` while it is under way.
 type Discovery = watch::Receiver<Option<Found>>;
 
-/// What came of a discovery.
+/// The outcome of a discovery.
 #[derive(Clone)]
 struct Found {
     outcome: Result<CoreProviderMetadata, String>,
@@ -191,8 +191,8 @@ impl Provider {
         outcome.map_err(SignInError::Provider)
     }
 
-    /// Returns the discovery under way or a recent one, else begins one. It goes on if whoever waits for it leaves, so that nobody can
-    /// have one begun after another.
+    /// Returns the discovery in flight or a recent one, else begins one. It continues when the client that waits for it disconnects, so
+    /// that disconnecting does not start one after another.
     fn discovery(&self, http: &Client) -> Discovery {
         let now = self.clock.now();
         // The state is consistent at every step.

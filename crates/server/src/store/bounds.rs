@@ -1,6 +1,6 @@
 //! How much a tenant may store. Everything that has such a limit is a line of [`BOUNDS`].
 //!
-//! A count cannot grow under the tenant's lock: whoever checks a bound holds it.
+//! Bounds are checked under the tenant's lock, under which a count cannot grow.
 
 use std::collections::BTreeMap;
 

@@ -177,7 +177,7 @@ pub async fn get(conn: &mut Conn, tenant: TenantId, id: PersonId) -> Result<Opti
     run!(conn, query_as.fetch_optional, SQL; tenant.uuid(), id.uuid())
 }
 
-/// Whether somebody of the tenant has this address, verified or by invitation. What somebody only claims keeps nobody out.
+/// Whether somebody of the tenant has this address, verified or by invitation. An unverified address does not count.
 ///
 /// # Errors
 /// When the database fails.

@@ -148,7 +148,7 @@ mod tests {
         let mut message = vec![0; length as usize - 4];
         client.read_exact(&mut message).await.expect("the rest of it");
         drop(client);
-        assert!(connecting.await.expect("no panic").is_err(), "nobody answers it");
+        assert!(connecting.await.expect("no panic").is_err(), "there is no answer");
         let message = String::from_utf8_lossy(&message);
         assert!(message.contains("user") && !message.contains("extra_float_digits"), "{message:?}");
     }

@@ -25,7 +25,7 @@ import styles from "./People.module.css";
 
 const KEY = ["people"];
 
-/** What a person is called here: names are what the identity provider says, and nobody has verified them. */
+/** What a person is called here: names come from the identity provider, unverified. */
 function called(person: PersonResource): string {
   return person.name ?? person.email ?? "Without a name";
 }

@@ -249,7 +249,7 @@ impl Cascade {
         true
     }
 
-    /// Nothing more is to be said or done: the caller hears the rest, and then it is their turn, unless the call ends.
+    /// Finishes the response: the caller hears the rest of it, then it is their turn, unless the call ends.
     fn conclude(&mut self, d: &mut Dialogue, request: &CompletionRequest) {
         if request.said {
             d.playback.close();

@@ -23,7 +23,7 @@ const TRIES: u32 = 3;
 /// How long the end of a response that was stopped is waited for.
 const STOPPED: Duration = Duration::from_secs(3);
 /// The result of `end_call` beside a tool that failed.
-const TOOL_FAILED: &str = "The call goes on, since another tool failed. Tell the caller.";
+const TOOL_FAILED: &str = "The call continues, because another tool failed. Tell the caller.";
 /// Added to the instructions when the call ends without a goodbye.
 pub(super) const SAY_GOODBYE: &str = "The call is about to end. Say goodbye in one short sentence.";
 /// The same when it broke off in the middle of a sentence.

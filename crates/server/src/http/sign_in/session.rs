@@ -86,7 +86,7 @@ pub(super) async fn logout(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     auth::session::check_origin(&state, &headers)?;
-    // Whoever has no session is not to make the database write.
+    // Without a session nothing is written.
     if let Some(cookie) = cookies::session(&headers)
         && let Some((hash, _)) = auth::session::look_up(&state, Some(from.ip()), &cookie).await?
     {

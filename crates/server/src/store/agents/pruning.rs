@@ -1,7 +1,7 @@
 //! Deletes versions of agents that neither are among the newest nor belong to a call.
 //!
 //! A version that is too old goes when a newer one comes, or with its last call. Versions of deleted agents are deleted by
-//! housekeeping. All of this happens under the tenant's lock, which whoever writes a call holds too, so that no call loses its version.
+//! housekeeping. All of this happens under the tenant's lock, which writing a call takes too, so that no call loses its version.
 
 use switchhook_core::id::{AgentId, TenantId};
 use uuid::Uuid;

@@ -17,7 +17,7 @@ pub struct DecisionEntry {
     /// all of it. `interruption` and `false_interruption`: the caller spoke over the agent, which stopped or continued. `backchannel`:
     /// words over the agent that need no response. `speculation`: the model is asked before the turn is over;
     /// `speculation_discarded`: that request was discarded. `machine_ignored`: a machine was reported, but the caller has been
-    /// answered or is a person by the carrier's word, so the conversation goes on.
+    /// answered or is a person by the carrier's word, so the conversation continues.
     pub kind: DecisionKind,
     /// How long the caller had been silent, in milliseconds; `null` if they spoke or it did not matter.
     pub silence_ms: Option<i64>,

@@ -1,5 +1,5 @@
 //! An OpenID Connect provider, as Core 1.0 and Discovery 1.0 describe it. It signs with ES256, insists on PKCE and on the client's
-//! secret, and gives each code away once. Tests decide who signs in, how its ID token is wrong, and when it answers nobody.
+//! secret, and gives each code away once. Tests decide who signs in, how its ID token is wrong, and when it is silent.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -156,7 +156,7 @@ impl Oidc {
         code
     }
 
-    /// Has every request wait, until it is told otherwise.
+    /// Sets whether every request waits.
     pub(crate) fn set_silent(&self, silent: bool) {
         self.shared.silent.send_replace(silent);
     }

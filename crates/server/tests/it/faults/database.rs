@@ -63,7 +63,7 @@ async fn a_database_that_becomes_read_only_is_away_until_it_can_be_written_to() 
     service.stop().await;
 }
 
-/// As after a failover during which the name of the database led to a replica: sessions from that time stay read-only for ever.
+/// As after a failover during which the name of the database led to a replica: sessions from that time stay read-only.
 #[tokio::test(flavor = "multi_thread")]
 async fn connections_to_a_replica_are_given_up_after_a_failover() {
     let server = tokio::task::block_in_place(Server::start);

@@ -49,7 +49,7 @@ async fn through(mut client: TcpStream, socket: PathBuf, mut open: watch::Receiv
     }
     let mut server = UnixStream::connect(socket).await.expect("the server runs");
     tokio::select! {
-        // Whoever is cut off tells the test.
+        // The client that is cut off reports it to the test.
         _ = tokio::io::copy_bidirectional(&mut client, &mut server) => {}
         _ = open.wait_for(|open| !open) => {}
     }

@@ -1,4 +1,4 @@
-//! Nobody reads the log.
+//! The log has no reader.
 
 use std::fs::OpenOptions;
 use std::io::{Write as _, pipe};

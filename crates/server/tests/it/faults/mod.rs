@@ -1,4 +1,4 @@
-//! Faults of what the service runs on: it says so, goes on with what it can, and is well again afterwards.
+//! Faults of what the service runs on: it reports them, does what it still can, and recovers afterwards.
 
 mod database;
 mod gate;

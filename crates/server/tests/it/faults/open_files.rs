@@ -19,12 +19,12 @@ fn hold_connections(base: &str) -> Vec<TcpStream> {
     let held = (0..HELD).map(|_| {
         let mut stream = TcpStream::connect(address).expect("the port is open");
         stream.set_read_timeout(Some(Duration::from_secs(5))).expect("a socket");
-        // Refused ones are closed; ones that nobody accepts are silent.
+        // Refused ones are closed; ones that are not accepted are silent.
         let _ = stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n");
         let answered = stream.read(&mut [0; 4096]);
         (stream, answered)
     });
-    // The first silence is enough: nobody accepts the others either.
+    // The first silence is enough: the others are not accepted either.
     let mut streams = Vec::new();
     for (stream, answered) in held {
         streams.push(stream);

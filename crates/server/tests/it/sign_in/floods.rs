@@ -1,4 +1,4 @@
-//! Whoever begins sign-ins without end costs the identity provider and the database little, and keeps nobody else out for long.
+//! A flood of sign-ins costs the identity provider and the database little, and others can soon sign in again.
 
 use std::net::Ipv4Addr;
 use std::time::Duration;

@@ -100,7 +100,7 @@ async fn an_address_that_nobody_has_verified_is_neither_shown_nor_taken() {
         assert_eq!(bob.who().await.1["person"]["email"], "bob@example.com");
     }
 
-    // Whoever never had a verified address has none that others see, and keeps nobody out.
+    // A person who never had a verified address has none that others see, and blocks no invitation.
     let mut eve = browser(&service);
     eve.sign_in(&oidc, json!({ "sub": "eve", "email": "ceo@example.com", "email_verified": false })).await;
     assert_eq!(emails(&eve).await, [Value::Null]);

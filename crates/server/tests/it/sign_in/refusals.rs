@@ -120,7 +120,7 @@ async fn a_state_is_used_up_by_a_sign_in_that_succeeds_only() {
         let path = format!("/auth/callback?{query}&state={state}");
         check(&mut ana, Case { name: query, path, status, code }).await;
     }
-    assert_eq!(used_sign_ins(&service).await, 0, "nobody signed in");
+    assert_eq!(used_sign_ins(&service).await, 0, "no sign-in succeeded");
     assert_eq!(ana.come_back(&page, &oidc.code(&page, json!({}), Signed::Well)).await.status(), StatusCode::FOUND);
     ana.cookies.remove(SESSION);
     let path = format!("/auth/callback?code={}&state={state}", oidc.code(&page, json!({}), Signed::Well));

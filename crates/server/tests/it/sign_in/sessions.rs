@@ -114,7 +114,7 @@ async fn signing_out_ends_the_session_for_whoever_has_its_cookie() {
 #[tokio::test]
 async fn signing_out_without_a_session_writes_nothing() {
     let (service, _oidc) = with_provider(morning(), |_| {}).await;
-    // On SQLite, transactions take turns: whoever wants to write waits for this one.
+    // On SQLite, transactions take turns: a write waits for this one.
     let writing = service.store().begin().await.expect("a transaction");
     let mut stranger = browser(&service);
     for cookie in ["made-up".to_owned(), "A".repeat(43)] {

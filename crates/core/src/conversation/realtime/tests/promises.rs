@@ -60,7 +60,7 @@ fn the_call_goes_on_when_what_was_promised_failed() {
         let mut script = calls("You are booked, goodbye.", &tools);
         returned(&mut script, 5_000, "book", json!({ "error": "It is full." })).until(5_100);
         let done = script.done();
-        assert!(done.iter().any(|done| done.starts_with("output end_call") && done.contains("goes on")), "{done:?}");
+        assert!(done.iter().any(|done| done.starts_with("output end_call") && done.contains("continues")), "{done:?}");
         assert_eq!(done.last().map(String::as_str), Some("respond 2 Freely"), "{tools:?}");
     }
 }
