@@ -2,7 +2,7 @@ import { defineConfig } from "@playwright/test";
 import { withCaller } from "./tests/chromium";
 
 const TALK = /(talk.*|embed)\.spec\.ts/;
-const ALONE = /(talk-three|budget|pages)\.spec\.ts/;
+const ALONE = /(talk-three|talk-interrupted.*|budget|pages)\.spec\.ts/;
 
 // Two cores are all a machine may have. Conversations take their time rather than a core, so pages are tested beside them;
 // what needs both cores, or measures, or keeps one busy for long as axe does, runs after them.
