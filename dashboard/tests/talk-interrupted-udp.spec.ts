@@ -1,4 +1,4 @@
-/** Talking over the agent, over WebRTC; alone for the same reason. */
+/** Talking over the agent, over WebRTC, while no other call keeps the speech models busy. */
 import { ANSWER_MS } from "./caller";
 import { withCallerOverUdp } from "./chromium";
 import { expect, test } from "./look";
