@@ -142,11 +142,12 @@ async fn create(
     Body { value: request, warnings }: Body<CreateWebhook>,
 ) -> Result<Response, ApiError> {
     let events = filter(request.events.as_deref())?;
-    target::check(&state.config, &request.url).await?;
+    let url = target::entered(&request.url)?;
+    target::check(&state.config, &url).await?;
     let now = state.clock.now();
     let id = WebhookId::new(now, clock::random());
     let secret = SigningSecret::generate(clock::random());
-    let mut row = WebhookRow::new(id, tenant.id, request.url, &state.vault, &secret, now);
+    let mut row = WebhookRow::new(id, tenant.id, url, &state.vault, &secret, now);
     row.events.0 = events;
     row.enable(request.enabled.unwrap_or(true));
     let mut tx = state.store.begin().await?;
@@ -209,14 +210,16 @@ async fn update(
     filter(request.events.as_deref())?;
     if request.url != row.url {
         // A DNS lookup can be slow, so it runs before the transaction.
-        target::check(&state.config, &request.url).await?;
+        target::check(&state.config, &target::entered(&request.url)?).await?;
     }
     let mut tx = state.store.begin().await?;
     let mut row = webhooks::lock(&mut tx, tenant.id, id).await?.ok_or_else(webhook_not_found)?;
     // Another request or a failure may have changed the row meanwhile; the patch keeps fields that it does not name.
     let Body { value: request, .. } = patched(&row, &patch)?;
     row.events.0 = filter(request.events.as_deref())?;
-    row.url = request.url;
+    if request.url != row.url {
+        row.url = target::entered(&request.url)?;
+    }
     row.enable(request.enabled.unwrap_or(true));
     row.updated_at = merge_patch::newer(row.updated_at, state.clock.now());
     webhooks::update(&mut tx, &row).await?;
