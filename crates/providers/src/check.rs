@@ -102,7 +102,12 @@ fn sentence(error: &ProviderError) -> String {
 async fn think(llm: &dyn Llm) -> Result<String, String> {
     let request = LlmRequest {
         model: None,
-        messages: vec![Message::new(Role::System, "You answer with one word."), Message::new(Role::User, "Say yes.")],
+        // The form of a call: templates that do not take it are found out here.
+        messages: vec![
+            Message::new(Role::System, "You answer with one word."),
+            Message::new(Role::Assistant, "Hello, how can I help you?"),
+            Message::new(Role::User, "Say yes."),
+        ],
         tools: Vec::new(),
         temperature: None,
         max_tokens: Some(TOKENS),

@@ -22,6 +22,7 @@ pub mod gemini;
 pub mod json_schema;
 pub mod llm;
 pub mod local;
+pub mod model_schema;
 pub mod openai;
 mod parameters;
 pub mod prices;
