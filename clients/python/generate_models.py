@@ -4,7 +4,6 @@ Two modules: `models.py` has what the service sends, as pydantic models that acc
 takes, as TypedDicts, in which a field can be absent, `None` or a value.
 """
 
-import copy
 import json
 import re
 import subprocess
@@ -181,14 +180,7 @@ def pruned(schemas: dict[str, Schema], roots: set[str]) -> dict[str, Schema]:
 
 
 def bodies(document: Schema) -> dict[str, Schema]:
-    schemas = copy.deepcopy(document["components"]["schemas"])
-    # The document does not say which fields an update takes: those of the agent.
-    create = inlined(schemas, schemas["CreateAgent"])
-    nullable = {
-        name: one if "null" in json.dumps(one) else {"oneOf": [one, {"type": "null"}]} for name, one in create["properties"].items()
-    }
-    schemas["UpdateAgent"] = {**schemas["UpdateAgent"], "type": "object", "properties": nullable, "required": []}
-    schemas["UpdateAgent"].pop("allOf", None)
+    schemas = document["components"]["schemas"]
     _, taken = roots(document)
     result = {}
     for name in sorted(reachable(schemas, taken)):

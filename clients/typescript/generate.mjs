@@ -39,21 +39,19 @@ const itemOf = (page) => reference({ schema: schemas[page].properties.data.items
 
 function types() {
   const lines = Object.keys(schemas)
-    .filter((name) => !name.startsWith("WithWarnings_") && !isPage(name) && !["AgentResource", "UpdateAgent", "ErrorBody", "ErrorField"].includes(name))
+    .filter((name) => !name.startsWith("WithWarnings_") && !isPage(name) && !["AgentResource", "ErrorBody", "ErrorField"].includes(name))
     .map((name) => {
       const text = (schemas[name].description ?? "").split("\n").join("\n * ");
       const type = schemas[`WithWarnings_${name}`] ? `Written<Schemas["${name}"]>` : `Schemas["${name}"]`;
       return `${text && `/** ${text} */\n`}export type ${nameOf(name)} = ${type};\n`;
     });
-  return `${HEADER}import type { Complete, Merge, Written } from "./shapes.js";
+  return `${HEADER}import type { Complete, Written } from "./shapes.js";
 import type { components } from "./schema.js";
 
 type Schemas = components["schemas"];
 
 /** An agent, with all its fields. A tool has the lists of its own type only. */
 export type Agent = Written<Complete<Omit<Schemas["AgentResource"], "tools">> & { tools: Schemas["Tool"][] }>;
-/** Changes to merge into the agent, object by object. \`null\` restores a default. */
-export type UpdateAgent = Merge<Schemas["CreateAgent"]>;
 ${lines.join("")}`;
 }
 

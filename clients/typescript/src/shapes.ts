@@ -7,9 +7,6 @@ export type Written<T> = T & { warnings?: string[] };
 /** The service sends all fields, whatever was left out when it was written. */
 export type Complete<T> = T extends (infer One)[] ? Complete<One>[] : T extends object ? { [Key in keyof T]-?: Complete<T[Key]> } : T;
 
-/** A merge (RFC 7396): fields to change; `null` restores the default. */
-export type Merge<T> = T extends unknown[] ? T : T extends object ? { [Key in keyof T]?: Merge<T[Key]> | null } : T;
-
 type OneOrMore<T> = T extends readonly (infer One)[] ? One | readonly One[] : T;
 
 type Parameters<Id extends keyof operations> = NonNullable<operations[Id]["parameters"]["query"]>;

@@ -8,7 +8,7 @@ use axum::Json;
 use axum::http::StatusCode;
 use axum::response::Response;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use switchhook_core::Timestamp;
 use switchhook_core::agent::{AgentConfig, FieldError};
 use switchhook_core::id::AgentId;
@@ -66,15 +66,10 @@ struct CreateAgent {
 }
 
 /// Changes to merge into the agent, object by object. `null` restores a default.
-#[derive(Deserialize, ToSchema)]
+// Its fields follow from `CreateAgent` (`openapi::requests`); the body is merged as JSON.
+#[derive(ToSchema)]
 #[schema(example = json!({"greeting": {"text": "Good morning!"}, "limits": {"max_duration_seconds": 600}}))]
-#[expect(dead_code, reason = "describes the body; it is merged as JSON")]
-struct UpdateAgent {
-    /// Any fields of an agent.
-    #[serde(flatten)]
-    #[schema(value_type = Object)]
-    fields: Map<String, Value>,
-}
+struct UpdateAgent {}
 
 /// An agent.
 #[derive(Debug, Serialize, ToSchema)]

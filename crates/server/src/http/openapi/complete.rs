@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::example::{error_example, example};
+use super::requests::describe_changes;
 
 const JSON: &str = "application/json";
 const UUID: &str = "^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$";
@@ -16,6 +17,7 @@ pub(super) fn complete(document: &mut Value) {
     refer_to_generic_parts(document);
     spell_out_formats(&mut document["components"]["schemas"]);
     describe_values(&mut document["components"]["schemas"]);
+    describe_changes(&mut document["components"]["schemas"], "UpdateAgent", "CreateAgent");
     require_what_answers_always_hold(document);
     let schemas = document["components"]["schemas"].clone();
     let links = links(document);

@@ -2,6 +2,7 @@
 
 mod complete;
 mod example;
+mod requests;
 #[cfg(test)]
 mod tests;
 

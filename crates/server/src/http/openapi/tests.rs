@@ -128,3 +128,46 @@ fn every_reference_leads_somewhere() {
     let document = openapi();
     walk(&document, &document);
 }
+
+/// Fields that cannot change.
+const FIXED: [(&str, &str); 1] = [("UpdateConnection", "provider")];
+
+#[test]
+fn an_update_takes_every_field_of_what_it_changes_requires_none_and_fills_in_nothing() {
+    let document = openapi();
+    let schemas = &document["components"]["schemas"];
+    for (update, create) in [
+        ("UpdateAgent", "CreateAgent"),
+        ("UpdateNumber", "CreateNumber"),
+        ("UpdateWebhook", "CreateWebhook"),
+        ("UpdateConnection", "CreateConnection"),
+    ] {
+        let (taken, required) = super::requests::fields(&schemas[create], schemas);
+        assert!(taken.len() > 2, "{create}: {taken:?}");
+        for name in taken.keys().filter(|name| !FIXED.contains(&(update, name))) {
+            let schema = &schemas[update]["properties"][name];
+            assert!(schema.is_object(), "{update} has no {name}");
+            let nullable = schema.to_string().contains(r#""null""#);
+            assert_eq!(nullable, !required.contains(name), "{update}.{name}: null restores a default, if there is one");
+        }
+        changes_nothing_by_itself(update, schemas);
+    }
+    assert_eq!(schemas["GreetingChanges"]["properties"]["text"]["type"], json!(["string", "null"]));
+    assert_eq!(schemas["RealtimeChanges"]["properties"]["connection_id"]["type"], "string");
+    let variables = &schemas["UpdateAgent"]["properties"]["variables"]["additionalProperties"];
+    assert_eq!(variables["oneOf"][0]["$ref"], "#/components/schemas/VariableChanges", "{variables}");
+}
+
+/// Lists are replaced as a whole, so what is in them may have defaults.
+fn changes_nothing_by_itself(name: &str, schemas: &Value) {
+    let schema = &schemas[name];
+    assert!(schema["required"].is_null(), "{name}: {schema}");
+    for (field, schema) in schema["properties"].as_object().into_iter().flatten() {
+        assert!(schema["default"].is_null(), "{name}.{field} would be reset to its default");
+        let alternatives = schema["oneOf"].as_array().into_iter().flatten();
+        for one in alternatives.chain([schema, &schema["additionalProperties"]]) {
+            let referred = one["$ref"].as_str().and_then(|at| at.rsplit('/').next());
+            referred.into_iter().for_each(|name| changes_nothing_by_itself(name, schemas));
+        }
+    }
+}
