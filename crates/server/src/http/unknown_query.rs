@@ -24,7 +24,7 @@ const UNDESCRIBED: [(&str, &str); 4] = [
 /// The path that takes `metadata[key]`.
 const BY_METADATA: &str = "/v1/calls";
 /// Most parameters that are named, and the most characters of a name.
-const MAX_NAMED: usize = 10;
+pub(super) const MAX_NAMED: usize = 10;
 const MAX_NAME: usize = 100;
 
 /// The query parameters of each operation.

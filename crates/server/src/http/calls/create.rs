@@ -311,5 +311,6 @@ fn response(placed: &Placed) -> Response {
 
 fn idempotency_key(headers: &HeaderMap) -> Result<Option<IdempotencyKey>, ApiError> {
     let values = headers.get_all("idempotency-key").iter().map(HeaderValue::as_bytes);
-    IdempotencyKey::from_header_values(values).map_err(|error| ApiError::invalid(error.to_string()))
+    IdempotencyKey::from_header_values(values)
+        .map_err(|error| ApiError::invalid_field("Idempotency-Key", error.to_string()))
 }
