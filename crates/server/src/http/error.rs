@@ -138,6 +138,7 @@ impl ApiError {
     #[must_use]
     pub fn invalid_fields(errors: Vec<FieldError>) -> Self {
         let detail = match errors.first() {
+            Some(first) if first.message.ends_with('?') => format!("{}: {}", first.path, first.message),
             Some(first) => format!("{}: {}.", first.path, first.message),
             None => "The request is invalid.".to_owned(),
         };

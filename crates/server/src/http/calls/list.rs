@@ -74,7 +74,12 @@ pub(in crate::http) struct Phone(String);
 /// Lists calls, newest first. Filters take one value or up to 100, separated by commas or in repeated parameters; up to 10 `metadata[key]=value` filters
 /// match the calls with this metadata.
 #[utoipa::path(
-    get, path = "/calls", operation_id = "list_calls", tag = "Calls", params(Query, PageRequest),
+    get, path = "/calls", operation_id = "list_calls", tag = "Calls", params(
+        Query,
+        ("metadata" = Option<BTreeMap<String, String>>, Query, style = DeepObject, explode, nullable = false,
+            description = "Only calls with this metadata, `metadata[key]=value`; up to 10 keys.", example = json!({"order": "A-17"})),
+        PageRequest,
+    ),
     responses((status = 200, description = "A page of calls", body = List<CallResource>))
 )]
 pub(super) async fn list(
