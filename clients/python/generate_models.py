@@ -161,11 +161,6 @@ def answers(document: Schema) -> dict[str, Schema]:
             sys.exit(f"Two schemas would be called {name_of(name)}: rename one in name_of.")
         else:
             result[name_of(name)] = schema
-    # An agent has all its fields, whatever it was created with; the document only says which ones a request needs.
-    for name in reachable(result, {"Agent"}):
-        # A tool has the lists of its own type only.
-        if "properties" in result[name] and name != "Tool":
-            result[name]["required"] = [one for one in result[name]["properties"] if one != "warnings"]
     return pruned(result, {name_of(one) for name in sent - {"ErrorBody"} for one in item_of(schemas, name)})
 
 

@@ -39,19 +39,17 @@ const itemOf = (page) => reference({ schema: schemas[page].properties.data.items
 
 function types() {
   const lines = Object.keys(schemas)
-    .filter((name) => !name.startsWith("WithWarnings_") && !isPage(name) && !["AgentResource", "ErrorBody", "ErrorField"].includes(name))
+    .filter((name) => !name.startsWith("WithWarnings_") && !isPage(name) && !["ErrorBody", "ErrorField"].includes(name))
     .map((name) => {
       const text = (schemas[name].description ?? "").split("\n").join("\n * ");
       const type = schemas[`WithWarnings_${name}`] ? `Written<Schemas["${name}"]>` : `Schemas["${name}"]`;
       return `${text && `/** ${text} */\n`}export type ${nameOf(name)} = ${type};\n`;
     });
-  return `${HEADER}import type { Complete, Written } from "./shapes.js";
+  return `${HEADER}import type { Written } from "./shapes.js";
 import type { components } from "./schema.js";
 
 type Schemas = components["schemas"];
 
-/** An agent, with all its fields. A tool has the lists of its own type only. */
-export type Agent = Written<Complete<Omit<Schemas["AgentResource"], "tools">> & { tools: Schemas["Tool"][] }>;
 ${lines.join("")}`;
 }
 

@@ -4,9 +4,6 @@ import type { operations } from "./schema.js";
 /** What was just written lists what the service ignored. */
 export type Written<T> = T & { warnings?: string[] };
 
-/** The service sends all fields, whatever was left out when it was written. */
-export type Complete<T> = T extends (infer One)[] ? Complete<One>[] : T extends object ? { [Key in keyof T]-?: Complete<T[Key]> } : T;
-
 type OneOrMore<T> = T extends readonly (infer One)[] ? One | readonly One[] : T;
 
 type Parameters<Id extends keyof operations> = NonNullable<operations[Id]["parameters"]["query"]>;

@@ -35,9 +35,6 @@ use crate::store::tenants::TenantRow;
 use crate::store::{Conn, Tx, connections, is_duplicate, is_foreign_key};
 use crate::talk::tools::secrets;
 
-/// Fields where `null` is a value and does not restore the default.
-const NULLABLE: &[&str] = &["silence.hangup_after_seconds", "dtmf.finish_on_key"];
-
 /// The routes below `/v1`.
 pub fn routes() -> OpenApiRouter<HttpState> {
     OpenApiRouter::new()
@@ -303,11 +300,11 @@ async fn next_version(tx: &mut Tx, owner: &TenantRow, agent: AgentRow, now: Time
 }
 
 fn patched(row: &AgentRow, patch: &[u8]) -> Result<Body<(String, AgentConfig)>, ApiError> {
-    let patch = merge_patch::read(patch)?;
+    let patch = extract::parse_object(patch)?;
     let config = serde_json::to_value(&row.config.0).map_err(anyhow::Error::from)?;
     let Value::Object(mut whole) = config else { return Err(ApiError::internal()) };
     whole.insert("name".to_owned(), row.name.clone().into());
-    merge_patch::merge(&mut whole, patch, NULLABLE);
+    merge_patch::merge(&mut whole, patch, extract::NULL_IS_A_VALUE);
     read(&serde_json::to_vec(&whole).map_err(anyhow::Error::from)?)
 }
 

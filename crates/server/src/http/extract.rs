@@ -1,8 +1,10 @@
 //! Extractors: a path id, a JSON body, a page of a list. Errors are 404 or 422 in the API's error shape.
 
+mod nulls;
 mod query;
 mod words;
 
+pub use self::nulls::NULL_IS_A_VALUE;
 pub use self::query::Params;
 pub use self::words::in_our_words;
 
@@ -14,7 +16,7 @@ use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode};
 use serde::de::{DeserializeOwned, IgnoredAny};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use serde_path_to_error::Segment;
 use switchhook_core::agent::FieldError;
 
@@ -120,7 +122,8 @@ fn is_json(content_type: &str) -> bool {
     kind.eq_ignore_ascii_case("application/json") || kind.to_ascii_lowercase().ends_with("+json")
 }
 
-/// Parses `T` from a JSON object; names the invalid field and lists unknown ones.
+/// Parses `T` from a JSON object; names the invalid field and lists unknown ones. A field that is `null` is absent, but where
+/// `null` is a value.
 ///
 /// # Errors
 /// 422 with the path of the first invalid field.
@@ -134,11 +137,21 @@ pub fn parse<T: DeserializeOwned>(json: &[u8]) -> Result<Body<T>, ApiError> {
 /// Like [`parse`].
 pub fn parse_part<T: DeserializeOwned>(json: &[u8], elsewhere: &[&str]) -> Result<Body<T>, ApiError> {
     must_be_object(json)?;
-    read_part(json, elsewhere).or_else(|refused| {
+    let json = nulls::without_nulls(json);
+    read_part(&json, elsewhere).or_else(|refused| {
         // JSON treats 2.0 as a whole number; serde does not.
-        let whole = without_empty_fractions(json).ok_or(refused)?;
+        let whole = without_empty_fractions(&json).ok_or(refused)?;
         read_part(&whole, elsewhere)
     })
+}
+
+/// Parses a JSON object, with every field that it has.
+///
+/// # Errors
+/// 422 if it is none.
+pub fn parse_object(json: &[u8]) -> Result<Map<String, Value>, ApiError> {
+    must_be_object(json)?;
+    Ok(read_part(json, &[])?.value)
 }
 
 /// Replaces `2.0` by `2`; `None` if there is no such number.

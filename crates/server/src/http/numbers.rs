@@ -285,7 +285,7 @@ async fn update(
 }
 
 fn patched(row: &NumberRow, patch: &[u8]) -> Result<Body<CreateNumber>, ApiError> {
-    let patch = merge_patch::read(patch)?;
+    let patch = extract::parse_object(patch)?;
     let whole = json!({
         "number": row.number,
         "label": row.label,

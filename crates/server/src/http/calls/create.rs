@@ -19,7 +19,7 @@ use switchhook_core::idempotency::{Fingerprint, IdempotencyKey};
 use switchhook_core::phone_number::PhoneNumber;
 use switchhook_core::quota::QuotaExceeded;
 use utoipa::openapi::RefOr;
-use utoipa::openapi::schema::{AdditionalProperties, ObjectBuilder, Schema, SchemaType, Type};
+use utoipa::openapi::schema::{AdditionalProperties, ObjectBuilder, Schema, Type};
 use utoipa::{PartialSchema, ToSchema};
 
 use super::CallResource;
@@ -54,7 +54,7 @@ pub(super) struct CreateCall {
     /// One of the tenant's numbers.
     #[schema(value_type = Option<String>, format = Uuid)]
     number_id: Option<NumberId>,
-    /// Values for `{{name}}` in the agent's texts; at most 50 keys and 16 KiB of JSON.
+    /// Values for `{{name}}` in the agent's texts; at most 50 keys and 16 KiB of JSON. Send long ids as strings.
     #[serde(default)]
     #[schema(value_type = Variables, example = json!({"name": "Ana"}))]
     variables: BTreeMap<String, Value>,
@@ -158,13 +158,14 @@ struct Variables;
 impl ToSchema for Variables {}
 impl PartialSchema for Variables {
     fn schema() -> RefOr<Schema> {
-        let value =
-            ObjectBuilder::new().schema_type(SchemaType::from_iter([Type::String, Type::Number, Type::Boolean]));
         let variables = ObjectBuilder::new()
             .schema_type(Type::Object)
-            .description(Some("Values for `{{name}}` in the agent's texts, by name."))
+            .description(Some(
+                "Values for `{{name}}` in the agent's texts, by name. Send long ids as strings: JavaScript and others round numbers \
+                 of more than 15 digits.",
+            ))
             .max_properties(Some(MAX_KEYS))
-            .additional_properties(Some(RefOr::<Schema>::from(value)));
+            .additional_properties(Some(AdditionalProperties::FreeForm(true))); // `complete` describes them.
         variables.into()
     }
 }

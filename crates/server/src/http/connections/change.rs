@@ -170,7 +170,7 @@ pub(super) struct Patched {
 
 /// Applies a patch to a row.
 pub(super) fn apply(mut row: ConnectionRow, patch: &[u8], state: &HttpState) -> Result<Patched, ApiError> {
-    let mut patch = merge_patch::read(patch)?;
+    let mut patch = extract::parse_object(patch)?;
     if patch.get("provider").is_some_and(|provider| *provider != row.provider) {
         return Err(ApiError::invalid_field("provider", "cannot be changed: create another connection"));
     }

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::example::{error_example, example};
-use super::requests::describe_changes;
+use super::requests::{complete_requests, sent};
 
 const JSON: &str = "application/json";
 const UUID: &str = "^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$";
@@ -17,7 +17,7 @@ pub(super) fn complete(document: &mut Value) {
     refer_to_generic_parts(document);
     spell_out_formats(&mut document["components"]["schemas"]);
     describe_values(&mut document["components"]["schemas"]);
-    describe_changes(&mut document["components"]["schemas"], "UpdateAgent", "CreateAgent");
+    complete_requests(document);
     require_what_answers_always_hold(document);
     let schemas = document["components"]["schemas"].clone();
     let links = links(document);
@@ -38,6 +38,12 @@ fn describe_values(schemas: &mut Value) {
     let fields = &mut schemas["AgentConfig"]["properties"];
     fields["variables"]["propertyNames"] = json!({ "type": "string", "pattern": "^[A-Za-z0-9_.-]{1,64}$" });
     fields["variables"]["maxProperties"] = json!(50);
+    schemas["Variables"]["additionalProperties"] = json!({ "anyOf": [
+        { "type": "string" },
+        { "type": "integer", "format": "int64" },
+        { "type": "number", "exclusiveMinimum": i64::MIN, "maximum": u64::MAX },
+        { "type": "boolean" },
+    ] });
     for of in ["SttChoice", "LlmChoice", "TtsChoice", "RealtimeChoice", "Fallback"] {
         for word in ["model", "voice"] {
             schemas[of]["properties"].get_mut(word).map(describe_word);
@@ -97,23 +103,29 @@ fn spell_out_formats(schema: &mut Value) {
     }
 }
 
-/// Marks all fields of responses as required: they can be `null`, but only `warnings`, and `web` of calls, can be absent.
+/// Fields that a response can lack: `*` stands for any schema.
+const SOMETIMES: [(&str, &[&str]); 2] = [("*", &["warnings", "web"]), ("Tool", &["headers", "tools", "destinations"])];
+
+/// Marks all fields of responses as required: they can be `null`, but hardly any can be absent.
 fn require_what_answers_always_hold(document: &mut Value) {
-    let mut sent = Vec::new();
-    for operation in operations(document) {
-        collect(&operation["requestBody"], document, &mut sent);
-    }
+    let sent = sent(document);
     let Some(schemas) = document["components"]["schemas"].as_object_mut() else { return };
-    for (_, schema) in schemas.iter_mut().filter(|(name, _)| !sent.contains(name)) {
-        require_all(schema);
-        schema.get_mut("allOf").and_then(Value::as_array_mut).into_iter().flatten().for_each(require_all);
+    for (name, schema) in schemas.iter_mut().filter(|(name, _)| !sent.contains(name)) {
+        require_all(name, schema);
+        schema
+            .get_mut("allOf")
+            .and_then(Value::as_array_mut)
+            .into_iter()
+            .flatten()
+            .for_each(|part| require_all(name, part));
     }
 }
 
-fn require_all(schema: &mut Value) {
+fn require_all(of: &str, schema: &mut Value) {
     let Some(properties) = schema["properties"].as_object() else { return };
-    let names: Vec<_> =
-        properties.keys().filter(|name| !["warnings", "web"].contains(&name.as_str())).cloned().collect();
+    let sometimes =
+        |name: &str| SOMETIMES.iter().any(|(schema, names)| ["*", of].contains(schema) && names.contains(&name));
+    let names: Vec<_> = properties.keys().filter(|name| !sometimes(name)).cloned().collect();
     if !names.is_empty() {
         schema["required"] = names.into();
     }
@@ -126,7 +138,7 @@ pub(super) fn operations(document: &Value) -> impl Iterator<Item = &Value> {
 }
 
 /// Returns the names of all schemas that `part` refers to, directly or indirectly.
-fn collect(part: &Value, document: &Value, names: &mut Vec<String>) {
+pub(super) fn collect(part: &Value, document: &Value, names: &mut Vec<String>) {
     match part {
         Value::Object(fields) => {
             for (key, value) in fields {

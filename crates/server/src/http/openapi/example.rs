@@ -36,9 +36,11 @@ fn of_type(schema: &Value, schemas: &Value) -> Value {
     match (kind, schema["format"].as_str()) {
         ("object", _) => {
             let properties = schema["properties"].as_object().into_iter().flatten();
+            let required = schema["required"].as_array().cloned().unwrap_or_default();
             properties
                 .filter(|(name, _)| *name != "warnings")
                 .map(|(name, schema)| (name.clone(), example(schema, schemas)))
+                .filter(|(name, example)| !example.is_null() || required.contains(&json!(name)))
                 .collect::<Map<_, _>>()
                 .into()
         }

@@ -1,13 +1,97 @@
-//! Schemas of what requests send.
+//! Schemas of what requests send: what is optional may be `null`, and what they share with responses has a schema for each.
 
 use serde_json::{Map, Value, json};
 
+use super::complete::{collect, operations};
+
 const SCHEMAS: &str = "#/components/schemas/";
+
+/// Completes the schemas that requests refer to.
+pub(super) fn complete_requests(document: &mut Value) {
+    flatten(&mut document["components"]["schemas"], "CreateAgent");
+    separate(document);
+    let sent = sent(document);
+    let schemas = &mut document["components"]["schemas"];
+    for name in sent.iter().filter(|name| !name.starts_with("Update")) {
+        allow_null(&mut schemas[name]);
+    }
+    describe_changes(schemas, "UpdateAgent", "CreateAgent");
+}
+
+/// The names of all schemas that requests refer to, directly or indirectly.
+pub(super) fn sent(document: &Value) -> Vec<String> {
+    let mut names = Vec::new();
+    operations(document).for_each(|operation| collect(&operation["requestBody"], document, &mut names));
+    names
+}
+
+/// Makes one object of what `allOf` combines.
+fn flatten(schemas: &mut Value, name: &str) {
+    let (properties, required) = fields(&schemas[name], schemas);
+    let schema = &mut schemas[name];
+    schema.as_object_mut().map(|schema| schema.remove("allOf"));
+    schema["type"] = "object".into();
+    schema["properties"] = properties.into();
+    schema["required"] = required.into();
+}
+
+/// Gives requests their own copies of the objects that responses have too: a response has every field.
+fn separate(document: &mut Value) {
+    let mut answered = Vec::new();
+    operations(document).for_each(|operation| collect(&operation["responses"], document, &mut answered));
+    let sent = sent(document);
+    let schemas = &mut document["components"]["schemas"];
+    let shared: Vec<_> =
+        sent.iter().filter(|name| answered.contains(name) && schemas[name]["properties"].is_object()).collect();
+    for name in &shared {
+        schemas[input(name)] = schemas[name].clone();
+    }
+    for name in &sent {
+        let name = if shared.contains(&name) { input(name) } else { name.clone() };
+        refer_to_inputs(&mut schemas[name], &shared);
+    }
+}
+
+fn input(name: &str) -> String {
+    format!("{name}Input")
+}
+
+fn refer_to_inputs(schema: &mut Value, shared: &[&String]) {
+    match schema {
+        Value::Object(fields) => {
+            let name = fields.get("$ref").and_then(Value::as_str).and_then(|at| at.strip_prefix(SCHEMAS));
+            if let Some(name) = name.filter(|name| shared.iter().any(|shared| shared == name)) {
+                let input = format!("{SCHEMAS}{}", input(name));
+                fields.insert("$ref".to_owned(), input.into());
+            }
+            fields.values_mut().for_each(|value| refer_to_inputs(value, shared));
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| refer_to_inputs(item, shared)),
+        _ => {}
+    }
+}
+
+/// Allows `null` for every field that can be absent.
+fn allow_null(schema: &mut Value) {
+    let required = schema["required"].as_array().cloned().unwrap_or_default();
+    let properties = schema.get_mut("properties").and_then(Value::as_object_mut);
+    for (_, field) in properties.into_iter().flatten().filter(|(name, _)| !required.contains(&json!(name))) {
+        allow_null_in_map(field);
+        *field = nullable(field.take());
+    }
+    allow_null_in_map(schema);
+}
+
+fn allow_null_in_map(schema: &mut Value) {
+    if let Some(value) = schema.get_mut("additionalProperties").filter(|value| value.is_object()) {
+        *value = nullable(value.take());
+    }
+}
 
 /// Gives the schema `update` every field that `create` has. Each can be absent, so none has a default: a client that fills in defaults would
 /// reset what it does not name. `null` stands for the default, where there is one. Objects are merged, so theirs are changes too; lists are
 /// replaced.
-pub(super) fn describe_changes(schemas: &mut Value, update: &str, create: &str) {
+fn describe_changes(schemas: &mut Value, update: &str, create: &str) {
     let properties = changed_properties(schemas, create);
     schemas[update]["type"] = "object".into();
     schemas[update]["properties"] = properties.into();
@@ -45,8 +129,7 @@ fn refer_to_changes(schema: &mut Value, schemas: &mut Value) {
     }
     if schema["additionalProperties"].is_object() {
         refer_to_changes(&mut schema["additionalProperties"], schemas);
-        let value = schema["additionalProperties"].take();
-        schema["additionalProperties"] = nullable(value);
+        allow_null_in_map(schema);
     }
     let Some(name) = schema["$ref"].as_str().and_then(|at| at.strip_prefix(SCHEMAS)).map(str::to_owned) else { return };
     if schemas[&name]["properties"].is_object() {
@@ -57,7 +140,8 @@ fn refer_to_changes(schema: &mut Value, schemas: &mut Value) {
 
 /// Adds the schema of changes to `name`, if it is not there, and returns its name.
 fn changes_of(name: &str, schemas: &mut Value) -> String {
-    let part = name.strip_suffix("Choice").or_else(|| name.strip_suffix("Settings")).unwrap_or(name);
+    let part = name.strip_suffix("Input").unwrap_or(name);
+    let part = part.strip_suffix("Choice").or_else(|| part.strip_suffix("Settings")).unwrap_or(part);
     let changes = format!("{part}Changes");
     if schemas[&changes].is_null() {
         let description = schemas[name]["description"].clone();
@@ -74,7 +158,7 @@ fn without_default(schema: &mut Value) {
 }
 
 /// The same schema, or `null`.
-pub(super) fn nullable(mut schema: Value) -> Value {
+fn nullable(mut schema: Value) -> Value {
     let is_null = |kind: &Value| *kind == "null";
     match &schema["type"] {
         Value::String(kind) if kind == "null" => return schema,

@@ -243,7 +243,7 @@ async fn cancel_waiting(state: &HttpState, tenant: Tenant, id: WebhookId) -> Res
 }
 
 fn patched(row: &WebhookRow, patch: &[u8]) -> Result<Body<CreateWebhook>, ApiError> {
-    let patch = merge_patch::read(patch)?;
+    let patch = extract::parse_object(patch)?;
     let whole = json!({ "url": row.url, "events": row.events.0, "enabled": row.enabled });
     let Value::Object(mut whole) = whole else { return Err(ApiError::internal()) };
     merge_patch::merge(&mut whole, patch, &[]);
