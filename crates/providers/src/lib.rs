@@ -51,6 +51,7 @@ use switchhook_media::format::AudioFormat;
 use switchhook_media::frame::CallerAudio;
 use switchhook_runtime::panics::caught;
 use tokio::sync::mpsc;
+use utoipa::ToSchema;
 
 use crate::json_schema::Schema;
 
@@ -150,7 +151,8 @@ impl ProviderError {
 }
 
 /// Usage in the units that providers bill.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[schema(as = CallUsage)]
 #[serde(default)]
 pub struct Usage {
     /// Audio transcribed, in milliseconds.
@@ -182,7 +184,8 @@ pub struct Usage {
 }
 
 /// Costs by part, in US dollars.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[schema(as = CallCosts)]
 #[serde(default)]
 pub struct Costs {
     /// Speech to text.

@@ -23,7 +23,7 @@ use utoipa::openapi::schema::{AdditionalProperties, ObjectBuilder, Schema, Type}
 use utoipa::{PartialSchema, ToSchema};
 
 use super::CallResource;
-use super::resource::{UnplacedCall, WebPart};
+use super::resource::{Metadata, UnplacedCall, WebPart};
 use crate::calls::place::{AgentOverrides, Checked, LimitOverrides, PlaceCall, PlaceError, Placed, PlacedResponse};
 use crate::http::HttpState;
 use crate::http::auth::{self, Tenant};
@@ -165,23 +165,8 @@ impl PartialSchema for Variables {
                  of more than 15 digits.",
             ))
             .max_properties(Some(MAX_KEYS))
-            .additional_properties(Some(AdditionalProperties::FreeForm(true))); // `complete` describes them.
+            .additional_properties(Some(AdditionalProperties::FreeForm(true))); // `openapi::values` describes them.
         variables.into()
-    }
-}
-
-/// The client's own data.
-struct Metadata;
-
-impl ToSchema for Metadata {}
-impl PartialSchema for Metadata {
-    fn schema() -> RefOr<Schema> {
-        let metadata = ObjectBuilder::new()
-            .schema_type(Type::Object)
-            .description(Some("Your own data, returned in the call and its events."))
-            .max_properties(Some(MAX_KEYS))
-            .additional_properties(Some(AdditionalProperties::FreeForm(true)));
-        metadata.into()
     }
 }
 

@@ -21,7 +21,7 @@ use crate::store::page::PageRequest;
 /// Maximum values per filter; each is a separate lookup.
 const MAX_FILTER_VALUES: usize = 100;
 /// Maximum metadata filters.
-const MAX_METADATA_FILTERS: usize = 10;
+pub(in crate::http) const MAX_METADATA_FILTERS: usize = 10;
 /// Maximum length of a metadata filter's key and value, in bytes.
 const MAX_METADATA_BYTES: usize = 2_048;
 

@@ -1,10 +1,10 @@
-//! Schemas of what requests send: what is optional may be `null`, and what they share with responses has a schema for each.
+//! Schemas of what requests send: what is optional may be `null` and has no default that a client would fill in, and what requests share
+//! with responses has a schema for each.
 
 use serde_json::{Map, Value, json};
 
-use super::complete::{collect, operations};
-
-const SCHEMAS: &str = "#/components/schemas/";
+use super::document::{SCHEMAS, collect, operations};
+use super::values::describe_words;
 
 /// Completes the schemas that requests refer to.
 pub(super) fn complete_requests(document: &mut Value) {
@@ -12,8 +12,9 @@ pub(super) fn complete_requests(document: &mut Value) {
     separate(document);
     let sent = sent(document);
     let schemas = &mut document["components"]["schemas"];
+    describe_words(schemas);
     for name in sent.iter().filter(|name| !name.starts_with("Update")) {
-        allow_null(&mut schemas[name]);
+        make_optional(&mut schemas[name]);
     }
     describe_changes(schemas, "UpdateAgent", "CreateAgent");
 }
@@ -71,12 +72,19 @@ fn refer_to_inputs(schema: &mut Value, shared: &[&String]) {
     }
 }
 
-/// Allows `null` for every field that can be absent.
-fn allow_null(schema: &mut Value) {
+/// Allows `null` for every field that can be absent, and tells its default in words: a client that sends all defaults would reset what an
+/// update does not name.
+fn make_optional(schema: &mut Value) {
     let required = schema["required"].as_array().cloned().unwrap_or_default();
     let properties = schema.get_mut("properties").and_then(Value::as_object_mut);
     for (_, field) in properties.into_iter().flatten().filter(|(name, _)| !required.contains(&json!(name))) {
         allow_null_in_map(field);
+        let default = field.as_object_mut().and_then(|field| field.remove("default"));
+        if let (Some(default), Some(words)) =
+            (default.filter(|default| !default.is_null()), field["description"].as_str())
+        {
+            field["description"] = format!("{words} Default: `{default}`.").into();
+        }
         *field = nullable(field.take());
     }
     allow_null_in_map(schema);
@@ -88,9 +96,8 @@ fn allow_null_in_map(schema: &mut Value) {
     }
 }
 
-/// Gives the schema `update` every field that `create` has. Each can be absent, so none has a default: a client that fills in defaults would
-/// reset what it does not name. `null` stands for the default, where there is one. Objects are merged, so theirs are changes too; lists are
-/// replaced.
+/// Gives the schema `update` every field that `create` has. Each can be absent; `null` stands for the default, where there is one.
+/// Objects are merged, so what they require is optional too; lists are replaced.
 fn describe_changes(schemas: &mut Value, update: &str, create: &str) {
     let properties = changed_properties(schemas, create);
     schemas[update]["type"] = "object".into();
@@ -101,7 +108,6 @@ fn changed_properties(schemas: &mut Value, of: &str) -> Map<String, Value> {
     let (properties, required) = fields(&schemas[of], schemas);
     let change = |(name, mut schema): (String, Value)| {
         refer_to_changes(&mut schema, schemas);
-        without_default(&mut schema);
         let schema = if required.contains(&name) { schema } else { nullable(schema) };
         (name, schema)
     };
@@ -138,8 +144,11 @@ fn refer_to_changes(schema: &mut Value, schemas: &mut Value) {
     }
 }
 
-/// Adds the schema of changes to `name`, if it is not there, and returns its name.
+/// Returns the name of the schema of changes to `name`: its own if it requires nothing, else one that is added.
 fn changes_of(name: &str, schemas: &mut Value) -> String {
+    if fields(&schemas[name], schemas).1.is_empty() {
+        return name.to_owned();
+    }
     let part = name.strip_suffix("Input").unwrap_or(name);
     let part = part.strip_suffix("Choice").or_else(|| part.strip_suffix("Settings")).unwrap_or(part);
     let changes = format!("{part}Changes");
@@ -149,12 +158,6 @@ fn changes_of(name: &str, schemas: &mut Value) -> String {
         schemas[&changes] = json!({ "type": "object", "description": description, "properties": properties });
     }
     changes
-}
-
-fn without_default(schema: &mut Value) {
-    if let Some(schema) = schema.as_object_mut() {
-        schema.remove("default");
-    }
 }
 
 /// The same schema, or `null`.
@@ -178,7 +181,7 @@ fn nullable(mut schema: Value) -> Value {
         }
     }
     let mut around = Map::new();
-    for word in ["description", "example", "default"] {
+    for word in ["description", "example"] {
         if let Some(said) = schema.as_object_mut().and_then(|schema| schema.remove(word)) {
             around.insert(word.to_owned(), said);
         }

@@ -47,8 +47,8 @@ pub fn routes() -> OpenApiRouter<HttpState> {
 /// A webhook endpoint to register.
 #[derive(Debug, Deserialize, ToSchema)]
 pub struct CreateWebhook {
-    /// A public HTTPS URL that receives the events.
-    #[schema(format = "uri", pattern = "^https://", max_length = 2048, example = "https://example.com/hooks/calls")]
+    /// A public HTTPS URL that receives the events; `http://` only where the operator allows it.
+    #[schema(format = "uri", pattern = "^https?://", max_length = 2048, example = "https://example.com/hooks/calls")]
     url: String,
     /// The events to send; all if empty or absent.
     #[schema(value_type = Option<Vec<EventKind>>, example = json!(["call.completed", "call.failed"]))]
@@ -61,9 +61,9 @@ pub struct CreateWebhook {
 #[derive(Debug, Deserialize, ToSchema)]
 #[expect(dead_code, reason = "describes the body; it is merged as JSON")]
 struct UpdateWebhook {
-    /// A public HTTPS URL that receives the events.
+    /// A public HTTPS URL that receives the events; `http://` only where the operator allows it.
     #[schema(
-        value_type = String, required = false, format = "uri", pattern = "^https://", max_length = 2048,
+        value_type = String, required = false, format = "uri", pattern = "^https?://", max_length = 2048,
         example = "https://example.com/hooks/calls"
     )]
     url: Option<String>,
@@ -86,6 +86,7 @@ pub struct WebhookResource {
     #[schema(example = json!(["call.completed", "call.failed"]))]
     events: Vec<EventKind>,
     /// Whether events are sent.
+    #[schema(example = true)]
     enabled: bool,
     /// Why the service disabled it after 5 days of failures only. `null` if it is enabled or you disabled it.
     disabled_reason: Option<String>,
