@@ -12,9 +12,6 @@ type TimeOf<Name> = Name extends `${string}after` | `${string}before` ? Date : n
 /** The filters of a list: one value or several; times are dates or RFC 3339. */
 export type Query<Id extends keyof operations> = { [Key in keyof Parameters<Id>]: OneOrMore<Parameters<Id>[Key]> | TimeOf<Key> };
 
-/** Only calls with this metadata; up to 10 keys. */
-export type MetadataFilter = { metadata?: Record<string, string> };
-
 export type RequestOptions = {
   signal?: AbortSignal;
   /** Milliseconds for each attempt, instead of the client's. */
