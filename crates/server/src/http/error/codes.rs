@@ -10,9 +10,11 @@ pub const CODES: &[(&str, &[u16], &str)] = &[
     ("call_elsewhere", &[503], "the socket must reach the node that runs the call"),
     ("call_ended", &[409], "a carrier's audio comes for a call that has ended"),
     ("call_not_in_progress", &[409], "this needs a call that is in progress"),
+    ("calls_stalled", &[503], "of `/readyz`: this node cannot claim or keep calls"),
     ("carrier_rate_limit", &[429], "a carrier's address sends too many requests"),
     ("connection_in_use", &[409], "agents or numbers still use this connection"),
     ("database_unavailable", &[503], "the database cannot be reached or is too busy"),
+    ("deliveries_stalled", &[503], "of `/readyz`: this node cannot claim webhook deliveries"),
     ("draining", &[503], "this node is stopping"),
     ("email_taken", &[409], "somebody with this e-mail address belongs to the tenant already"),
     ("foreign_origin", &[403], "a request with a session comes from another site"),
@@ -41,6 +43,7 @@ pub const CODES: &[(&str, &[u16], &str)] = &[
     ("sign_in_local_only", &[403], "the sign-in of `switchhook dev` works on its own machine only"),
     ("sign_in_not_allowed", &[403], "this person may not sign in here"),
     ("sign_in_off", &[404], "no identity provider is configured"),
+    ("sign_in_rate_limit", &[429], "a network address makes too many requests to sign in"),
     ("sign_in_refused", &[403], "the identity provider did not confirm the sign-in"),
     ("stream_open", &[409], "a carrier opens the audio of a call a second time"),
     ("tenant_deactivated", &[403], "the tenant is deactivated"),
@@ -77,7 +80,8 @@ mod tests {
     /// The codes in calls such as `ApiError::conflict("name_taken", …)`.
     fn codes_in(source: &str) -> Vec<String> {
         let production = source.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
-        let calls = ["ApiError::new(", "Self::new(", "::conflict(", "::too_many(", "unavailable(", "forbidden("];
+        let calls =
+            ["ApiError::new(", "Self::new(", "::conflict(", "::too_many(", "unavailable(", "forbidden(", "not_ready("];
         let literal = |call: &str| {
             let call = call.trim_start();
             let after_status =
