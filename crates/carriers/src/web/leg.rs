@@ -182,9 +182,7 @@ impl Leg {
                     let silent = heard_at.elapsed();
                     if silent >= LOST_AFTER {
                         Err(Parted::Lost)
-                    } else if self.seat.shared.events.get().is_none() && !is_live() {
-                        Err(Parted::Over)
-                    } else if self.fill_gap(heard_at).is_err() {
+                    } else if (self.seat.shared.events.get().is_none() && !is_live()) || self.fill_gap(heard_at).is_err() {
                         Err(Parted::Over)
                     } else {
                         self.tick(socket, silent >= PING_AFTER && !std::mem::replace(&mut pinged, silent >= PING_AFTER)).await

@@ -163,9 +163,9 @@ impl SpeechFilter {
             let ready = text.len() - self.beginning_at_end(&text);
             let ready: String = self.held.drain(..ready).collect();
             if self.inside.is_some() {
-                self.inner.push_str(&ready)
+                self.inner.push_str(&ready);
             } else {
-                spoken.push_str(&ready)
+                spoken.push_str(&ready);
             }
             return false;
         };
