@@ -1,9 +1,9 @@
 //! The dashboard: the built files of `dashboard/`, embedded in a release and read from the disk otherwise. Every path that is
-//! nobody else's is a page of it.
+//! nobody else's is a page of it, for those who accept pages: a program that asks for a path that does not exist gets 404.
 
 use axum::extract::Request;
 use axum::http::header::{
-    ACCEPT_ENCODING, ACCESS_CONTROL_ALLOW_ORIGIN, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY,
+    ACCEPT, ACCEPT_ENCODING, ACCESS_CONTROL_ALLOW_ORIGIN, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY,
     CONTENT_TYPE, ETAG, HeaderName, IF_NONE_MATCH, REFERRER_POLICY, VARY, X_CONTENT_TYPE_OPTIONS,
 };
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
@@ -44,7 +44,9 @@ pub(super) async fn serve(state: HttpState, request: Request) -> Response {
         return found.respond(headers, name, &state);
     }
     match EncodedFile::file(INDEX, headers) {
-        Some(index) if !name.starts_with(ASSETS) => index.respond(headers, INDEX, &state),
+        Some(index) if !name.starts_with(ASSETS) && (name.is_empty() || accepts_pages(headers)) => {
+            index.respond(headers, INDEX, &state)
+        }
         None if name.is_empty() => not_built(),
         _ => fallback::not_found().await.into_response(),
     }
@@ -52,6 +54,16 @@ pub(super) async fn serve(state: HttpState, request: Request) -> Response {
 
 fn is_page(path: &str) -> bool {
     !NOT_PAGES.iter().any(|other| path.strip_prefix(other).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
+}
+
+/// Whether the client names pages among what it accepts; `*/*` says nothing.
+fn accepts_pages(headers: &HeaderMap) -> bool {
+    let accepted = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    accepted.flat_map(|value| value.split(',')).any(|one| {
+        let mut parts = one.split(';').map(str::trim);
+        let is_page = parts.next().is_some_and(|kind| kind.eq_ignore_ascii_case("text/html"));
+        is_page && !parts.any(|part| matches!(part, "q=0" | "q=0.0" | "q=0.00" | "q=0.000"))
+    })
 }
 
 /// A file in the encoding that the client prefers.
@@ -84,7 +96,7 @@ impl EncodedFile {
         headers.insert(CONTENT_TYPE, content_type(name));
         // File names are the same in every build, so browsers ask whether a file has changed.
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-        headers.insert(VARY, HeaderValue::from_static("accept-encoding"));
+        headers.insert(VARY, HeaderValue::from_static("accept, accept-encoding"));
         headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
         if name.starts_with(EMBED) {
             headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
@@ -170,6 +182,15 @@ mod tests {
         {
             assert!(!is_page(other), "{other}");
         }
+    }
+
+    #[test]
+    fn a_page_is_for_those_who_accept_pages() {
+        let accepts =
+            |value: &'static str| accepts_pages(&HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static(value))]));
+        assert!(accepts("text/html") && accepts("application/xml;q=0.9, Text/HTML;q=0.8,*/*"));
+        assert!(!accepts("*/*") && !accepts("application/json") && !accepts("text/html;q=0") && !accepts("text/htmlx"));
+        assert!(!accepts_pages(&HeaderMap::new()));
     }
 
     #[test]
