@@ -19,7 +19,7 @@ const LOCAL_NAMES: &[&str] = &["localhost", "localdomain"];
 const PRIVATE_SUFFIXES: &[&str] =
     &["local", "internal", "home.arpa", "onion", "intranet", "private", "corp", "home", "lan"];
 
-/// Returns a URL that a person entered as it is to be stored: without blanks around it, its scheme and host as requests use them.
+/// Normalises a URL that a person entered for storage: no blanks around it, scheme and host as requests use them.
 ///
 /// Parsers of URLs forgive what browsers forgive, such as tabs within, backslashes and a missing `//`; what is stored must not
 /// depend on that.
@@ -38,7 +38,7 @@ pub fn entered_url(text: &str) -> Result<String, UrlRefusal> {
     }
     let url = Url::parse(text).map_err(|_| UrlRefusal::Malformed)?;
     let origin = url.origin().ascii_serialization();
-    let as_used = text.strip_prefix(origin.as_str()).is_some_and(|_| origin.ends_with(&format!("://{authority}")));
+    let as_used = text.starts_with(&origin) && origin.ends_with(&format!("://{authority}"));
     Ok(if as_used { text.to_owned() } else { url.into() })
 }
 

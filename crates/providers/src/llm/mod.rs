@@ -75,8 +75,8 @@ pub(crate) trait LlmAdapter: Send + Sync + 'static {
     /// The request for a streamed response, without the server's own headers.
     fn request(&self, server: &LlmServer, request: &LlmRequest) -> reqwest::RequestBuilder;
 
-    /// Learns from a refusal how this server wants its requests; whether the request is to be sent again, as it wants it. `times` is
-    /// how often that was so for this request.
+    /// Learns from a refusal what form of request this server takes. Returns whether to send the request again in that form; `times`
+    /// is how often it did for this request.
     fn learn(&self, _failure: &LlmFailure, _times: u8) -> bool {
         false
     }
@@ -177,7 +177,7 @@ impl<D: LlmAdapter> LlmClient<D> {
         Changes { in_call, ..Changes::default() }
     }
 
-    /// Learns from a refusal what this server takes; whether the request is to be sent again, as it takes it.
+    /// Learns from a refusal what this server takes, and returns whether to send the changed request.
     fn learns(&self, failure: &LlmFailure, request: &mut LlmRequest, changes: &mut Changes) -> bool {
         let provider = self.dialect.name();
         if self.dialect.learn(failure, changes.learnt) {

@@ -132,7 +132,7 @@ impl LlmServer {
     /// A request to `url`, changed as the settings say, with the key.
     pub(crate) fn post(&self, url: &str, mut body: Value) -> reqwest::RequestBuilder {
         merge(&mut body, &self.fields);
-        // Whoever compresses a stream gathers it first.
+        // Servers and proxies that compress a stream buffer it.
         self.request(Method::POST, url).header(ACCEPT_ENCODING, "identity").json(&body)
     }
 

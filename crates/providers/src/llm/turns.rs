@@ -87,7 +87,7 @@ pub(crate) fn arguments(text: &str, cut: bool) -> Value {
     }
 }
 
-/// Arguments must be an object, whatever the model wrote.
+/// Returns the arguments if they are an object, else an empty object.
 pub(crate) fn object(arguments: &Value) -> Value {
     if arguments.is_object() { arguments.clone() } else { json!({}) }
 }

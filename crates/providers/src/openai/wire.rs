@@ -347,7 +347,7 @@ mod tests {
         assert_eq!(shown(&sent), expected);
         assert_eq!(sent[4]["tool_calls"][0]["function"]["arguments"], "{}", "servers parse them");
         let last = messages(&conversation()[..3], Template::Usual).pop().expect("a message");
-        assert_eq!(last["role"], "user", "no server has to go on with the model's own words");
+        assert_eq!(last["role"], "user", "the last message is never the model's");
     }
 
     #[test]

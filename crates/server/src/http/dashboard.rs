@@ -1,5 +1,5 @@
-//! The dashboard: the built files of `dashboard/`, embedded in a release and read from the disk otherwise. Every path that is
-//! nobody else's is a page of it, for those who accept pages: a program that asks for a path that does not exist gets 404.
+//! The dashboard: the built files of `dashboard/`, embedded in a release and read from the disk otherwise. Every path without a
+//! route of its own is a page of it for clients that accept HTML; other clients get 404.
 
 use axum::extract::Request;
 use axum::http::header::{

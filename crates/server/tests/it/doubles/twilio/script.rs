@@ -16,7 +16,7 @@ pub(crate) struct Script {
     pub(crate) far_end: FarEnd,
     /// What the carrier finds out about machines.
     pub(crate) answered_by: &'static str,
-    /// It finds that out when it is told to, where that is said.
+    /// When it finds that out, if not at once.
     pub(crate) finds_out: Option<Arc<Notify>>,
     /// How long after it was placed the call is in lists.
     pub(crate) listed_after: Duration,
