@@ -1,30 +1,14 @@
-//! JSON Schemas of tools as the APIs of language models take them. Arguments are held against the original.
+//! JSON Schemas of tools as the APIs of language models take them. Arguments are validated against the original.
 
 use serde_json::{Map, Value, json};
-use switchhook_core::json_schema::written_out;
+use switchhook_core::json_schema::{SCHEMA_KEYWORDS, SCHEMA_LIST_KEYWORDS, written_out};
 
 /// Keywords that no API takes at the top of a tool's schema. What of them says which arguments there are is merged into `properties`.
 const NOT_AT_TOP: [&str; 12] =
     ["$id", "$schema", "allOf", "anyOf", "const", "dependentSchemas", "else", "enum", "if", "not", "oneOf", "then"];
 /// Those that list alternatives or parts of the whole.
 const COMBINED: [&str; 3] = ["allOf", "anyOf", "oneOf"];
-/// Keywords whose value is a schema.
-const ONE: [&str; 12] = [
-    "additionalItems",
-    "additionalProperties",
-    "contains",
-    "else",
-    "if",
-    "items",
-    "not",
-    "propertyNames",
-    "then",
-    "unevaluatedItems",
-    "unevaluatedProperties",
-    "contentSchema",
-];
-/// Keywords whose value is a list of schemas, and those whose value is an object of schemas.
-const LISTS: [&str; 4] = ["allOf", "anyOf", "oneOf", "prefixItems"];
+/// Keywords whose value is an object of schemas.
 const MAPS: [&str; 5] = ["$defs", "definitions", "dependentSchemas", "patternProperties", "properties"];
 /// Keywords that may be `true` or `false`; elsewhere some APIs want an object.
 const MAY_BE_FLAGS: [&str; 4] =
@@ -139,9 +123,11 @@ fn complete(schema: &mut Value) {
     for (keyword, value) in fields {
         match value {
             Value::Object(schemas) if MAPS.contains(&keyword.as_str()) => schemas.values_mut().for_each(complete),
-            Value::Array(schemas) if LISTS.contains(&keyword.as_str()) => schemas.iter_mut().for_each(complete),
+            Value::Array(schemas) if SCHEMA_LIST_KEYWORDS.contains(&keyword.as_str()) => {
+                schemas.iter_mut().for_each(complete)
+            }
             Value::Bool(_) if MAY_BE_FLAGS.contains(&keyword.as_str()) => {}
-            value if ONE.contains(&keyword.as_str()) => complete(value),
+            value if SCHEMA_KEYWORDS.contains(&keyword.as_str()) => complete(value),
             _ => {}
         }
     }
