@@ -124,7 +124,7 @@ fn complete(schema: &mut Value) {
         match value {
             Value::Object(schemas) if MAPS.contains(&keyword.as_str()) => schemas.values_mut().for_each(complete),
             Value::Array(schemas) if SCHEMA_LIST_KEYWORDS.contains(&keyword.as_str()) => {
-                schemas.iter_mut().for_each(complete)
+                schemas.iter_mut().for_each(complete);
             }
             Value::Bool(_) if MAY_BE_FLAGS.contains(&keyword.as_str()) => {}
             value if SCHEMA_KEYWORDS.contains(&keyword.as_str()) => complete(value),
