@@ -22,7 +22,7 @@ FILES = ["models.py", "params.py", "_resources.py", "_async_resources.py", "_tra
 
 
 def write(folder: Path) -> None:
-    document = json.loads((HERE / "../../docs/openapi.json").read_text())
+    document = generate_models.resolved(json.loads((HERE / "../../docs/openapi.json").read_text()))
     names = json.loads((HERE / "../operations.json").read_text())
     generate_models.main(document, folder)
     generate_methods.main(document, names, folder)

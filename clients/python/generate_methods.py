@@ -115,8 +115,6 @@ def method(operation: Operation, is_async: bool) -> str:
     name = operation.entry["method"].split(".")[1]
     arguments, request = signature(operation), [f'"{operation.method}"', path_of(operation)]
     query = [f'"{one["name"]}": {python_name(one["name"])}' for one in operation.parameters("query")]
-    if filters_metadata(operation):
-        query.append('"metadata": metadata')
     if query:
         request.append(f"query={{{', '.join(query)}}}")
     headers = [one["name"] for one in operation.parameters("header")]
@@ -152,16 +150,9 @@ def dry_run(operation: Operation, is_async: bool) -> str:
     )
 
 
-def filters_metadata(operation: Operation) -> bool:
-    """The document has this filter in prose only."""
-    return operation.entry.get("metadata_filter", False) and all(one["name"] != "metadata" for one in operation.parameters("query"))
-
-
 def signature(operation: Operation) -> str:
     positional = [f"{one['name']}: {type_of(one['schema'])}" for one in operation.parameters("path")]
     named = [f"{python_name(one['name'])}: {type_of(one['schema'])} | None = None" for one in operation.parameters("query")]
-    if filters_metadata(operation):
-        named.append("metadata: Mapping[str, str] | None = None")
     headers = [one["name"] for one in operation.parameters("header")]
     if "Idempotency-Key" in headers:
         named.append("idempotency_key: str | None = None")

@@ -4,7 +4,6 @@ Two modules: `models.py` has what the service sends, as pydantic models that acc
 takes, as TypedDicts, in which a field can be absent, `None` or a value.
 """
 
-import copy
 import json
 import re
 import subprocess
@@ -32,15 +31,28 @@ CONSTRAINTS = [
 ]
 
 
-NAMES = {"EventRow": "CallEvent", "Events": "CallEvents", "ErrorField": "FieldError"}
+WRITTEN = "WithWarnings"
 
 
 def name_of(schema: str) -> str:
-    """`CallResource`, `WithWarnings_CallResource` -> `Call`."""
-    if schema in NAMES:
-        return NAMES[schema]
-    name = schema.removeprefix("WithWarnings_")
-    return name.removesuffix("Resource") or name
+    """`CallWithWarnings` -> `Call`."""
+    return "FieldError" if schema == "ErrorField" else schema.removesuffix(WRITTEN)
+
+
+def resolved(document: Schema) -> Schema:
+    """The document with what operations share in its place; only schemas stay references."""
+
+    def resolve(part: Any) -> Any:
+        if isinstance(part, list):
+            return [resolve(one) for one in part]
+        if not isinstance(part, dict):
+            return part
+        kind, _, name = part.get("$ref", "").removeprefix("#/components/").partition("/")
+        if kind in ("headers", "parameters", "responses"):
+            return resolve(document["components"][kind][name])
+        return {key: resolve(value) for key, value in part.items()}
+
+    return {**document, "paths": resolve(document["paths"])}
 
 
 def reference(schema: Schema) -> str | None:
@@ -81,8 +93,9 @@ def simplify(schema: Any, renamed: dict[str, str]) -> Any:
         return schema
     if "$ref" in schema:
         return {"$ref": f"#/components/schemas/{renamed[reference(schema)]}"}
-    if "enum" in schema and schema.get("type") == "string":
-        return {"anyOf": [{"type": "string", "enum": schema["enum"]}, {"type": "string"}]}
+    words = schema.get("enum") or schema.get("x-extensible-enum")
+    if words and schema.get("type") == "string":
+        return {"anyOf": [{"type": "string", "enum": words}, {"type": "string"}]}
     if schema.get("additionalProperties") is True:
         schema = {**schema, "additionalProperties": {}}
     result = {}
@@ -153,20 +166,15 @@ def answers(document: Schema) -> dict[str, Schema]:
     wanted = {name for name in reachable(schemas, sent) if not is_page(schemas[name]) and name != "ErrorBody"}
     renamed = {name: name_of(name) for name in schemas}
     result: dict[str, Schema] = {}
-    for name in sorted(wanted, key=lambda one: (one.startswith("WithWarnings_"), one)):
+    for name in sorted(wanted, key=lambda one: (one.endswith(WRITTEN), one)):
         schema = simplify(inlined(schemas, schemas[name]), renamed)
-        if name.startswith("WithWarnings_"):
+        if name.endswith(WRITTEN):
             # One type for each thing: those that were just written list their warnings, others have none.
             result[name_of(name)]["properties"]["warnings"] = {"type": "array", "items": {"type": "string"}, "default": []}
         elif name_of(name) in result:
             sys.exit(f"Two schemas would be called {name_of(name)}: rename one in name_of.")
         else:
             result[name_of(name)] = schema
-    # An agent has all its fields, whatever it was created with; the document only says which ones a request needs.
-    for name in reachable(result, {"Agent"}):
-        # A tool has the lists of its own type only.
-        if "properties" in result[name] and name != "Tool":
-            result[name]["required"] = [one for one in result[name]["properties"] if one != "warnings"]
     return pruned(result, {name_of(one) for name in sent - {"ErrorBody"} for one in item_of(schemas, name)})
 
 
@@ -181,14 +189,7 @@ def pruned(schemas: dict[str, Schema], roots: set[str]) -> dict[str, Schema]:
 
 
 def bodies(document: Schema) -> dict[str, Schema]:
-    schemas = copy.deepcopy(document["components"]["schemas"])
-    # The document does not say which fields an update takes: those of the agent.
-    create = inlined(schemas, schemas["CreateAgent"])
-    nullable = {
-        name: one if "null" in json.dumps(one) else {"oneOf": [one, {"type": "null"}]} for name, one in create["properties"].items()
-    }
-    schemas["UpdateAgent"] = {**schemas["UpdateAgent"], "type": "object", "properties": nullable, "required": []}
-    schemas["UpdateAgent"].pop("allOf", None)
+    schemas = document["components"]["schemas"]
     _, taken = roots(document)
     result = {}
     for name in sorted(reachable(schemas, taken)):
@@ -277,4 +278,4 @@ def main(document: Schema, folder: Path) -> None:
 
 if __name__ == "__main__":
     here = Path(__file__).resolve().parent
-    main(json.loads((here / "../../docs/openapi.json").read_text()), here / "src/switchhook")
+    main(resolved(json.loads((here / "../../docs/openapi.json").read_text())), here / "src/switchhook")

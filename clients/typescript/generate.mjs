@@ -10,15 +10,29 @@ import ts from "typescript";
 const HEADER = "// Written by generate.mjs from docs/openapi.json: do not edit.\n\n";
 const here = new URL(".", import.meta.url);
 const read = async (path) => JSON.parse(await readFile(new URL(path, here), "utf8"));
-const spec = await read("../../docs/openapi.json");
+const spec = resolved(await read("../../docs/openapi.json"));
 const names = await read("../operations.json");
 const schemas = spec.components.schemas;
 
-/** A closed set may grow: editors propose what is known, any other string is accepted. */
+/** The document with what operations share in its place; only schemas stay references. */
+function resolved(document) {
+  const { schemas, securitySchemes, ...shared } = document.components;
+  const resolve = (part) => {
+    if (Array.isArray(part)) return part.map(resolve);
+    if (part === null || typeof part !== "object") return part;
+    const [kind, name] = (part.$ref ?? "").replace("#/components/", "").split("/");
+    if (shared[kind]) return resolve(shared[kind][name]);
+    return Object.fromEntries(Object.entries(part).map(([key, value]) => [key, resolve(value)]));
+  };
+  return { ...document, paths: resolve(document.paths), components: { schemas, securitySchemes } };
+}
+
+/** A set of words may grow: editors propose what is known, any other string is accepted. */
 function open(schema) {
-  if (schema.type !== "string" || !schema.enum) return undefined;
+  const words = schema.enum ?? schema["x-extensible-enum"];
+  if (schema.type !== "string" || !words) return undefined;
   const { factory } = ts;
-  const literals = schema.enum.map((value) => factory.createLiteralTypeNode(factory.createStringLiteral(value)));
+  const literals = words.map((value) => factory.createLiteralTypeNode(factory.createStringLiteral(value)));
   const any = [factory.createKeywordTypeNode(ts.SyntaxKind.StringKeyword), factory.createTypeLiteralNode([])];
   return factory.createUnionTypeNode([...literals, factory.createIntersectionTypeNode(any)]);
 }
@@ -30,30 +44,24 @@ function trimmed() {
   return copy;
 }
 
-const RENAMED = { EventRow: "CallEvent", Events: "CallEvents" };
-
-/** `CallResource` -> `Call`. */
-const nameOf = (schema) => RENAMED[schema] ?? (schema.replace(/^WithWarnings_/, "").replace(/Resource$/, "") || schema);
+/** `CallWithWarnings` -> `Call`. */
+const nameOf = (schema) => schema.replace(/WithWarnings$/, "");
 const isPage = (schema) => ["data", "has_more", "next_cursor"].every((name) => schemas[schema].properties?.[name]);
 const itemOf = (page) => reference({ schema: schemas[page].properties.data.items });
 
 function types() {
   const lines = Object.keys(schemas)
-    .filter((name) => !name.startsWith("WithWarnings_") && !isPage(name) && !["AgentResource", "UpdateAgent", "ErrorBody", "ErrorField"].includes(name))
+    .filter((name) => !name.endsWith("WithWarnings") && !isPage(name) && !["ErrorBody", "ErrorField"].includes(name))
     .map((name) => {
       const text = (schemas[name].description ?? "").split("\n").join("\n * ");
-      const type = schemas[`WithWarnings_${name}`] ? `Written<Schemas["${name}"]>` : `Schemas["${name}"]`;
+      const type = schemas[`${name}WithWarnings`] ? `Written<Schemas["${name}"]>` : `Schemas["${name}"]`;
       return `${text && `/** ${text} */\n`}export type ${nameOf(name)} = ${type};\n`;
     });
-  return `${HEADER}import type { Complete, Merge, Written } from "./shapes.js";
+  return `${HEADER}import type { Written } from "./shapes.js";
 import type { components } from "./schema.js";
 
 type Schemas = components["schemas"];
 
-/** An agent, with all its fields. A tool has the lists of its own type only. */
-export type Agent = Written<Complete<Omit<Schemas["AgentResource"], "tools">> & { tools: Schemas["Tool"][] }>;
-/** Changes to merge into the agent, object by object. \`null\` restores a default. */
-export type UpdateAgent = Merge<Schemas["CreateAgent"]>;
 ${lines.join("")}`;
 }
 
@@ -106,7 +114,7 @@ function method(operation) {
   const args = positional(operation);
   let options = "RequestOptions";
   if (body) args.push(schema.requestBody.required ? `body: types.${nameOf(body)}` : `body: types.${nameOf(body)} = {}`), request.push("body");
-  if (query) args.push(`query: Query<"${id}">${entry.metadata_filter ? " & MetadataFilter" : ""} = {}`), request.push("query");
+  if (query) args.push(`query: Query<"${id}"> = {}`), request.push("query");
   if (headers.includes("Idempotency-Key")) {
     options = "RequestOptions & { idempotencyKey?: string }";
     request.push("idempotencyKey: options.idempotencyKey ?? newKey()");
@@ -146,7 +154,7 @@ function stream(operation) {
 function resources() {
   const all = operations();
   let text = `${HEADER}import { newKey, segment } from "./request.js";
-import type { MetadataFilter, Query, RequestOptions, StreamOptions } from "./shapes.js";
+import type { Query, RequestOptions, StreamOptions } from "./shapes.js";
 import type { Pages } from "./pages.js";
 import { Resource } from "./transport.js";
 import { transcriptEvent, type TranscriptEvent } from "./events.js";

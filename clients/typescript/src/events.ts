@@ -1,6 +1,6 @@
 /** What streams and webhooks bring. */
 import type { ServerEvent } from "./sse.js";
-import type { Call, CallEvent, ToolCallEntry, TranscriptEntry } from "./types.js";
+import type { Call, CallEvent, ToolCall, TranscriptLine } from "./types.js";
 
 type Some<T extends string> = T | (string & {});
 
@@ -38,8 +38,8 @@ export type WebhookEvent = {
 
 /** Something said, a tool that was called, or the end. */
 export type TranscriptEvent =
-  | { event: "line"; line: TranscriptEntry }
-  | { event: "tool_call"; toolCall: ToolCallEntry }
+  | { event: "line"; line: TranscriptLine }
+  | { event: "tool_call"; toolCall: ToolCall }
   | { event: "end"; status: Call["status"] }
   | { event: "unknown"; name: string; data: unknown };
 

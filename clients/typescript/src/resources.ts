@@ -1,7 +1,7 @@
 // Written by generate.mjs from docs/openapi.json: do not edit.
 
 import { newKey, segment } from "./request.js";
-import type { MetadataFilter, Query, RequestOptions, StreamOptions } from "./shapes.js";
+import type { Query, RequestOptions, StreamOptions } from "./shapes.js";
 import type { Pages } from "./pages.js";
 import { Resource } from "./transport.js";
 import { transcriptEvent, type TranscriptEvent } from "./events.js";
@@ -80,7 +80,7 @@ export class Calls extends Resource {
    * Lists calls, newest first. Filters take one value or up to 100, separated by commas or in repeated parameters; up to 10 `metadata[key]=value` filters
    * match the calls with this metadata.
    */
-  list(query: Query<"list_calls"> & MetadataFilter = {}, options: RequestOptions = {}): Pages<types.Call> {
+  list(query: Query<"list_calls"> = {}, options: RequestOptions = {}): Pages<types.Call> {
     return this.fetchPages<types.Call>({ method: "GET", path: "/v1/calls", query }, options);
   }
 
@@ -139,16 +139,16 @@ export class Calls extends Resource {
    * `end_reason` `transferred`, and the caller's line continues without Switchhook. Otherwise the agent tells the caller and the
    * conversation continues.
    */
-  transfer(id: string, body: types.Transfer, options: RequestOptions = {}): Promise<types.Call> {
+  transfer(id: string, body: types.TransferCall, options: RequestOptions = {}): Promise<types.Call> {
     return this.fetchJson<types.Call>({ method: "POST", path: `/v1/calls/${segment(id)}/transfer`, body }, options);
   }
 
   /**
    * Lets somebody listen to a live call, both sides.
    *
-   * The socket brings `{"type":"start","sample_rate":8000,"channels":2}`, then 20 ms of 16 bit PCM at a time, caller left, agent right, until
-   * the call ends or the key or session that asked stops working. It must reach the node that runs the call. A listener who is too slow
-   * misses audio; the call never waits.
+   * The socket brings `{"type":"start","sample_rate":8000,"channels":2}` (or 16000, like the call), then 20 ms of 16 bit PCM at a time, caller
+   * left, agent right, until the call ends or the key or session that asked stops working. It must reach the node that runs the call. A listener
+   * who is too slow misses audio; the call never waits.
    */
   listen(id: string, options: RequestOptions = {}): Promise<types.ListenAddress> {
     return this.fetchJson<types.ListenAddress>({ method: "POST", path: `/v1/calls/${segment(id)}/listen`, repeatable: true }, options);
@@ -204,8 +204,8 @@ export class Calls extends Resource {
    * Returns what was decided about turns in an ended call: when turns were over, and by which evidence; what counted as an
    * interruption. Empty for a live call, and for calls with a speech-to-speech model, which takes turns by itself.
    */
-  decisions(id: string, options: RequestOptions = {}): Promise<types.Decisions> {
-    return this.fetchJson<types.Decisions>({ method: "GET", path: `/v1/calls/${segment(id)}/decisions` }, options);
+  decisions(id: string, options: RequestOptions = {}): Promise<types.CallDecisions> {
+    return this.fetchJson<types.CallDecisions>({ method: "GET", path: `/v1/calls/${segment(id)}/decisions` }, options);
   }
 
   /** Lists the deliveries of a call's events to all endpoints, newest first, each with its attempts. */
@@ -214,7 +214,7 @@ export class Calls extends Resource {
   }
 
   /**
-   * Returns the recording: a stereo WAV, 8 kHz, caller left, agent right.
+   * Returns the recording: a stereo WAV, 8 or 16 kHz like the call, caller left, agent right.
    *
    * Supports one byte range (RFC 9110 section 14); several return the whole file. `If-Range` takes the `ETag`.
    */
@@ -283,7 +283,7 @@ export class Connections extends Resource {
    * The provider charges it like any speech. Samples take part in the limits of connection tests: a tenant has one at a time per
    * node.
    */
-  sampleVoice(id: string, voice: string, body: types.Sample = {}, options: RequestOptions = {}): Promise<ArrayBuffer> {
+  sampleVoice(id: string, voice: string, body: types.CreateVoiceSample = {}, options: RequestOptions = {}): Promise<ArrayBuffer> {
     return this.fetchBytes({ method: "POST", path: `/v1/connections/${segment(id)}/voices/${segment(voice)}/sample`, body }, options);
   }
 
@@ -293,7 +293,7 @@ export class Connections extends Resource {
   }
 
   /** Returns a short sample of a local voice, as callers hear it: a mono WAV. */
-  sampleLocalVoice(voice: string, body: types.Sample = {}, options: RequestOptions = {}): Promise<ArrayBuffer> {
+  sampleLocalVoice(voice: string, body: types.CreateVoiceSample = {}, options: RequestOptions = {}): Promise<ArrayBuffer> {
     return this.fetchBytes({ method: "POST", path: `/v1/connections/local/voices/${segment(voice)}/sample`, body, repeatable: true }, options);
   }
 }
@@ -336,23 +336,23 @@ export class Events extends Resource {
 
 export class Numbers extends Resource {
   /** Lists the tenant's numbers, newest first. */
-  list(query: Query<"list_numbers"> = {}, options: RequestOptions = {}): Pages<types.Number> {
-    return this.fetchPages<types.Number>({ method: "GET", path: "/v1/numbers", query }, options);
+  list(query: Query<"list_numbers"> = {}, options: RequestOptions = {}): Pages<types.PhoneNumber> {
+    return this.fetchPages<types.PhoneNumber>({ method: "GET", path: "/v1/numbers", query }, options);
   }
 
   /** Adds a number. */
-  create(body: types.CreateNumber, options: RequestOptions = {}): Promise<types.Number> {
-    return this.fetchJson<types.Number>({ method: "POST", path: "/v1/numbers", body }, options);
+  create(body: types.CreateNumber, options: RequestOptions = {}): Promise<types.PhoneNumber> {
+    return this.fetchJson<types.PhoneNumber>({ method: "POST", path: "/v1/numbers", body }, options);
   }
 
   /** Returns a number. */
-  get(id: string, options: RequestOptions = {}): Promise<types.Number> {
-    return this.fetchJson<types.Number>({ method: "GET", path: `/v1/numbers/${segment(id)}` }, options);
+  get(id: string, options: RequestOptions = {}): Promise<types.PhoneNumber> {
+    return this.fetchJson<types.PhoneNumber>({ method: "GET", path: `/v1/numbers/${segment(id)}` }, options);
   }
 
   /** Updates a number. */
-  update(id: string, body: types.UpdateNumber = {}, options: RequestOptions = {}): Promise<types.Number> {
-    return this.fetchJson<types.Number>({ method: "PATCH", path: `/v1/numbers/${segment(id)}`, body }, options);
+  update(id: string, body: types.UpdateNumber = {}, options: RequestOptions = {}): Promise<types.PhoneNumber> {
+    return this.fetchJson<types.PhoneNumber>({ method: "PATCH", path: `/v1/numbers/${segment(id)}`, body }, options);
   }
 
   /** Deletes a number. Existing calls continue. */
@@ -467,13 +467,13 @@ export class Webhooks extends Resource {
   }
 
   /** Lists an endpoint's deliveries, newest first. */
-  listDeliveries(id: string, query: Query<"list_deliveries"> = {}, options: RequestOptions = {}): Pages<types.Delivery> {
-    return this.fetchPages<types.Delivery>({ method: "GET", path: `/v1/webhooks/${segment(id)}/deliveries`, query }, options);
+  listDeliveries(id: string, query: Query<"list_deliveries"> = {}, options: RequestOptions = {}): Pages<types.WebhookDelivery> {
+    return this.fetchPages<types.WebhookDelivery>({ method: "GET", path: `/v1/webhooks/${segment(id)}/deliveries`, query }, options);
   }
 
   /** Returns a delivery with every attempt. */
-  getDelivery(id: string, deliveryId: string, options: RequestOptions = {}): Promise<types.DeliveryWithAttempts> {
-    return this.fetchJson<types.DeliveryWithAttempts>({ method: "GET", path: `/v1/webhooks/${segment(id)}/deliveries/${segment(deliveryId)}` }, options);
+  getDelivery(id: string, deliveryId: string, options: RequestOptions = {}): Promise<types.WebhookDeliveryWithAttempts> {
+    return this.fetchJson<types.WebhookDeliveryWithAttempts>({ method: "GET", path: `/v1/webhooks/${segment(id)}/deliveries/${segment(deliveryId)}` }, options);
   }
 
   /**
@@ -482,8 +482,8 @@ export class Webhooks extends Resource {
    * A pending delivery is tried at once (200), as one of its 8 attempts. For one that succeeded, failed or was canceled a new
    * delivery is created (201), with a new id, the same `created` and `data`, and 8 attempts of its own.
    */
-  redeliver(id: string, deliveryId: string, options: RequestOptions = {}): Promise<types.Delivery> {
-    return this.fetchJson<types.Delivery>({ method: "POST", path: `/v1/webhooks/${segment(id)}/deliveries/${segment(deliveryId)}/redeliver` }, options);
+  redeliver(id: string, deliveryId: string, options: RequestOptions = {}): Promise<types.WebhookDelivery> {
+    return this.fetchJson<types.WebhookDelivery>({ method: "POST", path: `/v1/webhooks/${segment(id)}/deliveries/${segment(deliveryId)}/redeliver` }, options);
   }
 
   /**
@@ -496,7 +496,7 @@ export class Webhooks extends Resource {
   }
 
   /** Sends a `webhook.test` event to the endpoint, whatever its filter. It is retried like any other event. */
-  test(id: string, options: RequestOptions = {}): Promise<types.Delivery> {
-    return this.fetchJson<types.Delivery>({ method: "POST", path: `/v1/webhooks/${segment(id)}/test` }, options);
+  test(id: string, options: RequestOptions = {}): Promise<types.WebhookDelivery> {
+    return this.fetchJson<types.WebhookDelivery>({ method: "POST", path: `/v1/webhooks/${segment(id)}/test` }, options);
   }
 }

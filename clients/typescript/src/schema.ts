@@ -296,9 +296,9 @@ export interface paths {
         put?: never;
         /**
          * Lets somebody listen to a live call, both sides.
-         * @description The socket brings `{"type":"start","sample_rate":8000,"channels":2}`, then 20 ms of 16 bit PCM at a time, caller left, agent right, until
-         *     the call ends or the key or session that asked stops working. It must reach the node that runs the call. A listener who is too slow
-         *     misses audio; the call never waits.
+         * @description The socket brings `{"type":"start","sample_rate":8000,"channels":2}` (or 16000, like the call), then 20 ms of 16 bit PCM at a time, caller
+         *     left, agent right, until the call ends or the key or session that asked stops working. It must reach the node that runs the call. A listener
+         *     who is too slow misses audio; the call never waits.
          */
         post: operations["listen_to_call"];
         delete?: never;
@@ -315,7 +315,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Returns the recording: a stereo WAV, 8 kHz, caller left, agent right.
+         * Returns the recording: a stereo WAV, 8 or 16 kHz like the call, caller left, agent right.
          * @description Supports one byte range (RFC 9110 section 14); several return the whole file. `If-Range` takes the `ETag`.
          */
         get: operations["fetch_recording"];
@@ -864,48 +864,109 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        /** @description One version of an agent's configuration. A call keeps the version it was placed with. */
-        AgentConfig: {
-            /** @description Post-call analysis. */
-            analysis?: components["schemas"]["AnalysisSettings"];
-            /** @description How to handle answering machines. */
-            answering_machine?: components["schemas"]["AnsweringMachine"];
-            /** @description How to handle DTMF from the caller. */
-            dtmf?: components["schemas"]["Dtmf"];
-            /** @description How the conversation starts. */
-            greeting?: components["schemas"]["Greeting"];
-            /** @description System prompt of the language model; `{{variable}}` is replaced by the call's variables. */
-            instructions: string;
-            /** @description What happens when the caller interrupts. */
-            interruption?: components["schemas"]["Interruption"];
-            /**
-             * @description BCP 47 tag of the spoken language.
-             * @example en-US
-             */
-            language?: string;
-            /** @description Maximum ring time and duration of a call. */
-            limits?: components["schemas"]["Limits"];
-            llm?: components["schemas"]["LlmChoice"] | null;
-            /** @description Redaction and retention of a call's words. */
-            privacy?: components["schemas"]["Privacy"];
-            realtime?: components["schemas"]["RealtimeChoice"] | null;
-            /** @description Whether calls are recorded. */
-            recording?: components["schemas"]["Recording"];
-            /** @description What happens when the caller is silent. */
-            silence?: components["schemas"]["Silence"];
-            stt?: components["schemas"]["SttChoice"] | null;
-            /** @description Tools that the model can call. */
-            tools?: components["schemas"]["Tool"][];
-            tts?: components["schemas"]["TtsChoice"] | null;
-            /** @description When a caller's turn ends. */
-            turn_taking?: components["schemas"]["TurnTaking"];
-            /** @description Variables that calls can or must set; at most 50, and 16 KiB of JSON. */
-            variables?: {
-                [key: string]: components["schemas"]["Variable"];
-            };
-        };
-        /** @description An agent. */
-        AgentResource: components["schemas"]["AgentConfig"] & {
+        /**
+         * @description An agent.
+         * @example {
+         *       "analysis": {
+         *         "schema": null,
+         *         "summary": true
+         *       },
+         *       "answering_machine": {
+         *         "message": null,
+         *         "mode": "off",
+         *         "on_machine": "hangup"
+         *       },
+         *       "created_at": "2026-01-31T12:00:00.000000Z",
+         *       "dtmf": {
+         *         "digit_timeout_ms": 2000,
+         *         "enabled": true,
+         *         "finish_on_key": "#",
+         *         "interrupt": true,
+         *         "max_digits": 32
+         *       },
+         *       "greeting": {
+         *         "interruptible": true,
+         *         "mode": "speak",
+         *         "text": "Hello, how can I help you?"
+         *       },
+         *       "id": "0198c6a0-0000-7000-8000-000000000000",
+         *       "instructions": "text",
+         *       "interruption": {
+         *         "backchannels": [
+         *           "mm-hmm",
+         *           "mhm",
+         *           "uh-huh",
+         *           "mm",
+         *           "hmm",
+         *           "okay",
+         *           "ok",
+         *           "right",
+         *           "yeah",
+         *           "yes",
+         *           "sure",
+         *           "i see"
+         *         ],
+         *         "enabled": true,
+         *         "min_speech_ms": 500,
+         *         "min_words": 2
+         *       },
+         *       "language": "en-US",
+         *       "limits": {
+         *         "max_duration_seconds": 1800,
+         *         "ring_timeout_seconds": 30
+         *       },
+         *       "llm": null,
+         *       "name": "Reception",
+         *       "privacy": {
+         *         "redact": [],
+         *         "retention_days": null
+         *       },
+         *       "realtime": null,
+         *       "recording": {
+         *         "enabled": false
+         *       },
+         *       "silence": {
+         *         "hangup_after_seconds": 30,
+         *         "max_reprompts": 2,
+         *         "reprompt_after_seconds": 8
+         *       },
+         *       "stt": null,
+         *       "tools": [
+         *         {
+         *           "connection_id": null,
+         *           "description": null,
+         *           "destinations": [
+         *             {
+         *               "name": "reception",
+         *               "number": "+12025550142"
+         *             }
+         *           ],
+         *           "filler": "Let me look that up.",
+         *           "headers": {},
+         *           "method": null,
+         *           "name": "free_tables",
+         *           "parameters": null,
+         *           "timeout_seconds": null,
+         *           "tools": [
+         *             "text"
+         *           ],
+         *           "type": "end_call",
+         *           "url": "https://example.com/tables"
+         *         }
+         *       ],
+         *       "tts": null,
+         *       "turn_taking": {
+         *         "eagerness": "normal",
+         *         "max_silence_ms": 2000,
+         *         "min_silence_ms": 400,
+         *         "speculative": true
+         *       },
+         *       "updated_at": "2026-01-31T12:00:00.000000Z",
+         *       "variables": {},
+         *       "version": 0
+         *     }
+         */
+        Agent: components["schemas"]["AgentConfig"] & {
             /**
              * Format: date-time
              * @description When it was created.
@@ -931,6 +992,106 @@ export interface components {
              * @description Increases with each change; a call keeps the version it was placed with.
              */
             version: number;
+        };
+        /** @description One version of an agent's configuration. A call keeps the version it was placed with. */
+        AgentConfig: {
+            /** @description Post-call analysis. */
+            analysis: components["schemas"]["AnalysisSettings"];
+            /** @description How to handle answering machines. */
+            answering_machine: components["schemas"]["AnsweringMachine"];
+            /** @description How to handle DTMF from the caller. */
+            dtmf: components["schemas"]["Dtmf"];
+            /** @description How the conversation starts. */
+            greeting: components["schemas"]["Greeting"];
+            /** @description System prompt of the language model; `{{variable}}` is replaced by the call's variables. */
+            instructions: string;
+            /** @description What happens when the caller interrupts. */
+            interruption: components["schemas"]["Interruption"];
+            /**
+             * @description BCP 47 tag of the spoken language.
+             * @example en-US
+             */
+            language: string;
+            /** @description Maximum ring time and duration of a call. */
+            limits: components["schemas"]["AgentLimits"];
+            llm: components["schemas"]["LlmChoice"] | null;
+            /** @description Redaction and retention of a call's words. */
+            privacy: components["schemas"]["Privacy"];
+            realtime: components["schemas"]["RealtimeChoice"] | null;
+            /** @description Whether calls are recorded. */
+            recording: components["schemas"]["Recording"];
+            /** @description What happens when the caller is silent. */
+            silence: components["schemas"]["Silence"];
+            stt: components["schemas"]["SttChoice"] | null;
+            /** @description Tools that the model can call. */
+            tools: components["schemas"]["Tool"][];
+            tts: components["schemas"]["TtsChoice"] | null;
+            /** @description When a caller's turn ends. */
+            turn_taking: components["schemas"]["TurnTaking"];
+            /** @description Variables that calls can or must set; at most 50, and 16 KiB of JSON. */
+            variables: {
+                [key: string]: components["schemas"]["AgentVariable"];
+            };
+        };
+        /** @description Maximum ring time and duration of a call. */
+        AgentLimits: {
+            /**
+             * Format: int32
+             * @description Maximum duration of the conversation, in seconds, 10 to 14400.
+             * @default 1800
+             */
+            max_duration_seconds: number;
+            /**
+             * Format: int32
+             * @description Ring timeout, in seconds, 5 to 120.
+             * @default 30
+             */
+            ring_timeout_seconds: number;
+        };
+        /** @description Maximum ring time and duration of a call. */
+        AgentLimitsInput: {
+            /**
+             * Format: int32
+             * @description Maximum duration of the conversation, in seconds, 10 to 14400. Default: `1800`.
+             */
+            max_duration_seconds?: number | null;
+            /**
+             * Format: int32
+             * @description Ring timeout, in seconds, 5 to 120. Default: `30`.
+             */
+            ring_timeout_seconds?: number | null;
+        };
+        /** @description One page of a list, newest first. */
+        AgentList: {
+            /** @description The rows. */
+            data: components["schemas"]["Agent"][];
+            /** @description Whether more rows follow. */
+            has_more: boolean;
+            /**
+             * Format: uuid
+             * @description `cursor` for the next page.
+             */
+            next_cursor: string | null;
+        };
+        /** @description A variable of a call, used as `{{name}}` in texts. */
+        AgentVariable: {
+            /**
+             * @description Used if a call does not set it.
+             * @default null
+             */
+            default: string | null;
+            /**
+             * @description Whether a call must set it.
+             * @default false
+             */
+            required: boolean;
+        };
+        /** @description A variable of a call, used as `{{name}}` in texts. */
+        AgentVariableInput: {
+            /** @description Used if a call does not set it. */
+            default?: string | null;
+            /** @description Whether a call must set it. Default: `false`. */
+            required?: boolean | null;
         };
         /** @description A version of an agent. */
         AgentVersion: {
@@ -959,54 +1120,92 @@ export interface components {
              */
             version: number;
         };
-        /** @description How post-call analysis went. */
-        Analysis: {
+        /** @description One page of a list, newest first. */
+        AgentVersionList: {
+            /** @description The rows. */
+            data: components["schemas"]["AgentVersion"][];
+            /** @description Whether more rows follow. */
+            has_more: boolean;
             /**
-             * @description Why not, if it failed.
-             * @example null
+             * Format: uuid
+             * @description `cursor` for the next page.
              */
-            error: string | null;
-            /** @description Whether a language model analysed the conversation. */
-            status: components["schemas"]["AnalysisStatus"];
+            next_cursor: string | null;
         };
+        /** @description A resource with the warnings of the request that created or changed it. */
+        AgentWithWarnings: components["schemas"]["Agent"] & components["schemas"]["Warnings"];
         /** @description Post-call analysis. */
         AnalysisSettings: {
             /**
              * @description JSON Schema of `outcome`. Without a schema the provider chooses the facts to extract; without a summary either, there
              *     is no post-call analysis.
              */
-            schema?: Record<string, unknown> | null;
+            schema: {
+                [key: string]: unknown;
+            } | null;
             /**
              * @description Whether the language model writes a summary.
              * @default true
              */
-            summary?: boolean;
+            summary: boolean;
+        };
+        /** @description Post-call analysis. */
+        AnalysisSettingsInput: {
+            /**
+             * @description JSON Schema of `outcome`. Without a schema the provider chooses the facts to extract; without a summary either, there
+             *     is no post-call analysis.
+             */
+            schema?: {
+                [key: string]: unknown;
+            } | null;
+            /** @description Whether the language model writes a summary. Default: `true`. */
+            summary?: boolean | null;
         };
         /**
-         * @description Whether a language model analysed a conversation.
+         * @description Who answered a call.
          * @enum {string}
          */
-        AnalysisStatus: "completed" | "failed" | "skipped" | (string & {});
+        AnsweredBy: "human" | "voicemail" | (string & {});
         /** @description How to handle answering machines. */
         AnsweringMachine: {
             /**
              * @description The message after the beep, for `leave_message`.
              * @default null
              */
-            message?: string | null;
+            message: string | null;
             /**
              * @description Whether to detect machines.
              * @default off
              */
-            mode?: components["schemas"]["MachineDetection"];
+            mode: components["schemas"]["MachineDetection"];
             /**
              * @description What to do when a machine answers.
              * @default hangup
              */
-            on_machine?: components["schemas"]["OnMachine"];
+            on_machine: components["schemas"]["OnMachine"];
         };
-        /** @description A key without its secret. */
-        ApiKeyResource: {
+        /** @description How to handle answering machines. */
+        AnsweringMachineInput: {
+            /** @description The message after the beep, for `leave_message`. */
+            message?: string | null;
+            /** @description Whether to detect machines. Default: `"off"`. */
+            mode?: components["schemas"]["MachineDetection"] | null;
+            /** @description What to do when a machine answers. Default: `"hangup"`. */
+            on_machine?: components["schemas"]["OnMachine"] | null;
+        };
+        /**
+         * @description A key without its secret.
+         * @example {
+         *       "created_at": "2026-01-31T12:00:00.000000Z",
+         *       "expires_at": null,
+         *       "id": "0198c6a0-0000-7000-8000-000000000000",
+         *       "last_used_at": null,
+         *       "name": null,
+         *       "prefix": "k3v9x0a1b2c3",
+         *       "revoked_at": null
+         *     }
+         */
+        ApiKey: {
             /**
              * Format: date-time
              * @description When it was created.
@@ -1040,34 +1239,37 @@ export interface components {
              */
             revoked_at: string | null;
         };
-        /** @description A delivery attempt. */
-        Attempt: {
+        /** @description One page of a list, newest first. */
+        ApiKeyList: {
+            /** @description The rows. */
+            data: components["schemas"]["ApiKey"][];
+            /** @description Whether more rows follow. */
+            has_more: boolean;
             /**
-             * Format: int64
-             * @description Its duration; `null` while it runs, or if the service stopped before it ended.
+             * Format: uuid
+             * @description `cursor` for the next page.
              */
-            duration_ms: number | null;
-            /** @description Why it failed; `null` if it did not. */
-            error: string | null;
-            /**
-             * Format: int64
-             * @description Its number, from 1.
-             */
-            number: number;
-            /** @description The start of the response body. */
-            response_excerpt: string | null;
-            /**
-             * Format: date-time
-             * @description When it started.
-             */
-            started_at: string;
-            /**
-             * Format: int64
-             * @description The HTTP status of the response; `null` without a response.
-             */
-            status: number | null;
+            next_cursor: string | null;
         };
-        /** @description What needs attention. */
+        /**
+         * @description What needs attention.
+         * @example {
+         *       "data": [
+         *         {
+         *           "count": null,
+         *           "detail": "hooks.example.com: the response has status 503.",
+         *           "kind": "credentials_refused",
+         *           "limit": null,
+         *           "since": null,
+         *           "subject": {
+         *             "id": "0198c6a0-0000-7000-8000-000000000000",
+         *             "name": "text",
+         *             "type": "connection"
+         *           }
+         *         }
+         *       ]
+         *     }
+         */
         Attention: {
             /** @description The items, the worst first, at most 20 of a kind. */
             data: components["schemas"]["AttentionItem"][];
@@ -1093,57 +1295,76 @@ export interface components {
              */
             since: string | null;
             /** @description What it is the matter with. */
-            subject: components["schemas"]["Subject"];
+            subject: components["schemas"]["AttentionSubject"];
         };
         /**
          * @description What is the matter.
          * @enum {string}
          */
         AttentionKind: "credentials_refused" | "webhook_failing" | "limit_near" | "number_without_agent" | (string & {});
-        /** @description Calls that ended in an interval. */
-        Bucket: components["schemas"]["Figures"] & {
-            /**
-             * Format: date-time
-             * @description Its beginning.
-             */
-            start: string;
-        };
-        /** @description A delivery of one of the call's events. */
-        CallDelivery: components["schemas"]["DeliveryWithAttempts"] & {
-            /**
-             * Format: uri
-             * @description Its present URL.
-             * @example https://example.com/hooks/calls
-             */
-            url: string;
+        /** @description What something is the matter with. */
+        AttentionSubject: {
             /**
              * Format: uuid
-             * @description The endpoint.
+             * @description Its id.
              */
-            webhook_id: string;
+            id: string;
+            /** @description Its name, URL or number. */
+            name: string;
+            /** @description What it is. */
+            type: components["schemas"]["AttentionSubjectKind"];
         };
-        /** @description Overrides for the agent's limits. */
-        CallLimits: {
-            /**
-             * Format: int32
-             * @description Maximum duration of the call, in seconds.
-             */
-            max_duration_seconds?: number | null;
-            /**
-             * Format: int32
-             * @description Ring timeout, in seconds.
-             */
-            ring_timeout_seconds?: number | null;
-        };
-        /** @description Agent settings to override for one call. */
-        CallOverrides: {
-            greeting?: components["schemas"]["GreetingOverride"] | null;
-            /** @description The complete instructions. */
-            instructions?: string | null;
-            limits?: components["schemas"]["CallLimits"] | null;
-        };
-        /** @description A call. */
-        CallResource: {
+        /**
+         * @description What something is.
+         * @enum {string}
+         */
+        AttentionSubjectKind: "connection" | "webhook" | "tenant" | "number" | (string & {});
+        /**
+         * @description A call.
+         * @example {
+         *       "agent_id": "0198c6a0-0000-7000-8000-000000000001",
+         *       "agent_version": 1,
+         *       "analysis": null,
+         *       "answered_at": null,
+         *       "answered_by": null,
+         *       "carrier": {
+         *         "call_id": null,
+         *         "cause": null,
+         *         "connection_id": "0198c6a0-0000-7000-8000-000000000003",
+         *         "provider": "simulator",
+         *         "sip_code": null
+         *       },
+         *       "created_at": "2026-01-31T12:00:00.000000Z",
+         *       "dialing_at": null,
+         *       "direction": "outbound",
+         *       "duration_seconds": 0,
+         *       "end_reason": null,
+         *       "ended_at": null,
+         *       "ended_by": null,
+         *       "error": null,
+         *       "error_code": null,
+         *       "from": "+12025550199",
+         *       "id": "0198c6a0-0000-7000-8000-000000000000",
+         *       "latency": null,
+         *       "metadata": {
+         *         "order": "A-17"
+         *       },
+         *       "number_id": "0198c6a0-0000-7000-8000-000000000002",
+         *       "outcome": null,
+         *       "recording_url": null,
+         *       "ringing_at": null,
+         *       "schedule_at": null,
+         *       "status": "queued",
+         *       "summary": null,
+         *       "to": "+12025550100",
+         *       "turns": 0,
+         *       "usage": null,
+         *       "variables": {
+         *         "name": "Ana"
+         *       }
+         *     }
+         */
+        Call: {
             /**
              * Format: uuid
              * @description The agent.
@@ -1155,16 +1376,15 @@ export interface components {
              * @example 1
              */
             agent_version: number;
-            analysis: components["schemas"]["Analysis"] | null;
+            analysis: components["schemas"]["CallAnalysis"] | null;
             /**
              * Format: date-time
              * @description When it was answered.
              */
             answered_at: string | null;
-            /** @description `human` or `voicemail`, if known. */
-            answered_by: string | null;
+            answered_by: components["schemas"]["AnsweredBy"] | null;
             /** @description The carrier's data of the call. */
-            carrier: components["schemas"]["CarrierPart"];
+            carrier: components["schemas"]["CallCarrier"];
             /**
              * Format: date-time
              * @description When it was accepted.
@@ -1176,23 +1396,23 @@ export interface components {
              */
             dialing_at: string | null;
             /** @description Its direction. */
-            direction: components["schemas"]["Direction"];
+            direction: components["schemas"]["CallDirection"];
             /**
              * Format: int64
              * @description Time from answer to end, in seconds.
              * @example 42
              */
             duration_seconds: number;
-            end_reason: components["schemas"]["EndReason"] | null;
+            end_reason: components["schemas"]["CallEndReason"] | null;
             /**
              * Format: date-time
              * @description When it ended.
              */
             ended_at: string | null;
-            ended_by: components["schemas"]["EndedBy"] | null;
+            ended_by: components["schemas"]["CallEndedBy"] | null;
             /** @description Error details. */
             error: string | null;
-            error_code: components["schemas"]["ErrorCode"] | null;
+            error_code: components["schemas"]["CallFailure"] | null;
             /**
              * @description The caller.
              * @example +12025550199
@@ -1203,17 +1423,18 @@ export interface components {
              * @description Its id.
              */
             id: string;
-            /** @description How long the caller waited for responses. */
-            latency: Record<string, unknown> | null;
+            latency: components["schemas"]["CallLatency"] | null;
             /** @description The client's own data. */
-            metadata: Record<string, unknown>;
+            metadata: components["schemas"]["Metadata"];
             /**
              * Format: uuid
              * @description The tenant's number, if it is one of its numbers.
              */
             number_id: string | null;
             /** @description Facts extracted from the conversation. */
-            outcome: Record<string, unknown> | null;
+            outcome: {
+                [key: string]: unknown;
+            } | null;
             /** @description URL of the recording; needs an API key. */
             recording_url: string | null;
             /**
@@ -1227,7 +1448,7 @@ export interface components {
              */
             schedule_at: string | null;
             /** @description Its status. */
-            status: components["schemas"]["Status"];
+            status: components["schemas"]["CallStatus"];
             /** @description A summary of the conversation, in a sentence or two. */
             summary: string | null;
             /**
@@ -1241,20 +1462,38 @@ export interface components {
              * @example 5
              */
             turns: number;
-            /** @description Usage in the units that providers charge. */
-            usage: Record<string, unknown> | null;
+            usage: components["schemas"]["CallUsage"] | null;
             /** @description Values for `{{name}}` in the agent's texts. */
             variables: {
                 [key: string]: string;
             };
             web?: components["schemas"]["WebPart"] | null;
         };
+        /**
+         * @description A phone number or SIP address. Commas separate values, so an address with a comma cannot be found.
+         * @example +12025550100
+         */
+        CallAddress: string;
+        /** @description How post-call analysis went. */
+        CallAnalysis: {
+            /**
+             * @description Why not, if it failed.
+             * @example null
+             */
+            error: string | null;
+            /** @description Whether a language model analysed the conversation. */
+            status: components["schemas"]["CallAnalysisStatus"];
+        };
+        /**
+         * @description Whether a language model analysed a conversation.
+         * @enum {string}
+         */
+        CallAnalysisStatus: "completed" | "failed" | "skipped" | (string & {});
         /** @description The carrier's data of a call. */
-        CarrierPart: {
+        CallCarrier: {
             /** @description The carrier's id of the call. */
             call_id: string | null;
-            /** @description Why it ended. */
-            cause: string | null;
+            cause: components["schemas"]["CarrierCause"] | null;
             /**
              * Format: uuid
              * @description The connection of the call; none of a web call.
@@ -1268,26 +1507,344 @@ export interface components {
              */
             sip_code: number | null;
         };
-        /** @description One thing that was tried. */
-        Check: {
+        /** @description Costs by part, in US dollars. */
+        CallCosts: {
             /**
-             * @description What came of it, in a sentence.
-             * @example It responded.
+             * Format: double
+             * @description The carrier; nothing, since carriers bill on their own.
+             * @default null
              */
-            detail: string;
+            carrier_usd: number | null;
+            /**
+             * Format: double
+             * @description Language models, those of the analysis after the call included.
+             * @default 0
+             */
+            llm_usd: number;
+            /**
+             * Format: double
+             * @description Speech-to-speech models.
+             * @default 0
+             */
+            realtime_usd: number;
+            /**
+             * Format: double
+             * @description Speech to text.
+             * @default 0
+             */
+            stt_usd: number;
+            /**
+             * Format: double
+             * @description Text to speech.
+             * @default 0
+             */
+            tts_usd: number;
+        };
+        /** @description One decision about a turn. */
+        CallDecision: {
             /**
              * Format: int64
-             * @description How long it took.
+             * @description When, in milliseconds since the start of the conversation, as in the transcript.
              */
-            duration_ms: number;
+            at_ms: number;
+            /** @description What spoke for the end (positive weight) or against it. */
+            evidence: components["schemas"]["CallDecisionEvidence"][];
             /**
-             * @description `settings`, `carrier`, `language_model`, `speech_to_text`, `text_to_speech`, `speech_to_speech` or `service`.
-             * @example language_model
+             * @description What was decided. `turn_ended`: the caller has finished. `turn_reopened`: they go on, so the agent stops and responds once to
+             *     all of it. `interruption` and `false_interruption`: the caller spoke over the agent, which stopped or continued. `backchannel`:
+             *     words over the agent that need no response. `speculation`: the model is asked before the turn is over;
+             *     `speculation_discarded`: that request was discarded. `machine_ignored`: a machine was reported, but the caller has been
+             *     answered or is a person by the carrier's word, so the conversation continues.
+             */
+            kind: components["schemas"]["CallDecisionKind"];
+            /**
+             * Format: float
+             * @description How probable the end of the turn was, from 0 to 1.
+             */
+            probability: number | null;
+            /**
+             * Format: int64
+             * @description How long the caller had been silent, in milliseconds; `null` if they spoke or it did not matter.
+             */
+            silence_ms: number | null;
+            /**
+             * Format: int64
+             * @description How much silence the evidence asked for, in milliseconds.
+             */
+            silence_needed_ms: number | null;
+        };
+        /** @description Something that speaks for or against the end of a turn. */
+        CallDecisionEvidence: {
+            /**
+             * @description Its kind.
+             * @example open_word
              */
             name: string;
-            /** @description Whether it worked. */
-            ok: boolean;
+            /**
+             * Format: float
+             * @description How much of it there is: 1, or a share.
+             */
+            value: number;
+            /**
+             * Format: float
+             * @description What 1 of it adds to the log odds of an end.
+             * @example -2.6
+             */
+            weight: number;
         };
+        /**
+         * @description What was decided.
+         * @enum {string}
+         */
+        CallDecisionKind: "turn_ended" | "turn_reopened" | "interruption" | "false_interruption" | "backchannel" | "speculation" | "speculation_discarded" | "machine_ignored" | (string & {});
+        /**
+         * @description The decisions of a call.
+         * @example {
+         *       "data": [
+         *         {
+         *           "at_ms": 0,
+         *           "evidence": [
+         *             {
+         *               "name": "open_word",
+         *               "value": 0,
+         *               "weight": -2.6
+         *             }
+         *           ],
+         *           "kind": "turn_ended",
+         *           "probability": null,
+         *           "silence_ms": null,
+         *           "silence_needed_ms": null
+         *         }
+         *       ]
+         *     }
+         */
+        CallDecisions: {
+            /** @description In the order in which they were made. */
+            data: components["schemas"]["CallDecision"][];
+        };
+        /** @description A delivery of one of the call's events. */
+        CallDelivery: components["schemas"]["WebhookDeliveryWithAttempts"] & {
+            /**
+             * Format: uri
+             * @description Its present URL.
+             * @example https://example.com/hooks/calls
+             */
+            url: string;
+            /**
+             * Format: uuid
+             * @description The endpoint.
+             */
+            webhook_id: string;
+        };
+        /** @description One page of a list, newest first. */
+        CallDeliveryList: {
+            /** @description The rows. */
+            data: components["schemas"]["CallDelivery"][];
+            /** @description Whether more rows follow. */
+            has_more: boolean;
+            /**
+             * Format: uuid
+             * @description `cursor` for the next page.
+             */
+            next_cursor: string | null;
+        };
+        /**
+         * @description Who placed the call.
+         * @enum {string}
+         */
+        CallDirection: "inbound" | "outbound" | "web" | (string & {});
+        /**
+         * @description Why a completed call ended.
+         * @enum {string}
+         */
+        CallEndReason: "caller_hangup" | "agent_hangup" | "transferred" | "api_hangup" | "canceled" | "voicemail" | "silence" | "max_duration" | "drained" | (string & {});
+        /**
+         * @description Who ended a call.
+         * @enum {string}
+         */
+        CallEndedBy: "caller" | "agent" | "api" | "carrier" | "system" | (string & {});
+        /** @description An event of a call, as the API returns it. */
+        CallEvent: {
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
+            created_at: string;
+            /** @description The `data` of its webhook deliveries. */
+            data: {
+                [key: string]: unknown;
+            };
+            /** @description The kind of event. */
+            event: components["schemas"]["EventKind"];
+            /**
+             * Format: int64
+             * @description Its number within the call, from 1.
+             * @example 1
+             */
+            sequence: number;
+        };
+        /**
+         * @description Events of a call.
+         * @example {
+         *       "data": [
+         *         {
+         *           "created_at": "2026-01-31T12:00:00.000000Z",
+         *           "data": {},
+         *           "event": "call.queued",
+         *           "sequence": 1
+         *         }
+         *       ]
+         *     }
+         */
+        CallEvents: {
+            /** @description The events, in order. */
+            data: components["schemas"]["CallEvent"][];
+        };
+        /**
+         * @description Why a call failed. The list is closed: a code never changes its meaning, and none is added.
+         * @enum {string}
+         */
+        CallFailure: "carrier_unauthorized" | "carrier_error" | "busy" | "no_answer" | "rejected" | "invalid_number" | "no_media" | "config_error" | "provider_timeout" | "pipeline_error" | "unknown_error" | (string & {});
+        /** @description How long the caller waited, in whole milliseconds. */
+        CallLatency: {
+            /** @description From the decision that the caller's turn is over to the first audio of the answer: model, voice and ourselves. */
+            after_turn_ms: components["schemas"]["LatencyPercentiles"];
+            /**
+             * Format: int64
+             * @description From the start of media to the first audio of the greeting.
+             */
+            greeting_ms: number | null;
+            /** @description From the end of the caller's speech to the first audio of the answer. */
+            response_ms: components["schemas"]["LatencyPercentiles"];
+        };
+        /** @description Overrides for the agent's limits. */
+        CallLimitOverrides: {
+            /**
+             * Format: int32
+             * @description Maximum duration of the call, in seconds.
+             */
+            max_duration_seconds?: number | null;
+            /**
+             * Format: int32
+             * @description Ring timeout, in seconds.
+             */
+            ring_timeout_seconds?: number | null;
+        };
+        /** @description One page of a list, newest first. */
+        CallList: {
+            /** @description The rows. */
+            data: components["schemas"]["Call"][];
+            /** @description Whether more rows follow. */
+            has_more: boolean;
+            /**
+             * Format: uuid
+             * @description `cursor` for the next page.
+             */
+            next_cursor: string | null;
+        };
+        /** @description Agent settings to override for one call. */
+        CallOverrides: {
+            greeting?: components["schemas"]["GreetingOverride"] | null;
+            /** @description The complete instructions. */
+            instructions?: string | null;
+            limits?: components["schemas"]["CallLimitOverrides"] | null;
+        };
+        /**
+         * @description Where a call stands. It only ever moves down this list, and the last two are for ever.
+         * @enum {string}
+         */
+        CallStatus: "queued" | "dialing" | "in_progress" | "completed" | "failed" | (string & {});
+        /** @description Usage in the units that providers bill. */
+        CallUsage: {
+            /**
+             * Format: int64
+             * @description Of these, tokens that came from the provider's cache.
+             * @default 0
+             */
+            audio_cached_tokens: number;
+            /**
+             * Format: int64
+             * @description Tokens of audio input of a speech-to-speech model, those from its cache included. Its tokens of text count as the model's.
+             * @default 0
+             */
+            audio_input_tokens: number;
+            /**
+             * Format: int64
+             * @description Tokens of audio spoken by a speech-to-speech model.
+             * @default 0
+             */
+            audio_output_tokens: number;
+            /**
+             * Format: double
+             * @description Cost in US dollars, by the price table.
+             * @default 0
+             */
+            cost_usd: number;
+            /**
+             * @description The cost by part.
+             * @default {
+             *       "carrier_usd": null,
+             *       "llm_usd": 0,
+             *       "realtime_usd": 0,
+             *       "stt_usd": 0,
+             *       "tts_usd": 0
+             *     }
+             */
+            costs: components["schemas"]["CallCosts"];
+            /**
+             * Format: int64
+             * @description Of these, tokens that were written to it.
+             * @default 0
+             */
+            llm_cache_write_tokens: number;
+            /**
+             * Format: int64
+             * @description Of these, tokens that came from the provider's cache.
+             * @default 0
+             */
+            llm_cached_tokens: number;
+            /**
+             * @description Whether some of the tokens are an estimate: the provider did not say, or was interrupted.
+             * @default false
+             */
+            llm_estimated: boolean;
+            /**
+             * Format: int64
+             * @description Tokens read by the model, those from and for its cache included.
+             * @default 0
+             */
+            llm_input_tokens: number;
+            /**
+             * Format: int64
+             * @description Tokens written by the model, its reasoning included.
+             * @default 0
+             */
+            llm_output_tokens: number;
+            /**
+             * Format: int64
+             * @description Audio transcribed, in milliseconds.
+             * @default 0
+             */
+            stt_audio_ms: number;
+            /**
+             * Format: int64
+             * @description Characters spoken.
+             * @default 0
+             */
+            tts_characters: number;
+            /**
+             * @description Whether some of it has no price in the table, so that the cost is not all.
+             * @default false
+             */
+            unpriced: boolean;
+        };
+        /** @description A resource with the warnings of the request that created or changed it. */
+        CallWithWarnings: components["schemas"]["Call"] & components["schemas"]["Warnings"];
+        /**
+         * @description What a carrier says about the end of a call, in one vocabulary for all carriers.
+         * @enum {string}
+         */
+        CarrierCause: "normal" | "busy" | "no_answer" | "rejected" | "invalid_number" | "canceled" | "failed" | (string & {});
         /** @description Concurrent calls. */
         ConcurrentCalls: {
             /**
@@ -1301,17 +1858,28 @@ export interface components {
              */
             limit: number;
         };
-        /** @description Limits of a connection. */
-        ConnectionLimits: {
-            /**
-             * Format: int64
-             * @description Concurrent calls; `null` is no limit.
-             * @default null
-             */
-            max_concurrent?: number | null;
-        };
-        /** @description A connection. */
-        ConnectionResource: {
+        /**
+         * @description A connection.
+         * @example {
+         *       "created_at": "2026-01-31T12:00:00.000000Z",
+         *       "credentials": {
+         *         "auth_token": "••••3f2a"
+         *       },
+         *       "id": "0198c6a0-0000-7000-8000-000000000000",
+         *       "kind": "carrier",
+         *       "kinds": [
+         *         "carrier"
+         *       ],
+         *       "limits": {
+         *         "max_concurrent": null
+         *       },
+         *       "name": "Main line",
+         *       "provider": "simulator",
+         *       "settings": {},
+         *       "updated_at": "2026-01-31T12:00:00.000000Z"
+         *     }
+         */
+        Connection: {
             /**
              * Format: date-time
              * @description When it was created.
@@ -1332,9 +1900,9 @@ export interface components {
              */
             id: string;
             /** @description Its kind. */
-            kind: components["schemas"]["Kind"];
+            kind: components["schemas"]["ConnectionKind"];
             /** @description Every kind it supports. */
-            kinds: components["schemas"]["Kind"][];
+            kinds: components["schemas"]["ConnectionKind"][];
             /** @description Its limits. */
             limits: components["schemas"]["ConnectionLimits"];
             /**
@@ -1345,37 +1913,93 @@ export interface components {
             /** @description The carrier or provider. */
             provider: components["schemas"]["ProviderName"];
             /** @description Settings that are not secret. */
-            settings: Record<string, unknown>;
+            settings: {
+                [key: string]: unknown;
+            };
             /**
              * Format: date-time
              * @description When it was last changed.
              */
             updated_at: string;
         };
-        /** @description Result of a connection test. */
+        /** @description One thing that was tried. */
+        ConnectionCheck: {
+            /**
+             * @description What came of it, in a sentence.
+             * @example It responded.
+             */
+            detail: string;
+            /**
+             * Format: int64
+             * @description How long it took.
+             */
+            duration_ms: number;
+            /** @description What was tried. */
+            name: components["schemas"]["ConnectionCheckName"];
+            /** @description Whether it worked. */
+            ok: boolean;
+        };
+        /**
+         * @description What a check tries.
+         * @enum {string}
+         */
+        ConnectionCheckName: "settings" | "carrier" | "language_model" | "speech_to_text" | "text_to_speech" | "speech_to_speech" | "service" | (string & {});
+        /**
+         * @description What a connection can be used for.
+         * @enum {string}
+         */
+        ConnectionKind: "carrier" | "stt" | "llm" | "tts" | "realtime" | "tool" | "several" | (string & {});
+        /** @description Limits of a connection. */
+        ConnectionLimits: {
+            /**
+             * Format: int64
+             * @description Concurrent calls; `null` is no limit.
+             * @default null
+             */
+            max_concurrent: number | null;
+        };
+        /** @description Limits of a connection. */
+        ConnectionLimitsInput: {
+            /**
+             * Format: int64
+             * @description Concurrent calls; `null` is no limit.
+             */
+            max_concurrent?: number | null;
+        };
+        /** @description One page of a list, newest first. */
+        ConnectionList: {
+            /** @description The rows. */
+            data: components["schemas"]["Connection"][];
+            /** @description Whether more rows follow. */
+            has_more: boolean;
+            /**
+             * Format: uuid
+             * @description `cursor` for the next page.
+             */
+            next_cursor: string | null;
+        };
+        /**
+         * @description Result of a connection test.
+         * @example {
+         *       "checks": [
+         *         {
+         *           "detail": "It responded.",
+         *           "duration_ms": 0,
+         *           "name": "settings",
+         *           "ok": false
+         *         }
+         *       ],
+         *       "ok": false
+         *     }
+         */
         ConnectionTest: {
             /** @description The individual checks. */
-            checks: components["schemas"]["Check"][];
+            checks: components["schemas"]["ConnectionCheck"][];
             /** @description Whether every check passed. */
             ok: boolean;
         };
-        /** @description Minutes and cost of ended calls. */
-        Cost: {
-            /**
-             * Format: double
-             * @description What they cost in US dollars, by the price table; `null` if nothing they used has a price.
-             * @example 0.42
-             */
-            cost_usd: number | null;
-            /**
-             * Format: double
-             * @description Minutes from answer to end.
-             * @example 34.5
-             */
-            minutes: number;
-            /** @description Whether some of what they used has no price, so that they cost more. */
-            unpriced: boolean;
-        };
+        /** @description A resource with the warnings of the request that created or changed it. */
+        ConnectionWithWarnings: components["schemas"]["Connection"] & components["schemas"]["Warnings"];
         /**
          * @description An agent to create. Only `name` and `instructions` are required.
          * @example {
@@ -1383,14 +2007,57 @@ export interface components {
          *       "name": "Reception"
          *     }
          */
-        CreateAgent: components["schemas"]["AgentConfig"] & {
+        CreateAgent: {
+            /** @description Post-call analysis. */
+            analysis?: components["schemas"]["AnalysisSettingsInput"] | null;
+            /** @description How to handle answering machines. */
+            answering_machine?: components["schemas"]["AnsweringMachineInput"] | null;
+            /** @description How to handle DTMF from the caller. */
+            dtmf?: components["schemas"]["DtmfInput"] | null;
+            /** @description How the conversation starts. */
+            greeting?: components["schemas"]["GreetingInput"] | null;
+            /** @description System prompt of the language model; `{{variable}}` is replaced by the call's variables. */
+            instructions: string;
+            /** @description What happens when the caller interrupts. */
+            interruption?: components["schemas"]["InterruptionInput"] | null;
+            /**
+             * @description BCP 47 tag of the spoken language.
+             * @example en-US
+             */
+            language?: string | null;
+            /** @description Maximum ring time and duration of a call. */
+            limits?: components["schemas"]["AgentLimitsInput"] | null;
+            llm?: components["schemas"]["LlmChoiceInput"] | null;
             /**
              * @description Unique per tenant.
              * @example Reception
              */
             name: string;
+            /** @description Redaction and retention of a call's words. */
+            privacy?: components["schemas"]["PrivacyInput"] | null;
+            realtime?: components["schemas"]["RealtimeChoiceInput"] | null;
+            /** @description Whether calls are recorded. */
+            recording?: components["schemas"]["RecordingInput"] | null;
+            /** @description What happens when the caller is silent. */
+            silence?: components["schemas"]["SilenceInput"] | null;
+            stt?: components["schemas"]["SttChoiceInput"] | null;
+            /** @description Tools that the model can call. */
+            tools?: components["schemas"]["ToolInput"][] | null;
+            tts?: components["schemas"]["TtsChoiceInput"] | null;
+            /** @description When a caller's turn ends. */
+            turn_taking?: components["schemas"]["TurnTakingInput"] | null;
+            /** @description Variables that calls can or must set; at most 50, and 16 KiB of JSON. */
+            variables?: {
+                [key: string]: components["schemas"]["AgentVariableInput"] | null;
+            } | null;
         };
-        /** @description A key to create. */
+        /**
+         * @description A key to create.
+         * @example {
+         *       "expires_in_days": 90,
+         *       "name": "CRM"
+         *     }
+         */
         CreateApiKey: {
             /**
              * Format: int64
@@ -1423,23 +2090,23 @@ export interface components {
              * @description The agent that holds the conversation.
              */
             agent_id: string;
-            answering_machine?: components["schemas"]["AnsweringMachine"] | null;
+            answering_machine?: components["schemas"]["AnsweringMachineInput"] | null;
             /** @description Validate everything, but place no call. */
-            dry_run?: boolean;
+            dry_run?: boolean | null;
             /**
              * @description One of the tenant's numbers. Defaults to `number_id`, or to the only number that can dial.
              * @example +12025550199
              */
             from?: string | null;
             /** @description Your own data, returned in the call and its events; at most 50 keys and 16 KiB of JSON. */
-            metadata?: components["schemas"]["Metadata"];
+            metadata?: components["schemas"]["Metadata"] | null;
             /**
              * Format: uuid
              * @description One of the tenant's numbers.
              */
             number_id?: string | null;
             /** @description Overrides parts of the agent for this call. */
-            overrides?: components["schemas"]["CallOverrides"];
+            overrides?: components["schemas"]["CallOverrides"] | null;
             /**
              * Format: int32
              * @description Overrides the agent's ring timeout, in seconds, 5 to 120.
@@ -1455,15 +2122,21 @@ export interface components {
              * @example +12025550100
              */
             to: string;
-            /** @description Values for `{{name}}` in the agent's texts; at most 50 keys and 16 KiB of JSON. */
-            variables?: components["schemas"]["Variables"];
+            /** @description Values for `{{name}}` in the agent's texts; at most 50 keys and 16 KiB of JSON. Send long ids as strings. */
+            variables?: components["schemas"]["Variables"] | null;
         };
-        /** @description A connection to create. */
+        /**
+         * @description A connection to create.
+         * @example {
+         *       "name": "Main line",
+         *       "provider": "simulator"
+         *     }
+         */
         CreateConnection: {
             /** @description Secrets under the provider's names. They are write-only. */
-            credentials?: components["schemas"]["Credentials"];
+            credentials?: components["schemas"]["Credentials"] | null;
             /** @description Its limits. */
-            limits?: components["schemas"]["ConnectionLimits"];
+            limits?: components["schemas"]["ConnectionLimitsInput"] | null;
             /**
              * @description Unique per tenant.
              * @example Main line
@@ -1472,7 +2145,9 @@ export interface components {
             /** @description The carrier or provider. */
             provider: components["schemas"]["ProviderName"];
             /** @description Settings that are not secret, under the provider's names; every provider supports `base_url`. */
-            settings?: Record<string, unknown>;
+            settings?: {
+                [key: string]: unknown;
+            } | null;
         };
         /**
          * @description A number to add.
@@ -1484,11 +2159,8 @@ export interface components {
          *     }
          */
         CreateNumber: {
-            /**
-             * @description Configure the carrier to send the number's calls here. If that fails, the response has a warning.
-             * @default false
-             */
-            configure_carrier?: boolean;
+            /** @description Configure the carrier to send the number's calls here. If that fails, the response has a warning. Default: `false`. */
+            configure_carrier?: boolean | null;
             /**
              * Format: uuid
              * @description Its carrier connection.
@@ -1510,7 +2182,42 @@ export interface components {
              */
             number: string;
         };
-        /** @description A webhook endpoint to register. */
+        /**
+         * @description What a voice says in its sample.
+         * @example {
+         *       "language": "en-US",
+         *       "text": "Good morning, this is Ava."
+         *     }
+         */
+        CreateVoiceSample: {
+            /**
+             * @description Its language, as a BCP 47 tag; default `en-US`.
+             * @example en-US
+             */
+            language?: string | null;
+            /** @description The provider's model; default: the connection's. */
+            model?: string | null;
+            /**
+             * Format: float
+             * @description Speaking rate; default 1, the voice's own.
+             */
+            speed?: number | null;
+            /**
+             * @description The text; default: a greeting in English.
+             * @example Good morning, this is Ava.
+             */
+            text?: string | null;
+        };
+        /**
+         * @description A webhook endpoint to register.
+         * @example {
+         *       "events": [
+         *         "call.completed",
+         *         "call.failed"
+         *       ],
+         *       "url": "https://example.com/hooks/calls"
+         *     }
+         */
         CreateWebhook: {
             /** @description Whether events are sent; default `true`. */
             enabled?: boolean | null;
@@ -1524,7 +2231,7 @@ export interface components {
             events?: components["schemas"]["EventKind"][] | null;
             /**
              * Format: uri
-             * @description A public HTTPS URL that receives the events.
+             * @description A public HTTPS URL that receives the events; `http://` only where the operator allows it.
              * @example https://example.com/hooks/calls
              */
             url: string;
@@ -1535,110 +2242,7 @@ export interface components {
         };
         /** @description Secrets under the provider's names. */
         Credentials: {
-            [key: string]: string;
-        };
-        /** @description One decision about a turn. */
-        DecisionEntry: {
-            /**
-             * Format: int64
-             * @description When, in milliseconds since the start of the conversation, as in the transcript.
-             */
-            at_ms: number;
-            /** @description What spoke for the end (positive weight) or against it. */
-            evidence: components["schemas"]["EvidenceEntry"][];
-            /**
-             * @description What was decided. `turn_ended`: the caller has finished. `turn_reopened`: they go on, so the agent stops and responds once to
-             *     all of it. `interruption` and `false_interruption`: the caller spoke over the agent, which stopped or continued. `backchannel`:
-             *     words over the agent that need no response. `speculation`: the model is asked before the turn is over;
-             *     `speculation_discarded`: that request was discarded. `machine_ignored`: a machine was reported, but the caller has been
-             *     answered or is a person by the carrier's word, so the conversation continues.
-             */
-            kind: components["schemas"]["DecisionKind"];
-            /**
-             * Format: float
-             * @description How probable the end of the turn was, from 0 to 1.
-             */
-            probability: number | null;
-            /**
-             * Format: int64
-             * @description How long the caller had been silent, in milliseconds; `null` if they spoke or it did not matter.
-             */
-            silence_ms: number | null;
-            /**
-             * Format: int64
-             * @description How much silence the evidence asked for, in milliseconds.
-             */
-            silence_needed_ms: number | null;
-        };
-        /**
-         * @description What was decided.
-         * @enum {string}
-         */
-        DecisionKind: "turn_ended" | "turn_reopened" | "interruption" | "false_interruption" | "backchannel" | "speculation" | "speculation_discarded" | "machine_ignored" | (string & {});
-        /** @description The decisions of a call. */
-        Decisions: {
-            /** @description In the order in which they were made. */
-            data: components["schemas"]["DecisionEntry"][];
-        };
-        /**
-         * @description Event of a delivery.
-         * @enum {string}
-         */
-        DeliveryEvent: "call.queued" | "call.dialing" | "call.in_progress" | "call.completed" | "call.failed" | "call.received" | "carrier.hangup" | "webhook.test" | (string & {});
-        /** @description A delivery of one event to one endpoint. */
-        DeliveryResource: {
-            /**
-             * Format: int64
-             * @description Number of attempts made.
-             */
-            attempts: number;
-            /**
-             * Format: uuid
-             * @description The call; `null` for a test.
-             */
-            call_id: string | null;
-            /**
-             * Format: date-time
-             * @description When it was created.
-             */
-            created_at: string;
-            /** @description The event. */
-            event: components["schemas"]["DeliveryEvent"];
-            /**
-             * Format: uuid
-             * @description Its id, also in the request body and the `X-Voice-Delivery` header.
-             */
-            id: string;
-            /**
-             * Format: date-time
-             * @description When the next attempt is due.
-             */
-            next_attempt_at: string | null;
-            /** @description Its state. */
-            state: components["schemas"]["DeliveryState"];
-        };
-        /**
-         * @description State of a delivery.
-         * @enum {string}
-         */
-        DeliveryState: "pending" | "sending" | "succeeded" | "failed" | "canceled" | (string & {});
-        /** @description A delivery with every attempt. */
-        DeliveryWithAttempts: components["schemas"]["DeliveryResource"] & {
-            /** @description Its attempts, oldest first. */
-            attempt_log: components["schemas"]["Attempt"][];
-        };
-        /** @description A transfer target. */
-        Destination: {
-            /**
-             * @description The name that the model uses.
-             * @example reception
-             */
-            name: string;
-            /**
-             * @description A number in E.164 form, or a `sip:` URI.
-             * @example +12025550142
-             */
-            number: string;
+            [key: string]: string | null;
         };
         /**
          * @description Which numbers a tenant can call; set by the operator. Premium-rate, shared-cost and satellite numbers are refused unless
@@ -1674,11 +2278,6 @@ export interface components {
             per_number_per_day: number | null;
         };
         /**
-         * @description Who placed the call.
-         * @enum {string}
-         */
-        Direction: "inbound" | "outbound" | "web" | (string & {});
-        /**
          * @description How the caller's keys are collected into one input, which ends with the finish key, after a pause, or at its maximum
          *     length.
          */
@@ -1688,49 +2287,64 @@ export interface components {
              * @description Pause after a key that ends the input, in milliseconds, 500 to 20000.
              * @default 2000
              */
-            digit_timeout_ms?: number;
+            digit_timeout_ms: number;
             /**
              * @description Whether keys are processed.
              * @default true
              */
-            enabled?: boolean;
+            enabled: boolean;
             /**
              * @description The key that ends an input and is not part of it: `0` to `9`, `*`, `#`, `A` to `D`, or `null` for none.
              * @default #
              * @example #
              */
-            finish_on_key?: string | null;
+            finish_on_key: string | null;
             /**
              * @description Whether a key stops the agent's speech, if the caller may interrupt it.
              * @default true
              */
-            interrupt?: boolean;
+            interrupt: boolean;
             /**
              * Format: int32
              * @description Number of keys that ends the input, 1 to 64.
              * @default 32
              */
-            max_digits?: number;
+            max_digits: number;
+        };
+        /**
+         * @description How the caller's keys are collected into one input, which ends with the finish key, after a pause, or at its maximum
+         *     length.
+         */
+        DtmfInput: {
+            /**
+             * Format: int32
+             * @description Pause after a key that ends the input, in milliseconds, 500 to 20000. Default: `2000`.
+             */
+            digit_timeout_ms?: number | null;
+            /** @description Whether keys are processed. Default: `true`. */
+            enabled?: boolean | null;
+            /**
+             * @description The key that ends an input and is not part of it: `0` to `9`, `*`, `#`, `A` to `D`, or `null` for none. Default: `"#"`.
+             * @example #
+             */
+            finish_on_key?: string | null;
+            /** @description Whether a key stops the agent's speech, if the caller may interrupt it. Default: `true`. */
+            interrupt?: boolean | null;
+            /**
+             * Format: int32
+             * @description Number of keys that ends the input, 1 to 64. Default: `32`.
+             */
+            max_digits?: number | null;
         };
         /**
          * @description How soon the agent takes the turn.
          * @enum {string}
          */
         Eagerness: "low" | "normal" | "high" | (string & {});
-        /**
-         * @description Why a completed call ended.
-         * @enum {string}
-         */
-        EndReason: "caller_hangup" | "agent_hangup" | "transferred" | "api_hangup" | "canceled" | "voicemail" | "silence" | "max_duration" | "drained" | (string & {});
-        /**
-         * @description Who ended a call.
-         * @enum {string}
-         */
-        EndedBy: "caller" | "agent" | "api" | "carrier" | "system" | (string & {});
         /** @description The body of an error response. */
         ErrorBody: {
             /** @description A stable code for programs. */
-            code: string;
+            code: components["schemas"]["ProblemCode"];
             /** @description The problem in one sentence. */
             detail: string;
             /** @description The invalid fields, for status 422. */
@@ -1753,16 +2367,11 @@ export interface components {
              */
             type: string;
         };
-        /**
-         * @description Why a call failed. The list is closed: a code never changes its meaning, and none is added.
-         * @enum {string}
-         */
-        ErrorCode: "carrier_unauthorized" | "carrier_error" | "busy" | "no_answer" | "rejected" | "invalid_number" | "no_media" | "config_error" | "provider_timeout" | "pipeline_error" | "unknown_error" | (string & {});
         /** @description An invalid field. */
         ErrorField: {
             /** @description The problem. */
             message: string;
-            /** @description Its path in the body, for example `limits.max_duration_seconds`. */
+            /** @description Its path in the body, for example `limits.max_duration_seconds`, or the name of a parameter or header. */
             path: string;
         };
         /**
@@ -1770,25 +2379,13 @@ export interface components {
          * @enum {string}
          */
         EventKind: "call.queued" | "call.dialing" | "call.in_progress" | "call.completed" | "call.failed" | "call.received" | "carrier.hangup" | (string & {});
-        /** @description An event of a call, as the API returns it. */
-        EventRow: {
-            /**
-             * Format: date-time
-             * @description When it happened.
-             */
-            created_at: string;
-            /** @description The `data` of its webhook deliveries. */
-            data: Record<string, unknown>;
-            /** @description The kind of event. */
-            event: components["schemas"]["EventKind"];
-            /**
-             * Format: int64
-             * @description Its number within the call, from 1.
-             * @example 1
-             */
-            sequence: number;
-        };
-        /** @description What opens event streams. */
+        /**
+         * @description What opens event streams.
+         * @example {
+         *       "expires_at": "2026-01-31T12:00:00.000000Z",
+         *       "token": "AQIDBA"
+         *     }
+         */
         EventToken: {
             /**
              * Format: date-time
@@ -1801,82 +2398,32 @@ export interface components {
              */
             token: string;
         };
-        /** @description Events of a call. */
-        Events: {
-            /** @description The events, in order. */
-            data: components["schemas"]["EventRow"][];
-        };
-        /** @description Something that speaks for or against the end of a turn. */
-        EvidenceEntry: {
-            /**
-             * @description Its kind.
-             * @example open_word
-             */
-            name: string;
-            /**
-             * Format: float
-             * @description How much of it there is: 1, or a share.
-             */
-            value: number;
-            /**
-             * Format: float
-             * @description What 1 of it adds to the log odds of an end.
-             * @example -2.6
-             */
-            weight: number;
-        };
-        /** @description A provider to try when the previous one fails. */
-        Fallback: {
-            /**
-             * Format: uuid
-             * @description The connection.
-             */
-            connection_id: string;
-            /** @description The provider's model name. */
-            model?: string | null;
-            /** @description The provider's voice name, for text-to-speech. */
-            voice?: string | null;
-        };
-        /** @description Figures of ended calls. */
-        Figures: components["schemas"]["Cost"] & {
-            /**
-             * Format: int64
-             * @description How many ended.
-             * @example 12
-             */
-            calls: number;
-            /**
-             * Format: int64
-             * @description Those that ended normally.
-             * @example 10
-             */
-            completed: number;
-            /**
-             * Format: int64
-             * @description Those that failed.
-             * @example 2
-             */
-            failed: number;
-            /** @description How long callers waited for responses. */
-            response_ms: components["schemas"]["ResponseTimes"];
-        };
         /** @description The start of the conversation. */
         Greeting: {
             /**
              * @description Whether the caller can interrupt it.
              * @default true
              */
-            interruptible?: boolean;
+            interruptible: boolean;
             /**
              * @description Who speaks first.
              * @default speak
              */
-            mode?: components["schemas"]["GreetingMode"];
+            mode: components["schemas"]["GreetingMode"];
             /**
              * @description The text for mode `speak`.
              * @default Hello, how can I help you?
              */
-            text?: string;
+            text: string;
+        };
+        /** @description The start of the conversation. */
+        GreetingInput: {
+            /** @description Whether the caller can interrupt it. Default: `true`. */
+            interruptible?: boolean | null;
+            /** @description Who speaks first. Default: `"speak"`. */
+            mode?: components["schemas"]["GreetingMode"] | null;
+            /** @description The text for mode `speak`. Default: `"Hello, how can I help you?"`. */
+            text?: string | null;
         };
         /**
          * @description Who speaks first.
@@ -1912,31 +2459,48 @@ export interface components {
              *       "i see"
              *     ]
              */
-            backchannels?: string[];
+            backchannels: string[];
             /**
              * @description Whether the caller can interrupt.
              * @default true
              */
-            enabled?: boolean;
+            enabled: boolean;
             /**
              * Format: int32
              * @description Speech that interrupts, in milliseconds, 50 to 5000; shorter noises only pause the agent.
              * @default 500
              */
-            min_speech_ms?: number;
+            min_speech_ms: number;
             /**
              * Format: int32
              * @description Recognised words that interrupt before `min_speech_ms`; 0 ignores words.
              * @default 2
              */
-            min_words?: number;
+            min_words: number;
+        };
+        /** @description What happens when the caller interrupts. */
+        InterruptionInput: {
+            /** @description Words that do not interrupt on their own. Default: `["mm-hmm","mhm","uh-huh","mm","hmm","okay","ok","right","yeah","yes","sure","i see"]`. */
+            backchannels?: string[] | null;
+            /** @description Whether the caller can interrupt. Default: `true`. */
+            enabled?: boolean | null;
+            /**
+             * Format: int32
+             * @description Speech that interrupts, in milliseconds, 50 to 5000; shorter noises only pause the agent. Default: `500`.
+             */
+            min_speech_ms?: number | null;
+            /**
+             * Format: int32
+             * @description Recognised words that interrupt before `min_speech_ms`; 0 ignores words. Default: `2`.
+             */
+            min_words?: number | null;
         };
         /**
-         * @description The length of a bucket.
-         * @enum {string}
+         * @description A person to invite.
+         * @example {
+         *       "email": "ana@example.com"
+         *     }
          */
-        Interval: "hour" | "day" | (string & {});
-        /** @description A person to invite. */
         InvitePerson: {
             /**
              * @description The address with which the person signs in.
@@ -1944,166 +2508,40 @@ export interface components {
              */
             email: string;
             /** @description The role; `member` if absent. */
-            role?: components["schemas"]["RoleName"];
+            role?: components["schemas"]["PersonRole"] | null;
         };
-        /**
-         * @description What a connection can be used for.
-         * @enum {string}
-         */
-        Kind: "carrier" | "stt" | "llm" | "tts" | "realtime" | "tool" | "several" | (string & {});
+        /** @description Percentiles by the nearest-rank method. */
+        LatencyPercentiles: {
+            /**
+             * Format: int64
+             * @description The longest.
+             */
+            max: number | null;
+            /** @description How many were measured. */
+            n: number;
+            /**
+             * Format: int64
+             * @description Half waited no longer.
+             */
+            p50: number | null;
+            /**
+             * Format: int64
+             * @description 95 of 100 waited no longer.
+             */
+            p95: number | null;
+        };
         /**
          * @description A limit.
          * @enum {string}
          */
         LimitName: "concurrent_calls" | "monthly_calls" | "cost_per_day_usd" | (string & {});
-        /** @description Maximum ring time and duration of a call. */
-        Limits: {
-            /**
-             * Format: int32
-             * @description Maximum duration of the conversation, in seconds, 10 to 14400.
-             * @default 1800
-             */
-            max_duration_seconds?: number;
-            /**
-             * Format: int32
-             * @description Ring timeout, in seconds, 5 to 120.
-             * @default 30
-             */
-            ring_timeout_seconds?: number;
-        };
-        /** @description One page of a list, newest first. */
-        List_AgentResource: {
-            /** @description The rows. */
-            data: components["schemas"]["AgentResource"][];
-            /** @description Whether more rows follow. */
-            has_more: boolean;
-            /**
-             * Format: uuid
-             * @description `cursor` for the next page.
-             */
-            next_cursor: string | null;
-        };
-        /** @description One page of a list, newest first. */
-        List_AgentVersion: {
-            /** @description The rows. */
-            data: components["schemas"]["AgentVersion"][];
-            /** @description Whether more rows follow. */
-            has_more: boolean;
-            /**
-             * Format: uuid
-             * @description `cursor` for the next page.
-             */
-            next_cursor: string | null;
-        };
-        /** @description One page of a list, newest first. */
-        List_ApiKeyResource: {
-            /** @description The rows. */
-            data: components["schemas"]["ApiKeyResource"][];
-            /** @description Whether more rows follow. */
-            has_more: boolean;
-            /**
-             * Format: uuid
-             * @description `cursor` for the next page.
-             */
-            next_cursor: string | null;
-        };
-        /** @description One page of a list, newest first. */
-        List_CallDelivery: {
-            /** @description The rows. */
-            data: components["schemas"]["CallDelivery"][];
-            /** @description Whether more rows follow. */
-            has_more: boolean;
-            /**
-             * Format: uuid
-             * @description `cursor` for the next page.
-             */
-            next_cursor: string | null;
-        };
-        /** @description One page of a list, newest first. */
-        List_CallResource: {
-            /** @description The rows. */
-            data: components["schemas"]["CallResource"][];
-            /** @description Whether more rows follow. */
-            has_more: boolean;
-            /**
-             * Format: uuid
-             * @description `cursor` for the next page.
-             */
-            next_cursor: string | null;
-        };
-        /** @description One page of a list, newest first. */
-        List_ConnectionResource: {
-            /** @description The rows. */
-            data: components["schemas"]["ConnectionResource"][];
-            /** @description Whether more rows follow. */
-            has_more: boolean;
-            /**
-             * Format: uuid
-             * @description `cursor` for the next page.
-             */
-            next_cursor: string | null;
-        };
-        /** @description One page of a list, newest first. */
-        List_DeliveryResource: {
-            /** @description The rows. */
-            data: components["schemas"]["DeliveryResource"][];
-            /** @description Whether more rows follow. */
-            has_more: boolean;
-            /**
-             * Format: uuid
-             * @description `cursor` for the next page.
-             */
-            next_cursor: string | null;
-        };
-        /** @description One page of a list, newest first. */
-        List_NumberResource: {
-            /** @description The rows. */
-            data: components["schemas"]["NumberResource"][];
-            /** @description Whether more rows follow. */
-            has_more: boolean;
-            /**
-             * Format: uuid
-             * @description `cursor` for the next page.
-             */
-            next_cursor: string | null;
-        };
-        /** @description One page of a list, newest first. */
-        List_PersonResource: {
-            /** @description The rows. */
-            data: components["schemas"]["PersonResource"][];
-            /** @description Whether more rows follow. */
-            has_more: boolean;
-            /**
-             * Format: uuid
-             * @description `cursor` for the next page.
-             */
-            next_cursor: string | null;
-        };
-        /** @description One page of a list, newest first. */
-        List_TenantEvent: {
-            /** @description The rows. */
-            data: components["schemas"]["TenantEvent"][];
-            /** @description Whether more rows follow. */
-            has_more: boolean;
-            /**
-             * Format: uuid
-             * @description `cursor` for the next page.
-             */
-            next_cursor: string | null;
-        };
-        /** @description One page of a list, newest first. */
-        List_WebhookResource: {
-            /** @description The rows. */
-            data: components["schemas"]["WebhookResource"][];
-            /** @description Whether more rows follow. */
-            has_more: boolean;
-            /**
-             * Format: uuid
-             * @description `cursor` for the next page.
-             */
-            next_cursor: string | null;
-        };
-        /** @description Where a live call is heard. */
+        /**
+         * @description Where a live call is heard.
+         * @example {
+         *       "expires_at": "2026-01-31T12:00:00.000000Z",
+         *       "url": "wss://voice.example.com/media/listen/AQIDBA"
+         *     }
+         */
         ListenAddress: {
             /**
              * Format: date-time
@@ -2122,14 +2560,41 @@ export interface components {
              * Format: uuid
              * @description The connection; `null` is a demo script, which does not follow the instructions.
              */
-            connection_id?: string | null;
+            connection_id: string | null;
             /** @description Fallbacks, tried in order. */
-            fallbacks?: components["schemas"]["Fallback"][];
+            fallbacks: components["schemas"]["ProviderFallback"][];
             /**
              * @description Send a second request, to the next model or the same one, when the first has not started its response in its usual
              *     time. The first response to start is spoken; both are charged.
              */
-            hedge?: boolean;
+            hedge: boolean;
+            /**
+             * Format: int32
+             * @description Maximum length of a response, in tokens.
+             */
+            max_tokens: number | null;
+            /** @description The provider's model name. */
+            model: string | null;
+            /**
+             * Format: float
+             * @description Sampling temperature, 0 to 2.
+             */
+            temperature: number | null;
+        };
+        /** @description A language model and its settings. */
+        LlmChoiceInput: {
+            /**
+             * Format: uuid
+             * @description The connection; `null` is a demo script, which does not follow the instructions.
+             */
+            connection_id?: string | null;
+            /** @description Fallbacks, tried in order. */
+            fallbacks?: components["schemas"]["ProviderFallbackInput"][] | null;
+            /**
+             * @description Send a second request, to the next model or the same one, when the first has not started its response in its usual
+             *     time. The first response to start is spoken; both are charged.
+             */
+            hedge?: boolean | null;
             /**
              * Format: int32
              * @description Maximum length of a response, in tokens.
@@ -2151,6 +2616,23 @@ export interface components {
         /** @description Your own data, returned in the call and its events. */
         Metadata: {
             [key: string]: unknown;
+        };
+        /** @description Minutes and cost of ended calls. */
+        MinutesAndCost: {
+            /**
+             * Format: double
+             * @description What they cost in US dollars, by the price table; `null` if nothing they used has a price.
+             * @example 0.42
+             */
+            cost_usd: number | null;
+            /**
+             * Format: double
+             * @description Minutes from answer to end.
+             * @example 34.5
+             */
+            minutes: number;
+            /** @description Whether some of what they used has no price, so that they cost more. */
+            unpriced: boolean;
         };
         /** @description Calls per month. */
         MonthlyCalls: {
@@ -2185,7 +2667,17 @@ export interface components {
              */
             used: number;
         };
-        /** @description A new key. */
+        /**
+         * @description A new key.
+         * @example {
+         *       "created_at": "2026-01-31T12:00:00.000000Z",
+         *       "expires_at": null,
+         *       "id": "0198c6a0-0000-7000-8000-000000000000",
+         *       "key": "vk_dev_k3v9x0a1b2c3_0000000000000000000000000000000example",
+         *       "name": null,
+         *       "prefix": "k3v9x0a1b2c3"
+         *     }
+         */
         NewApiKey: {
             /**
              * Format: date-time
@@ -2215,8 +2707,91 @@ export interface components {
              */
             prefix: string;
         };
-        /** @description A phone number. */
-        NumberResource: {
+        /** @description A resource with the warnings of the request that created or changed it. */
+        NewApiKeyWithWarnings: components["schemas"]["NewApiKey"] & components["schemas"]["Warnings"];
+        /**
+         * @description What to do when a machine answers.
+         * @enum {string}
+         */
+        OnMachine: "hangup" | "leave_message" | (string & {});
+        /**
+         * @description A person.
+         * @example {
+         *       "created_at": "2026-01-31T12:00:00.000000Z",
+         *       "email": "ana@example.com",
+         *       "id": "0198c6a0-0000-7000-8000-000000000000",
+         *       "last_seen_at": null,
+         *       "name": null,
+         *       "role": "owner",
+         *       "status": "active"
+         *     }
+         */
+        Person: {
+            /**
+             * Format: date-time
+             * @description When the person was invited or first signed in.
+             */
+            created_at: string;
+            /**
+             * @description The e-mail address that was invited or that the identity provider has verified; `null` if there is none.
+             * @example ana@example.com
+             */
+            email: string | null;
+            /**
+             * Format: uuid
+             * @description Its id.
+             */
+            id: string;
+            /**
+             * Format: date-time
+             * @description When the person last used the dashboard, to the minute.
+             */
+            last_seen_at: string | null;
+            /** @description The name, as the identity provider has it; `null` before the first sign-in. */
+            name: string | null;
+            /** @description What the person may do. */
+            role: components["schemas"]["PersonRole"];
+            /** @description `invited` until the first sign-in. */
+            status: components["schemas"]["PersonStatus"];
+        };
+        /** @description One page of a list, newest first. */
+        PersonList: {
+            /** @description The rows. */
+            data: components["schemas"]["Person"][];
+            /** @description Whether more rows follow. */
+            has_more: boolean;
+            /**
+             * Format: uuid
+             * @description `cursor` for the next page.
+             */
+            next_cursor: string | null;
+        };
+        /**
+         * @description What a person may do: `viewer` reads; `member` also changes everything except people, API keys and settings of the tenant; `owner` does everything.
+         * @enum {string}
+         */
+        PersonRole: "owner" | "member" | "viewer" | (string & {});
+        /**
+         * @description Whether a person has signed in.
+         * @enum {string}
+         */
+        PersonStatus: "active" | "invited" | (string & {});
+        /** @description A resource with the warnings of the request that created or changed it. */
+        PersonWithWarnings: components["schemas"]["Person"] & components["schemas"]["Warnings"];
+        /**
+         * @description A phone number.
+         * @example {
+         *       "connection_id": "0198c6a0-0000-7000-8000-000000000000",
+         *       "created_at": "2026-01-31T12:00:00.000000Z",
+         *       "id": "0198c6a0-0000-7000-8000-000000000000",
+         *       "inbound_agent_id": null,
+         *       "inbound_url": null,
+         *       "label": null,
+         *       "number": "+12025550199",
+         *       "updated_at": "2026-01-31T12:00:00.000000Z"
+         *     }
+         */
+        PhoneNumber: {
             /**
              * Format: uuid
              * @description Its carrier connection.
@@ -2256,50 +2831,20 @@ export interface components {
              */
             updated_at: string;
         };
-        /**
-         * @description What to do when a machine answers.
-         * @enum {string}
-         */
-        OnMachine: "hangup" | "leave_message" | (string & {});
-        /** @description A person. */
-        PersonResource: {
-            /**
-             * Format: date-time
-             * @description When the person was invited or first signed in.
-             */
-            created_at: string;
-            /**
-             * @description The e-mail address that was invited or that the identity provider has verified; `null` if there is none.
-             * @example ana@example.com
-             */
-            email: string | null;
+        /** @description One page of a list, newest first. */
+        PhoneNumberList: {
+            /** @description The rows. */
+            data: components["schemas"]["PhoneNumber"][];
+            /** @description Whether more rows follow. */
+            has_more: boolean;
             /**
              * Format: uuid
-             * @description Its id.
+             * @description `cursor` for the next page.
              */
-            id: string;
-            /**
-             * Format: date-time
-             * @description When the person last used the dashboard, to the minute.
-             */
-            last_seen_at: string | null;
-            /** @description The name, as the identity provider has it; `null` before the first sign-in. */
-            name: string | null;
-            /** @description What the person may do. */
-            role: components["schemas"]["RoleName"];
-            /** @description `invited` until the first sign-in. */
-            status: components["schemas"]["PersonStatus"];
+            next_cursor: string | null;
         };
-        /**
-         * @description Whether a person has signed in.
-         * @enum {string}
-         */
-        PersonStatus: "active" | "invited" | (string & {});
-        /**
-         * @description A phone number or SIP address. Commas separate values, so an address with a comma cannot be found.
-         * @example +12025550100
-         */
-        Phone: string;
+        /** @description A resource with the warnings of the request that created or changed it. */
+        PhoneNumberWithWarnings: components["schemas"]["PhoneNumber"] & components["schemas"]["Warnings"];
         /** @description Redaction and retention of a call's words. */
         Privacy: {
             /**
@@ -2307,13 +2852,52 @@ export interface components {
              *     and recordings are not changed.
              * @default []
              */
-            redact?: components["schemas"]["Redact"][];
+            redact: components["schemas"]["RedactedKind"][];
             /**
              * Format: int32
              * @description Days after the end of a call until its words are deleted, 1 to 3650; `null` keeps them.
              * @default null
              */
+            retention_days: number | null;
+        };
+        /** @description Redaction and retention of a call's words. */
+        PrivacyInput: {
+            /**
+             * @description What to redact from everything stored about a conversation, and from its events. The agent hears the original words,
+             *     and recordings are not changed. Default: `[]`.
+             */
+            redact?: components["schemas"]["RedactedKind"][] | null;
+            /**
+             * Format: int32
+             * @description Days after the end of a call until its words are deleted, 1 to 3650; `null` keeps them.
+             */
             retention_days?: number | null;
+        };
+        /** @description What is wrong, for programs; `docs/api.md` says when. Later versions can have more codes; none changes its meaning. */
+        ProblemCode: "agent_in_use" | "bad_signature" | "body_timeout" | "body_too_large" | "busy" | "call_elsewhere" | "call_ended" | "call_not_in_progress" | "calls_stalled" | "carrier_rate_limit" | "connection_in_use" | "database_unavailable" | "deliveries_stalled" | "draining" | "email_taken" | "foreign_origin" | "idempotency_key_reused" | "identity_provider_unavailable" | "internal_error" | "invalid_request" | "last_owner" | "listener_rate_limit" | "method_not_allowed" | "name_taken" | "no_calls_here" | "no_voices" | "no_websocket" | "not_found" | "number_taken" | "provider_refused" | "provider_unavailable" | "quota_exceeded" | "range_not_satisfiable" | "rate_limited" | "request_in_progress" | "role_forbids" | "sign_in_declined" | "sign_in_expired" | "sign_in_local_only" | "sign_in_not_allowed" | "sign_in_off" | "sign_in_rate_limit" | "sign_in_refused" | "stream_open" | "tenant_deactivated" | "test_in_progress" | "timeout" | "token_used" | "too_many_listeners" | "too_many_streams" | "unauthorized" | "web_call_rate_limit" | "webhook_disabled" | (string & {});
+        /** @description A provider to try when the previous one fails. */
+        ProviderFallback: {
+            /**
+             * Format: uuid
+             * @description The connection.
+             */
+            connection_id: string;
+            /** @description The provider's model name. */
+            model: string | null;
+            /** @description The provider's voice name, for text-to-speech. */
+            voice: string | null;
+        };
+        /** @description A provider to try when the previous one fails. */
+        ProviderFallbackInput: {
+            /**
+             * Format: uuid
+             * @description The connection.
+             */
+            connection_id: string;
+            /** @description The provider's model name. */
+            model?: string | null;
+            /** @description The provider's voice name, for text-to-speech. */
+            voice?: string | null;
         };
         /**
          * @description A carrier or provider.
@@ -2334,6 +2918,20 @@ export interface components {
             window_seconds: number;
         };
         /** @description A speech-to-speech model and its settings. */
+        RealtimeChanges: {
+            /**
+             * Format: uuid
+             * @description The connection.
+             */
+            connection_id?: string;
+            /** @description Fallbacks, tried in order when the previous one cannot be reached, disconnects repeatedly, or understands nothing. */
+            fallbacks?: components["schemas"]["ProviderFallbackInput"][] | null;
+            /** @description The provider's model name. */
+            model?: string | null;
+            /** @description The provider's voice name. */
+            voice?: string | null;
+        };
+        /** @description A speech-to-speech model and its settings. */
         RealtimeChoice: {
             /**
              * Format: uuid
@@ -2341,7 +2939,21 @@ export interface components {
              */
             connection_id: string;
             /** @description Fallbacks, tried in order when the previous one cannot be reached, disconnects repeatedly, or understands nothing. */
-            fallbacks?: components["schemas"]["Fallback"][];
+            fallbacks: components["schemas"]["ProviderFallback"][];
+            /** @description The provider's model name. */
+            model: string | null;
+            /** @description The provider's voice name. */
+            voice: string | null;
+        };
+        /** @description A speech-to-speech model and its settings. */
+        RealtimeChoiceInput: {
+            /**
+             * Format: uuid
+             * @description The connection.
+             */
+            connection_id: string;
+            /** @description Fallbacks, tried in order when the previous one cannot be reached, disconnects repeatedly, or understands nothing. */
+            fallbacks?: components["schemas"]["ProviderFallbackInput"][] | null;
             /** @description The provider's model name. */
             model?: string | null;
             /** @description The provider's voice name. */
@@ -2353,13 +2965,18 @@ export interface components {
              * @description Keep a stereo WAV: caller left, agent right.
              * @default false
              */
-            enabled?: boolean;
+            enabled: boolean;
+        };
+        /** @description Whether calls are recorded. */
+        RecordingInput: {
+            /** @description Keep a stereo WAV: caller left, agent right. Default: `false`. */
+            enabled?: boolean | null;
         };
         /**
          * @description A kind of private data.
          * @enum {string}
          */
-        Redact: "card_numbers" | "phone_numbers" | "email_addresses" | "digits" | "dtmf" | (string & {});
+        RedactedKind: "card_numbers" | "phone_numbers" | "email_addresses" | "digits" | "dtmf" | (string & {});
         /**
          * @description When a response reached which stage, in milliseconds since the conversation began. What lies between two stages was spent on: the
          *     end of the turn, the model, the voice, the line.
@@ -2413,44 +3030,29 @@ export interface components {
             p95: number | null;
         };
         /**
-         * @description What a person may do: `viewer` reads; `member` also changes everything except people, API keys and settings of the tenant; `owner` does everything.
-         * @enum {string}
+         * @description Words for the agent to say.
+         * @example {
+         *       "text": "A colleague will join us in a minute."
+         *     }
          */
-        RoleName: "owner" | "member" | "viewer" | (string & {});
-        /** @description What a voice says in its sample. */
-        Sample: {
-            /**
-             * @description Its language, as a BCP 47 tag; default `en-US`.
-             * @example en-US
-             */
-            language?: string | null;
-            /** @description The provider's model; default: the connection's. */
-            model?: string | null;
-            /**
-             * Format: float
-             * @description Speaking rate; default 1, the voice's own.
-             */
-            speed?: number | null;
-            /**
-             * @description The text; default: a greeting in English.
-             * @example Good morning, this is Ava.
-             */
-            text?: string | null;
-        };
-        /** @description Words for the agent to say. */
         Say: {
             /**
              * @description Say it at once and drop the agent's current response. Otherwise it follows that response. The agent never talks over
              *     the caller.
              */
-            interrupt?: boolean;
+            interrupt?: boolean | null;
             /**
              * @description The text; at least one word.
              * @example A colleague will join us in a minute.
              */
             text: string;
         };
-        /** @description DTMF digits to send. */
+        /**
+         * @description DTMF digits to send.
+         * @example {
+         *       "digits": "1w2#"
+         *     }
+         */
         SendDtmf: {
             /**
              * @description `0` to `9`, `*`, `#`, `A` to `D`; `w` is a pause of half a second.
@@ -2465,21 +3067,45 @@ export interface components {
              * @description Caller silence after which the agent hangs up, in seconds, 5 to 3600; `null` is never.
              * @default 30
              */
-            hangup_after_seconds?: number | null;
+            hangup_after_seconds: number | null;
             /**
              * Format: int32
              * @description Maximum number of reprompts, 0 to 10.
              * @default 2
              */
-            max_reprompts?: number;
+            max_reprompts: number;
             /**
              * Format: int32
              * @description Silence after which the agent reprompts, in seconds, 2 to 600.
              * @default 8
              */
-            reprompt_after_seconds?: number;
+            reprompt_after_seconds: number;
         };
-        /** @description A call to simulate. */
+        /** @description What happens when the caller is silent. */
+        SilenceInput: {
+            /**
+             * Format: int32
+             * @description Caller silence after which the agent hangs up, in seconds, 5 to 3600; `null` is never. Default: `30`.
+             */
+            hangup_after_seconds?: number | null;
+            /**
+             * Format: int32
+             * @description Maximum number of reprompts, 0 to 10. Default: `2`.
+             */
+            max_reprompts?: number | null;
+            /**
+             * Format: int32
+             * @description Silence after which the agent reprompts, in seconds, 2 to 600. Default: `8`.
+             */
+            reprompt_after_seconds?: number | null;
+        };
+        /**
+         * @description A call to simulate.
+         * @example {
+         *       "from": "+12025550100",
+         *       "to": "+12025550199"
+         *     }
+         */
         SimulateCall: {
             /**
              * @description The caller's number. It selects the caller's behaviour, like the callee's number of an outbound call.
@@ -2492,7 +3118,43 @@ export interface components {
              */
             to: string;
         };
-        /** @description Calls that ended in a time span. */
+        /**
+         * @description Calls that ended in a time span.
+         * @example {
+         *       "after": "2026-01-31T12:00:00.000000Z",
+         *       "before": "2026-01-31T12:00:00.000000Z",
+         *       "buckets": [
+         *         {
+         *           "calls": 12,
+         *           "completed": 10,
+         *           "cost_usd": 0.42,
+         *           "failed": 2,
+         *           "minutes": 34.5,
+         *           "response_ms": {
+         *             "n": 88,
+         *             "p50": 461,
+         *             "p95": 812
+         *           },
+         *           "start": "2026-01-31T12:00:00.000000Z",
+         *           "unpriced": false
+         *         }
+         *       ],
+         *       "interval": "hour",
+         *       "totals": {
+         *         "calls": 12,
+         *         "completed": 10,
+         *         "cost_usd": 0.42,
+         *         "failed": 2,
+         *         "minutes": 34.5,
+         *         "response_ms": {
+         *           "n": 88,
+         *           "p50": 461,
+         *           "p95": 812
+         *         },
+         *         "unpriced": false
+         *       }
+         *     }
+         */
         Statistics: {
             /**
              * Format: date-time
@@ -2505,17 +3167,48 @@ export interface components {
              */
             before: string;
             /** @description Every interval of the span, oldest first. */
-            buckets: components["schemas"]["Bucket"][];
+            buckets: components["schemas"]["StatisticsBucket"][];
             /** @description The length of a bucket. */
-            interval: components["schemas"]["Interval"];
+            interval: components["schemas"]["StatisticsInterval"];
             /** @description Their sum. */
-            totals: components["schemas"]["Figures"];
+            totals: components["schemas"]["StatisticsFigures"];
+        };
+        /** @description Calls that ended in an interval. */
+        StatisticsBucket: components["schemas"]["StatisticsFigures"] & {
+            /**
+             * Format: date-time
+             * @description Its beginning.
+             */
+            start: string;
+        };
+        /** @description Figures of ended calls. */
+        StatisticsFigures: components["schemas"]["MinutesAndCost"] & {
+            /**
+             * Format: int64
+             * @description How many ended.
+             * @example 12
+             */
+            calls: number;
+            /**
+             * Format: int64
+             * @description Those that ended normally.
+             * @example 10
+             */
+            completed: number;
+            /**
+             * Format: int64
+             * @description Those that failed.
+             * @example 2
+             */
+            failed: number;
+            /** @description How long callers waited for responses. */
+            response_ms: components["schemas"]["ResponseTimes"];
         };
         /**
-         * @description Where a call stands. It only ever moves down this list, and the last two are for ever.
+         * @description The length of a bucket.
          * @enum {string}
          */
-        Status: "queued" | "dialing" | "in_progress" | "completed" | "failed" | (string & {});
+        StatisticsInterval: "hour" | "day" | (string & {});
         /** @description What a tenant stores; the operator sets the limits. Beyond one, a request is 422. */
         Stored: {
             /** @description Bytes of the versions of agents, including versions of deleted agents that calls keep. */
@@ -2550,46 +3243,87 @@ export interface components {
              * Format: uuid
              * @description The connection; `null` is local speech-to-text.
              */
+            connection_id: string | null;
+            /** @description Fallbacks, tried in order. */
+            fallbacks: components["schemas"]["ProviderFallback"][];
+            /** @description Words that speech-to-text should expect. */
+            keyterms: string[];
+            /** @description The provider's model name. */
+            model: string | null;
+        };
+        /** @description A speech-to-text provider and its settings. */
+        SttChoiceInput: {
+            /**
+             * Format: uuid
+             * @description The connection; `null` is local speech-to-text.
+             */
             connection_id?: string | null;
             /** @description Fallbacks, tried in order. */
-            fallbacks?: components["schemas"]["Fallback"][];
+            fallbacks?: components["schemas"]["ProviderFallbackInput"][] | null;
             /** @description Words that speech-to-text should expect. */
-            keyterms?: string[];
+            keyterms?: string[] | null;
             /** @description The provider's model name. */
             model?: string | null;
         };
-        /** @description What something is the matter with. */
-        Subject: {
-            /**
-             * Format: uuid
-             * @description Its id.
-             */
-            id: string;
-            /** @description Its name, URL or number. */
-            name: string;
-            /** @description What it is. */
-            type: components["schemas"]["SubjectKind"];
-        };
         /**
-         * @description What something is.
-         * @enum {string}
+         * @description A tenant.
+         * @example {
+         *       "concurrent_calls": {
+         *         "in_use": 0,
+         *         "limit": 0
+         *       },
+         *       "created_at": "2026-01-31T12:00:00.000000Z",
+         *       "dial_policy": {
+         *         "allow": [
+         *           "+1",
+         *           "+44"
+         *         ],
+         *         "cost_per_day_usd": 50,
+         *         "deny": [
+         *           "+1900"
+         *         ],
+         *         "per_number_per_day": 20
+         *       },
+         *       "id": "0198c6a0-0000-7000-8000-000000000000",
+         *       "monthly_calls": {
+         *         "limit": null,
+         *         "resets_at": "2026-01-31T12:00:00.000000Z",
+         *         "used": 0
+         *       },
+         *       "name": "Acme",
+         *       "rate_limit": {
+         *         "limit": 0,
+         *         "window_seconds": 0
+         *       },
+         *       "stored": {
+         *         "agent_bytes": {
+         *           "in_use": 0,
+         *           "limit": 0
+         *         },
+         *         "agents": {
+         *           "in_use": 0,
+         *           "limit": 0
+         *         },
+         *         "connections": {
+         *           "in_use": 0,
+         *           "limit": 0
+         *         },
+         *         "numbers": {
+         *           "in_use": 0,
+         *           "limit": 0
+         *         },
+         *         "people": {
+         *           "in_use": 0,
+         *           "limit": 0
+         *         },
+         *         "webhooks": {
+         *           "in_use": 0,
+         *           "limit": 0
+         *         }
+         *       }
+         *     }
          */
-        SubjectKind: "connection" | "webhook" | "tenant" | "number" | (string & {});
-        /** @description An event of any call of a tenant, as the API returns it. */
-        TenantEvent: components["schemas"]["EventRow"] & {
-            /**
-             * Format: uuid
-             * @description The call.
-             */
-            call_id: string;
-            /**
-             * Format: uuid
-             * @description Its id.
-             */
-            id: string;
-        };
-        /** @description A tenant. */
-        TenantResource: {
+        Tenant: {
             /** @description Calls queued, dialing or in progress, including inbound calls. */
             concurrent_calls: components["schemas"]["ConcurrentCalls"];
             /**
@@ -2616,22 +3350,47 @@ export interface components {
             /** @description What it stores. */
             stored: components["schemas"]["Stored"];
         };
+        /** @description An event of any call of a tenant, as the API returns it. */
+        TenantEvent: components["schemas"]["CallEvent"] & {
+            /**
+             * Format: uuid
+             * @description The call.
+             */
+            call_id: string;
+            /**
+             * Format: uuid
+             * @description Its id.
+             */
+            id: string;
+        };
+        /** @description One page of a list, newest first. */
+        TenantEventList: {
+            /** @description The rows. */
+            data: components["schemas"]["TenantEvent"][];
+            /** @description Whether more rows follow. */
+            has_more: boolean;
+            /**
+             * Format: uuid
+             * @description `cursor` for the next page.
+             */
+            next_cursor: string | null;
+        };
         /** @description A tool that the model can call. Its `type` decides which fields apply. */
         Tool: {
             /**
              * Format: uuid
              * @description For `http` and `mcp`: an `http` connection whose credentials are sent as headers. They are write-only.
              */
-            connection_id?: string | null;
+            connection_id: string | null;
             /** @description Tells the model when to use it. Tools of an `mcp` server have their own descriptions. */
-            description?: string | null;
+            description: string | null;
             /** @description For `transfer`: the possible targets. */
-            destinations?: components["schemas"]["Destination"][];
+            destinations?: components["schemas"]["TransferDestination"][];
             /**
              * @description For `http` and `mcp`: spoken while the tool runs, unless the model has already said something.
              * @example Let me look that up.
              */
-            filler?: string | null;
+            filler: string | null;
             /**
              * @description For `http` and `mcp`: additional headers, in which `{{variable}}` is replaced. Anyone who can read the agent can read
              *     them; keep secrets in a connection.
@@ -2639,20 +3398,22 @@ export interface components {
             headers?: {
                 [key: string]: string;
             };
-            method?: components["schemas"]["HttpMethod"] | null;
+            method: components["schemas"]["HttpMethod"] | null;
             /**
              * @description For `http`: the tool's name; letters, digits, `_` and `-`. For `mcp`: the prefix for tool names that are already taken;
              *     defaults to the server's host.
              * @example free_tables
              */
-            name?: string | null;
+            name: string | null;
             /** @description For `http`: JSON Schema of its arguments, an object; no arguments if absent. */
-            parameters?: Record<string, unknown> | null;
+            parameters: {
+                [key: string]: unknown;
+            } | null;
             /**
              * Format: int32
              * @description For `http` and `mcp`: timeout in seconds, 1 to 10; default 8.
              */
-            timeout_seconds?: number | null;
+            timeout_seconds: number | null;
             /** @description For `mcp`: names of the server's tools to use; all if empty. */
             tools?: string[];
             /** @description Its type. */
@@ -2661,10 +3422,10 @@ export interface components {
              * @description For `http` and `mcp`: the URL. `{{variable}}` is replaced by the call's variable, percent-encoded.
              * @example https://example.com/tables
              */
-            url?: string | null;
+            url: string | null;
         };
-        /** @description A row of `tool_calls`. */
-        ToolCallEntry: {
+        /** @description A tool that the agent used. */
+        ToolCall: {
             /** @description What the model passed. */
             arguments: unknown;
             /**
@@ -2688,26 +3449,104 @@ export interface components {
              * @description When it began, in milliseconds since the start of the conversation.
              */
             start_ms: number;
+            /** @description Whether it worked. */
+            status: components["schemas"]["ToolCallStatus"];
+        };
+        /**
+         * @description Whether a tool worked.
+         * @enum {string}
+         */
+        ToolCallStatus: "succeeded" | "failed" | (string & {});
+        /** @description A tool that the model can call. Its `type` decides which fields apply. */
+        ToolInput: {
             /**
-             * @description `succeeded` or `failed`.
-             * @example succeeded
+             * Format: uuid
+             * @description For `http` and `mcp`: an `http` connection whose credentials are sent as headers. They are write-only.
              */
-            status: string;
+            connection_id?: string | null;
+            /** @description Tells the model when to use it. Tools of an `mcp` server have their own descriptions. */
+            description?: string | null;
+            /** @description For `transfer`: the possible targets. */
+            destinations?: components["schemas"]["TransferDestinationInput"][] | null;
+            /**
+             * @description For `http` and `mcp`: spoken while the tool runs, unless the model has already said something.
+             * @example Let me look that up.
+             */
+            filler?: string | null;
+            /**
+             * @description For `http` and `mcp`: additional headers, in which `{{variable}}` is replaced. Anyone who can read the agent can read
+             *     them; keep secrets in a connection.
+             */
+            headers?: {
+                [key: string]: string | null;
+            } | null;
+            method?: components["schemas"]["HttpMethod"] | null;
+            /**
+             * @description For `http`: the tool's name; letters, digits, `_` and `-`. For `mcp`: the prefix for tool names that are already taken;
+             *     defaults to the server's host.
+             * @example free_tables
+             */
+            name?: string | null;
+            /** @description For `http`: JSON Schema of its arguments, an object; no arguments if absent. */
+            parameters?: {
+                [key: string]: unknown;
+            } | null;
+            /**
+             * Format: int32
+             * @description For `http` and `mcp`: timeout in seconds, 1 to 10; default 8.
+             */
+            timeout_seconds?: number | null;
+            /** @description For `mcp`: names of the server's tools to use; all if empty. */
+            tools?: string[] | null;
+            /** @description Its type. */
+            type: components["schemas"]["ToolKind"];
+            /**
+             * @description For `http` and `mcp`: the URL. `{{variable}}` is replaced by the call's variable, percent-encoded.
+             * @example https://example.com/tables
+             */
+            url?: string | null;
         };
         /**
          * @description The type of a tool.
          * @enum {string}
          */
         ToolKind: "end_call" | "http" | "mcp" | "transfer" | "send_dtmf" | (string & {});
-        /** @description The transcript of a call. */
+        /**
+         * @description The transcript of a call.
+         * @example {
+         *       "data": [
+         *         {
+         *           "end_ms": 0,
+         *           "interrupted": false,
+         *           "latency_ms": null,
+         *           "role": "caller",
+         *           "stages": null,
+         *           "start_ms": 0,
+         *           "text": "text"
+         *         }
+         *       ],
+         *       "tool_calls": [
+         *         {
+         *           "arguments": null,
+         *           "duration_ms": 0,
+         *           "error": null,
+         *           "id": "text",
+         *           "name": "book_table",
+         *           "result": null,
+         *           "start_ms": 0,
+         *           "status": "succeeded"
+         *         }
+         *       ]
+         *     }
+         */
         Transcript: {
             /** @description Lines in the order in which they were completed. */
-            data: components["schemas"]["TranscriptEntry"][];
+            data: components["schemas"]["TranscriptLine"][];
             /** @description Tools that the agent used, in the order in which they ended. */
-            tool_calls: components["schemas"]["ToolCallEntry"][];
+            tool_calls: components["schemas"]["ToolCall"][];
         };
-        /** @description A row of `transcript_entries`. */
-        TranscriptEntry: {
+        /** @description A line of a transcript. */
+        TranscriptLine: {
             /**
              * Format: int64
              * @description Milliseconds since the start of the conversation.
@@ -2720,8 +3559,8 @@ export interface components {
              * @description Response latency in milliseconds; only on the first line of a response.
              */
             latency_ms: number | null;
-            /** @description `caller` or `agent`. */
-            role: string;
+            /** @description Who said it. */
+            role: components["schemas"]["TranscriptRole"];
             stages: components["schemas"]["ResponseStages"] | null;
             /**
              * Format: int64
@@ -2731,13 +3570,49 @@ export interface components {
             /** @description The words; the agent's as far as they were heard. */
             text: string;
         };
-        /** @description The transfer target. */
-        Transfer: {
+        /**
+         * @description Who said a line of a transcript.
+         * @enum {string}
+         */
+        TranscriptRole: "caller" | "agent" | (string & {});
+        /**
+         * @description The transfer target.
+         * @example {
+         *       "to": "+12025550142"
+         *     }
+         */
+        TransferCall: {
             /**
              * @description A number in E.164 form, or a `sip:` URI.
              * @example +12025550142
              */
             to: string;
+        };
+        /** @description A transfer target. */
+        TransferDestination: {
+            /**
+             * @description The name that the model uses.
+             * @example reception
+             */
+            name: string;
+            /**
+             * @description A number in E.164 form, or a `sip:` URI.
+             * @example +12025550142
+             */
+            number: string;
+        };
+        /** @description A transfer target. */
+        TransferDestinationInput: {
+            /**
+             * @description The name that the model uses.
+             * @example reception
+             */
+            name: string;
+            /**
+             * @description A number in E.164 form, or a `sip:` URI.
+             * @example +12025550142
+             */
+            number: string;
         };
         /** @description A text-to-speech provider and its settings. */
         TtsChoice: {
@@ -2745,9 +3620,28 @@ export interface components {
              * Format: uuid
              * @description The connection; `null` is local text-to-speech.
              */
+            connection_id: string | null;
+            /** @description Fallbacks, tried in order. */
+            fallbacks: components["schemas"]["ProviderFallback"][];
+            /** @description The provider's model name. */
+            model: string | null;
+            /**
+             * Format: float
+             * @description Speaking rate, 0.5 to 2; 1 is the voice's normal rate.
+             */
+            speed: number | null;
+            /** @description The provider's voice name. */
+            voice: string | null;
+        };
+        /** @description A text-to-speech provider and its settings. */
+        TtsChoiceInput: {
+            /**
+             * Format: uuid
+             * @description The connection; `null` is local text-to-speech.
+             */
             connection_id?: string | null;
             /** @description Fallbacks, tried in order. */
-            fallbacks?: components["schemas"]["Fallback"][];
+            fallbacks?: components["schemas"]["ProviderFallbackInput"][] | null;
             /** @description The provider's model name. */
             model?: string | null;
             /**
@@ -2764,127 +3658,146 @@ export interface components {
              * @description How soon the agent takes the turn: `low` waits half as long again, `high` a third less.
              * @default normal
              */
-            eagerness?: components["schemas"]["Eagerness"];
+            eagerness: components["schemas"]["Eagerness"];
             /**
              * Format: int32
              * @description Silence that ends a turn in any case, in milliseconds, 200 to 10000.
              * @default 2000
              */
-            max_silence_ms?: number;
+            max_silence_ms: number;
             /**
              * Format: int32
              * @description Silence that ends a turn after a complete sentence, in milliseconds, 100 to 5000.
              * @default 400
              */
-            min_silence_ms?: number;
+            min_silence_ms: number;
             /**
              * @description Send the model request when the turn has probably ended, and discard the response if the caller continues.
              * @default true
              */
-            speculative?: boolean;
+            speculative: boolean;
         };
-        /** @description The call that a dry run would place. It has no id: there is no such call. */
-        UnplacedCall: {
+        /** @description When a caller's turn ends. */
+        TurnTakingInput: {
+            /** @description How soon the agent takes the turn: `low` waits half as long again, `high` a third less. Default: `"normal"`. */
+            eagerness?: components["schemas"]["Eagerness"] | null;
             /**
-             * Format: uuid
-             * @description The agent.
+             * Format: int32
+             * @description Silence that ends a turn in any case, in milliseconds, 200 to 10000. Default: `2000`.
              */
+            max_silence_ms?: number | null;
+            /**
+             * Format: int32
+             * @description Silence that ends a turn after a complete sentence, in milliseconds, 100 to 5000. Default: `400`.
+             */
+            min_silence_ms?: number | null;
+            /** @description Send the model request when the turn has probably ended, and discard the response if the caller continues. Default: `true`. */
+            speculative?: boolean | null;
+        };
+        /**
+         * @description The call that a dry run would place: a call without id, since there is no such call.
+         * @example {
+         *       "agent_id": "0198c6a0-0000-7000-8000-000000000001",
+         *       "agent_version": 1,
+         *       "analysis": null,
+         *       "answered_at": null,
+         *       "answered_by": null,
+         *       "carrier": {
+         *         "call_id": null,
+         *         "cause": null,
+         *         "connection_id": "0198c6a0-0000-7000-8000-000000000003",
+         *         "provider": "simulator",
+         *         "sip_code": null
+         *       },
+         *       "created_at": "2026-01-31T12:00:00.000000Z",
+         *       "dialing_at": null,
+         *       "direction": "outbound",
+         *       "duration_seconds": 0,
+         *       "end_reason": null,
+         *       "ended_at": null,
+         *       "ended_by": null,
+         *       "error": null,
+         *       "error_code": null,
+         *       "from": "+12025550199",
+         *       "latency": null,
+         *       "metadata": {
+         *         "order": "A-17"
+         *       },
+         *       "number_id": "0198c6a0-0000-7000-8000-000000000002",
+         *       "outcome": null,
+         *       "recording_url": null,
+         *       "ringing_at": null,
+         *       "schedule_at": null,
+         *       "status": "queued",
+         *       "summary": null,
+         *       "to": "+12025550100",
+         *       "turns": 0,
+         *       "usage": null,
+         *       "variables": {
+         *         "name": "Ana"
+         *       }
+         *     }
+         */
+        UnplacedCall: {
+            /** Format: uuid */
             agent_id: string;
             /**
              * Format: int64
-             * @description The agent's version when the call was placed.
              * @example 1
              */
             agent_version: number;
-            analysis: components["schemas"]["Analysis"] | null;
-            /**
-             * Format: date-time
-             * @description When it was answered.
-             */
+            analysis: components["schemas"]["CallAnalysis"] | null;
+            /** Format: date-time */
             answered_at: string | null;
-            /** @description `human` or `voicemail`, if known. */
-            answered_by: string | null;
-            /** @description The carrier's data of the call. */
-            carrier: components["schemas"]["CarrierPart"];
-            /**
-             * Format: date-time
-             * @description When it was accepted.
-             */
+            answered_by: components["schemas"]["AnsweredBy"] | null;
+            carrier: components["schemas"]["CallCarrier"];
+            /** Format: date-time */
             created_at: string;
-            /**
-             * Format: date-time
-             * @description When it was dialled.
-             */
+            /** Format: date-time */
             dialing_at: string | null;
-            /** @description Its direction. */
-            direction: components["schemas"]["Direction"];
+            direction: components["schemas"]["CallDirection"];
             /**
              * Format: int64
-             * @description Time from answer to end, in seconds.
              * @example 42
              */
             duration_seconds: number;
-            end_reason: components["schemas"]["EndReason"] | null;
-            /**
-             * Format: date-time
-             * @description When it ended.
-             */
+            end_reason: components["schemas"]["CallEndReason"] | null;
+            /** Format: date-time */
             ended_at: string | null;
-            ended_by: components["schemas"]["EndedBy"] | null;
-            /** @description Error details. */
+            ended_by: components["schemas"]["CallEndedBy"] | null;
             error: string | null;
-            error_code: components["schemas"]["ErrorCode"] | null;
-            /**
-             * @description The caller.
-             * @example +12025550199
-             */
+            error_code: components["schemas"]["CallFailure"] | null;
+            /** @example +12025550199 */
             from: string;
-            /** @description How long the caller waited for responses. */
-            latency: Record<string, unknown> | null;
-            /** @description The client's own data. */
-            metadata: Record<string, unknown>;
-            /**
-             * Format: uuid
-             * @description The tenant's number, if it is one of its numbers.
-             */
+            latency: components["schemas"]["CallLatency"] | null;
+            metadata: components["schemas"]["Metadata"];
+            /** Format: uuid */
             number_id: string | null;
-            /** @description Facts extracted from the conversation. */
-            outcome: Record<string, unknown> | null;
-            /** @description URL of the recording; needs an API key. */
+            outcome: {
+                [key: string]: unknown;
+            } | null;
             recording_url: string | null;
-            /**
-             * Format: date-time
-             * @description When it started to ring.
-             */
+            /** Format: date-time */
             ringing_at: string | null;
-            /**
-             * Format: date-time
-             * @description When it will be dialled, as requested; until then the call is queued.
-             */
+            /** Format: date-time */
             schedule_at: string | null;
-            /** @description Its status. */
-            status: components["schemas"]["Status"];
-            /** @description A summary of the conversation, in a sentence or two. */
+            status: components["schemas"]["CallStatus"];
             summary: string | null;
-            /**
-             * @description The callee.
-             * @example +12025550100
-             */
+            /** @example +12025550100 */
             to: string;
             /**
              * Format: int64
-             * @description Number of caller turns that the agent answered.
              * @example 5
              */
             turns: number;
-            /** @description Usage in the units that providers charge. */
-            usage: Record<string, unknown> | null;
-            /** @description Values for `{{name}}` in the agent's texts. */
+            usage: components["schemas"]["CallUsage"] | null;
             variables: {
                 [key: string]: string;
             };
             web?: components["schemas"]["WebPart"] | null;
         };
+        /** @description A resource with the warnings of the request that created or changed it. */
+        UnplacedCallWithWarnings: components["schemas"]["UnplacedCall"] & components["schemas"]["Warnings"];
         /**
          * @description Changes to merge into the agent, object by object. `null` restores a default.
          * @example {
@@ -2896,26 +3809,80 @@ export interface components {
          *       }
          *     }
          */
-        UpdateAgent: Record<string, unknown>;
-        /** @description Changes to merge into the connection; `null` removes. */
+        UpdateAgent: {
+            /** @description Post-call analysis. */
+            analysis?: components["schemas"]["AnalysisSettingsInput"] | null;
+            /** @description How to handle answering machines. */
+            answering_machine?: components["schemas"]["AnsweringMachineInput"] | null;
+            /** @description How to handle DTMF from the caller. */
+            dtmf?: components["schemas"]["DtmfInput"] | null;
+            /** @description How the conversation starts. */
+            greeting?: components["schemas"]["GreetingInput"] | null;
+            /** @description System prompt of the language model; `{{variable}}` is replaced by the call's variables. */
+            instructions?: string;
+            /** @description What happens when the caller interrupts. */
+            interruption?: components["schemas"]["InterruptionInput"] | null;
+            /**
+             * @description BCP 47 tag of the spoken language.
+             * @example en-US
+             */
+            language?: string | null;
+            /** @description Maximum ring time and duration of a call. */
+            limits?: components["schemas"]["AgentLimitsInput"] | null;
+            llm?: components["schemas"]["LlmChoiceInput"] | null;
+            /**
+             * @description Unique per tenant.
+             * @example Reception
+             */
+            name?: string;
+            /** @description Redaction and retention of a call's words. */
+            privacy?: components["schemas"]["PrivacyInput"] | null;
+            realtime?: components["schemas"]["RealtimeChanges"] | null;
+            /** @description Whether calls are recorded. */
+            recording?: components["schemas"]["RecordingInput"] | null;
+            /** @description What happens when the caller is silent. */
+            silence?: components["schemas"]["SilenceInput"] | null;
+            stt?: components["schemas"]["SttChoiceInput"] | null;
+            /** @description Tools that the model can call. */
+            tools?: components["schemas"]["ToolInput"][] | null;
+            tts?: components["schemas"]["TtsChoiceInput"] | null;
+            /** @description When a caller's turn ends. */
+            turn_taking?: components["schemas"]["TurnTakingInput"] | null;
+            /** @description Variables that calls can or must set; at most 50, and 16 KiB of JSON. */
+            variables?: {
+                [key: string]: components["schemas"]["AgentVariableInput"] | null;
+            } | null;
+        };
+        /**
+         * @description Changes to merge into the connection; `null` removes.
+         * @example {
+         *       "name": "Main line"
+         *     }
+         */
         UpdateConnection: {
             credentials?: components["schemas"]["CredentialChanges"] | null;
-            limits?: components["schemas"]["ConnectionLimits"] | null;
+            limits?: components["schemas"]["ConnectionLimitsInput"] | null;
             /**
              * @description Unique per tenant.
              * @example Main line
              */
             name?: string;
             /** @description Settings to set, or to remove with `null`. */
-            settings?: Record<string, unknown> | null;
+            settings?: {
+                [key: string]: unknown;
+            } | null;
         };
-        /** @description Changes to merge into the number; `null` clears. */
+        /**
+         * @description Changes to merge into the number; `null` clears.
+         * @example {
+         *       "connection_id": "0198c6a0-0000-7000-8000-000000000000",
+         *       "label": "Reception",
+         *       "number": "+12025550199"
+         *     }
+         */
         UpdateNumber: {
-            /**
-             * @description Configure the carrier to send the number's calls here. If that fails, the response has a warning.
-             * @default false
-             */
-            configure_carrier?: boolean;
+            /** @description Configure the carrier to send the number's calls here. If that fails, the response has a warning. */
+            configure_carrier?: boolean | null;
             /**
              * Format: uuid
              * @description Its carrier connection.
@@ -2937,11 +3904,25 @@ export interface components {
              */
             number?: string;
         };
-        /** @description Changes to a person. */
+        /**
+         * @description Changes to a person.
+         * @example {
+         *       "role": "viewer"
+         *     }
+         */
         UpdatePerson: {
-            role?: components["schemas"]["RoleName"] | null;
+            role?: components["schemas"]["PersonRole"] | null;
         };
-        /** @description Changes to merge into the endpoint; `null` restores a default. */
+        /**
+         * @description Changes to merge into the endpoint; `null` restores a default.
+         * @example {
+         *       "events": [
+         *         "call.completed",
+         *         "call.failed"
+         *       ],
+         *       "url": "https://example.com/hooks/calls"
+         *     }
+         */
         UpdateWebhook: {
             /** @description Whether events are sent. Disabling an endpoint cancels its pending deliveries. */
             enabled?: boolean | null;
@@ -2955,12 +3936,59 @@ export interface components {
             events?: components["schemas"]["EventKind"][] | null;
             /**
              * Format: uri
-             * @description A public HTTPS URL that receives the events.
+             * @description A public HTTPS URL that receives the events; `http://` only where the operator allows it.
              * @example https://example.com/hooks/calls
              */
             url?: string;
         };
-        /** @description Calls, minutes and cost of a time span. */
+        /**
+         * @description Calls, minutes and cost of a time span.
+         * @example {
+         *       "after": "2026-01-31T12:00:00.000000Z",
+         *       "agents": [
+         *         {
+         *           "agent_id": "0198c6a0-0000-7000-8000-000000000000",
+         *           "calls": 12,
+         *           "cost_usd": 0.42,
+         *           "minutes": 34.5,
+         *           "name": null,
+         *           "response_ms": {
+         *             "n": 88,
+         *             "p50": 461,
+         *             "p95": 812
+         *           },
+         *           "unpriced": false
+         *         }
+         *       ],
+         *       "before": "2026-01-31T12:00:00.000000Z",
+         *       "connections": [
+         *         {
+         *           "calls": 12,
+         *           "connection_id": null,
+         *           "cost_usd": 0.42,
+         *           "minutes": 34.5,
+         *           "name": null,
+         *           "provider": null,
+         *           "unpriced": false
+         *         }
+         *       ],
+         *       "days": [
+         *         {
+         *           "calls": 12,
+         *           "cost_usd": 0.42,
+         *           "minutes": 34.5,
+         *           "start": "2026-01-31T12:00:00.000000Z",
+         *           "unpriced": false
+         *         }
+         *       ],
+         *       "totals": {
+         *         "calls": 12,
+         *         "cost_usd": 0.42,
+         *         "minutes": 34.5,
+         *         "unpriced": false
+         *       }
+         *     }
+         */
         Usage: {
             /**
              * Format: date-time
@@ -2979,10 +4007,10 @@ export interface components {
             /** @description Every day, oldest first. */
             days: components["schemas"]["UsedByDay"][];
             /** @description All of it. */
-            totals: components["schemas"]["Used"];
+            totals: components["schemas"]["UsageFigures"];
         };
         /** @description Calls, minutes and cost. */
-        Used: components["schemas"]["Cost"] & {
+        UsageFigures: components["schemas"]["MinutesAndCost"] & {
             /**
              * Format: int64
              * @description How many calls ended.
@@ -2991,7 +4019,7 @@ export interface components {
             calls: number;
         };
         /** @description An agent. */
-        UsedByAgent: components["schemas"]["Used"] & {
+        UsedByAgent: components["schemas"]["UsageFigures"] & {
             /**
              * Format: uuid
              * @description The agent.
@@ -3003,7 +4031,7 @@ export interface components {
             response_ms: components["schemas"]["ResponseTimes"];
         };
         /** @description A connection. */
-        UsedByConnection: components["schemas"]["Used"] & {
+        UsedByConnection: components["schemas"]["UsageFigures"] & {
             /**
              * Format: uuid
              * @description The connection; `null` for calls in the browser.
@@ -3015,29 +4043,21 @@ export interface components {
             provider: string | null;
         };
         /** @description A day. */
-        UsedByDay: components["schemas"]["Used"] & {
+        UsedByDay: components["schemas"]["UsageFigures"] & {
             /**
              * Format: date-time
              * @description Its beginning (UTC).
              */
             start: string;
         };
-        /** @description A variable of a call, used as `{{name}}` in texts. */
-        Variable: {
-            /**
-             * @description Used if a call does not set it.
-             * @default null
-             */
-            default?: string | null;
-            /**
-             * @description Whether a call must set it.
-             * @default false
-             */
-            required?: boolean;
-        };
-        /** @description Values for `{{name}}` in the agent's texts, by name. */
+        /**
+         * @description The value of a variable. Send long ids as strings.
+         * @example Ana
+         */
+        VariableValue: string | number | boolean;
+        /** @description Values for `{{name}}` in the agent's texts, by name. Send long ids as strings: JavaScript and others round numbers of more than 15 digits. */
         Variables: {
-            [key: string]: string | number | boolean;
+            [key: string]: components["schemas"]["VariableValue"] | null;
         };
         /** @description A voice. */
         Voice: {
@@ -3070,6 +4090,10 @@ export interface components {
             /** @description The voices. */
             data: components["schemas"]["Voice"][];
         };
+        Warnings: {
+            /** @description Warnings about the request, one sentence each; absent if there are none. */
+            warnings?: string[];
+        };
         /** @description Where the browser of a web call connects. */
         WebPart: {
             /**
@@ -3083,8 +4107,23 @@ export interface components {
              */
             url: string;
         };
-        /** @description A webhook endpoint. */
-        WebhookResource: {
+        /**
+         * @description A webhook endpoint.
+         * @example {
+         *       "created_at": "2026-01-31T12:00:00.000000Z",
+         *       "disabled_reason": null,
+         *       "enabled": true,
+         *       "events": [
+         *         "call.completed",
+         *         "call.failed"
+         *       ],
+         *       "failing_since": null,
+         *       "id": "0198c6a0-0000-7000-8000-000000000000",
+         *       "updated_at": "2026-01-31T12:00:00.000000Z",
+         *       "url": "https://example.com/hooks/calls"
+         *     }
+         */
+        Webhook: {
             /**
              * Format: date-time
              * @description When it was registered.
@@ -3092,7 +4131,10 @@ export interface components {
             created_at: string;
             /** @description Why the service disabled it after 5 days of failures only. `null` if it is enabled or you disabled it. */
             disabled_reason: string | null;
-            /** @description Whether events are sent. */
+            /**
+             * @description Whether events are sent.
+             * @example true
+             */
             enabled: boolean;
             /**
              * @description The events that are sent; all if empty.
@@ -3124,8 +4166,154 @@ export interface components {
              */
             url: string;
         };
-        /** @description A webhook endpoint with its new signing secret. */
-        WebhookWithSecret: components["schemas"]["WebhookResource"] & {
+        /**
+         * @description A delivery of one event to one endpoint.
+         * @example {
+         *       "attempts": 0,
+         *       "call_id": null,
+         *       "created_at": "2026-01-31T12:00:00.000000Z",
+         *       "event": "call.queued",
+         *       "id": "0198c6a0-0000-7000-8000-000000000000",
+         *       "next_attempt_at": null,
+         *       "state": "pending"
+         *     }
+         */
+        WebhookDelivery: {
+            /**
+             * Format: int64
+             * @description Number of attempts made.
+             */
+            attempts: number;
+            /**
+             * Format: uuid
+             * @description The call; `null` for a test.
+             */
+            call_id: string | null;
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
+            created_at: string;
+            /** @description The event. */
+            event: components["schemas"]["WebhookDeliveryEvent"];
+            /**
+             * Format: uuid
+             * @description Its id, also in the request body and the `X-Voice-Delivery` header.
+             */
+            id: string;
+            /**
+             * Format: date-time
+             * @description When the next attempt is due.
+             */
+            next_attempt_at: string | null;
+            /** @description Its state. */
+            state: components["schemas"]["WebhookDeliveryState"];
+        };
+        /** @description A delivery attempt. */
+        WebhookDeliveryAttempt: {
+            /**
+             * Format: int64
+             * @description Its duration; `null` while it runs, or if the service stopped before it ended.
+             */
+            duration_ms: number | null;
+            /** @description Why it failed; `null` if it did not. */
+            error: string | null;
+            /**
+             * Format: int64
+             * @description Its number, from 1.
+             */
+            number: number;
+            /** @description The start of the response body. */
+            response_excerpt: string | null;
+            /**
+             * Format: date-time
+             * @description When it started.
+             */
+            started_at: string;
+            /**
+             * Format: int64
+             * @description The HTTP status of the response; `null` without a response.
+             */
+            status: number | null;
+        };
+        /**
+         * @description Event of a delivery.
+         * @enum {string}
+         */
+        WebhookDeliveryEvent: "call.queued" | "call.dialing" | "call.in_progress" | "call.completed" | "call.failed" | "call.received" | "carrier.hangup" | "webhook.test" | (string & {});
+        /** @description One page of a list, newest first. */
+        WebhookDeliveryList: {
+            /** @description The rows. */
+            data: components["schemas"]["WebhookDelivery"][];
+            /** @description Whether more rows follow. */
+            has_more: boolean;
+            /**
+             * Format: uuid
+             * @description `cursor` for the next page.
+             */
+            next_cursor: string | null;
+        };
+        /**
+         * @description State of a delivery.
+         * @enum {string}
+         */
+        WebhookDeliveryState: "pending" | "sending" | "succeeded" | "failed" | "canceled" | (string & {});
+        /**
+         * @description A delivery with every attempt.
+         * @example {
+         *       "attempt_log": [
+         *         {
+         *           "duration_ms": null,
+         *           "error": null,
+         *           "number": 1,
+         *           "response_excerpt": null,
+         *           "started_at": "2026-01-31T12:00:00.000000Z",
+         *           "status": null
+         *         }
+         *       ],
+         *       "attempts": 0,
+         *       "call_id": null,
+         *       "created_at": "2026-01-31T12:00:00.000000Z",
+         *       "event": "call.queued",
+         *       "id": "0198c6a0-0000-7000-8000-000000000000",
+         *       "next_attempt_at": null,
+         *       "state": "pending"
+         *     }
+         */
+        WebhookDeliveryWithAttempts: components["schemas"]["WebhookDelivery"] & {
+            /** @description Its attempts, oldest first. */
+            attempt_log: components["schemas"]["WebhookDeliveryAttempt"][];
+        };
+        /** @description One page of a list, newest first. */
+        WebhookList: {
+            /** @description The rows. */
+            data: components["schemas"]["Webhook"][];
+            /** @description Whether more rows follow. */
+            has_more: boolean;
+            /**
+             * Format: uuid
+             * @description `cursor` for the next page.
+             */
+            next_cursor: string | null;
+        };
+        /**
+         * @description A webhook endpoint with its new signing secret.
+         * @example {
+         *       "created_at": "2026-01-31T12:00:00.000000Z",
+         *       "disabled_reason": null,
+         *       "enabled": true,
+         *       "events": [
+         *         "call.completed",
+         *         "call.failed"
+         *       ],
+         *       "failing_since": null,
+         *       "id": "0198c6a0-0000-7000-8000-000000000000",
+         *       "secret": "whsec_dGVzdC1zZWNyZXQtdGVzdC1zZWNyZXQtdGVzdC0zMjE=",
+         *       "updated_at": "2026-01-31T12:00:00.000000Z",
+         *       "url": "https://example.com/hooks/calls"
+         *     }
+         */
+        WebhookWithSecret: components["schemas"]["Webhook"] & {
             /**
              * @description The signing secret. It is shown only this once.
              * @example whsec_dGVzdC1zZWNyZXQtdGVzdC1zZWNyZXQtdGVzdC0zMjE=
@@ -3133,50 +4321,9 @@ export interface components {
             secret: string;
         };
         /** @description A resource with the warnings of the request that created or changed it. */
-        WithWarnings_AgentResource: components["schemas"]["AgentResource"] & {
-            /** @description Warnings about the request, one sentence each; absent if there are none. */
-            warnings?: string[];
-        };
+        WebhookWithSecretWithWarnings: components["schemas"]["WebhookWithSecret"] & components["schemas"]["Warnings"];
         /** @description A resource with the warnings of the request that created or changed it. */
-        WithWarnings_CallResource: components["schemas"]["CallResource"] & {
-            /** @description Warnings about the request, one sentence each; absent if there are none. */
-            warnings?: string[];
-        };
-        /** @description A resource with the warnings of the request that created or changed it. */
-        WithWarnings_ConnectionResource: components["schemas"]["ConnectionResource"] & {
-            /** @description Warnings about the request, one sentence each; absent if there are none. */
-            warnings?: string[];
-        };
-        /** @description A resource with the warnings of the request that created or changed it. */
-        WithWarnings_NewApiKey: components["schemas"]["NewApiKey"] & {
-            /** @description Warnings about the request, one sentence each; absent if there are none. */
-            warnings?: string[];
-        };
-        /** @description A resource with the warnings of the request that created or changed it. */
-        WithWarnings_NumberResource: components["schemas"]["NumberResource"] & {
-            /** @description Warnings about the request, one sentence each; absent if there are none. */
-            warnings?: string[];
-        };
-        /** @description A resource with the warnings of the request that created or changed it. */
-        WithWarnings_PersonResource: components["schemas"]["PersonResource"] & {
-            /** @description Warnings about the request, one sentence each; absent if there are none. */
-            warnings?: string[];
-        };
-        /** @description A resource with the warnings of the request that created or changed it. */
-        WithWarnings_UnplacedCall: components["schemas"]["UnplacedCall"] & {
-            /** @description Warnings about the request, one sentence each; absent if there are none. */
-            warnings?: string[];
-        };
-        /** @description A resource with the warnings of the request that created or changed it. */
-        WithWarnings_WebhookResource: components["schemas"]["WebhookResource"] & {
-            /** @description Warnings about the request, one sentence each; absent if there are none. */
-            warnings?: string[];
-        };
-        /** @description A resource with the warnings of the request that created or changed it. */
-        WithWarnings_WebhookWithSecret: components["schemas"]["WebhookWithSecret"] & {
-            /** @description Warnings about the request, one sentence each; absent if there are none. */
-            warnings?: string[];
-        };
+        WebhookWithWarnings: components["schemas"]["Webhook"] & components["schemas"]["Warnings"];
     };
     responses: never;
     parameters: never;
@@ -3210,12 +4357,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "instructions": "You answer the phone of a dentist.",
-                 *       "name": "Reception"
-                 *     }
-                 */
                 "application/json": components["schemas"]["CreateAgent"];
             };
         };
@@ -3259,16 +4400,6 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                /**
-                 * @example {
-                 *       "greeting": {
-                 *         "text": "Good morning!"
-                 *       },
-                 *       "limits": {
-                 *         "max_duration_seconds": 600
-                 *       }
-                 *     }
-                 */
                 "application/json": components["schemas"]["UpdateAgent"];
             };
         };
@@ -3346,12 +4477,6 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                /**
-                 * @example {
-                 *       "expires_in_days": 90,
-                 *       "name": "CRM"
-                 *     }
-                 */
                 "application/json": components["schemas"]["CreateApiKey"];
             };
         };
@@ -3397,25 +4522,34 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Status of the call. */
-                status?: components["schemas"]["Status"][];
+                status?: components["schemas"]["CallStatus"][];
                 /** @description Direction of the call. */
-                direction?: components["schemas"]["Direction"][];
+                direction?: components["schemas"]["CallDirection"][];
                 /** @description The agent. */
                 agent_id?: string[];
                 /** @description The tenant's number. */
                 number_id?: string[];
                 /** @description The callee. */
-                to?: components["schemas"]["Phone"][];
+                to?: components["schemas"]["CallAddress"][];
                 /** @description The caller. */
-                from?: components["schemas"]["Phone"][];
+                from?: components["schemas"]["CallAddress"][];
                 /** @description Why a call failed. */
-                error_code?: components["schemas"]["ErrorCode"][];
+                error_code?: components["schemas"]["CallFailure"][];
                 /** @description Why a call ended. */
-                end_reason?: components["schemas"]["EndReason"][];
+                end_reason?: components["schemas"]["CallEndReason"][];
                 /** @description Created at or after this time. */
                 created_after?: string;
                 /** @description Created before this time. */
                 created_before?: string;
+                /**
+                 * @description Only calls with this metadata, `metadata[key]=value`; up to 10 keys.
+                 * @example {
+                 *       "order": "A-17"
+                 *     }
+                 */
+                metadata?: {
+                    [key: string]: string;
+                };
                 /** @description Page size, 1 to 100. */
                 limit?: number;
                 /** @description `next_cursor` of the previous page. */
@@ -3443,18 +4577,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "agent_id": "0198c6a0-0000-7000-8000-000000000000",
-                 *       "metadata": {
-                 *         "order": "A-17"
-                 *       },
-                 *       "to": "+12025550100",
-                 *       "variables": {
-                 *         "name": "Ana"
-                 *       }
-                 *     }
-                 */
                 "application/json": components["schemas"]["CreateCall"];
             };
         };
@@ -3516,11 +4638,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "digits": "1w2#"
-                 *     }
-                 */
                 "application/json": components["schemas"]["SendDtmf"];
             };
         };
@@ -3602,12 +4719,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "interrupt": false,
-                 *       "text": "A colleague will join us in a minute."
-                 *     }
-                 */
                 "application/json": components["schemas"]["Say"];
             };
         };
@@ -3644,12 +4755,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "to": "+12025550142"
-                 *     }
-                 */
-                "application/json": components["schemas"]["Transfer"];
+                "application/json": components["schemas"]["TransferCall"];
             };
         };
         responses: never;
@@ -3678,17 +4784,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "credentials": {},
-                 *       "limits": {
-                 *         "max_concurrent": null
-                 *       },
-                 *       "name": "Main line",
-                 *       "provider": "simulator",
-                 *       "settings": {}
-                 *     }
-                 */
                 "application/json": components["schemas"]["CreateConnection"];
             };
         };
@@ -3716,15 +4811,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                /**
-                 * @example {
-                 *       "language": "en-US",
-                 *       "model": null,
-                 *       "speed": null,
-                 *       "text": "Good morning, this is Ava."
-                 *     }
-                 */
-                "application/json": components["schemas"]["Sample"];
+                "application/json": components["schemas"]["CreateVoiceSample"];
             };
         };
         responses: never;
@@ -3767,16 +4854,6 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                /**
-                 * @example {
-                 *       "credentials": {},
-                 *       "limits": {
-                 *         "max_concurrent": null
-                 *       },
-                 *       "name": "Main line",
-                 *       "settings": null
-                 *     }
-                 */
                 "application/json": components["schemas"]["UpdateConnection"];
             };
         };
@@ -3822,15 +4899,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                /**
-                 * @example {
-                 *       "language": "en-US",
-                 *       "model": null,
-                 *       "speed": null,
-                 *       "text": "Good morning, this is Ava."
-                 *     }
-                 */
-                "application/json": components["schemas"]["Sample"];
+                "application/json": components["schemas"]["CreateVoiceSample"];
             };
         };
         responses: never;
@@ -3887,14 +4956,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "connection_id": "0198c6a0-0000-7000-8000-000000000000",
-                 *       "inbound_agent_id": "0198c6a0-0000-7000-8000-000000000000",
-                 *       "label": "Reception",
-                 *       "number": "+12025550199"
-                 *     }
-                 */
                 "application/json": components["schemas"]["CreateNumber"];
             };
         };
@@ -3938,15 +4999,6 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                /**
-                 * @example {
-                 *       "configure_carrier": false,
-                 *       "connection_id": "0198c6a0-0000-7000-8000-000000000000",
-                 *       "inbound_agent_id": null,
-                 *       "label": "Reception",
-                 *       "number": "+12025550199"
-                 *     }
-                 */
                 "application/json": components["schemas"]["UpdateNumber"];
             };
         };
@@ -3976,12 +5028,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "email": "ana@example.com",
-                 *       "role": "owner"
-                 *     }
-                 */
                 "application/json": components["schemas"]["InvitePerson"];
             };
         };
@@ -4025,11 +5071,6 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                /**
-                 * @example {
-                 *       "role": "owner"
-                 *     }
-                 */
                 "application/json": components["schemas"]["UpdatePerson"];
             };
         };
@@ -4044,12 +5085,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "from": "+12025550100",
-                 *       "to": "+12025550199"
-                 *     }
-                 */
                 "application/json": components["schemas"]["SimulateCall"];
             };
         };
@@ -4059,7 +5094,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description The length of a bucket. */
-                interval?: components["schemas"]["Interval"];
+                interval?: components["schemas"]["StatisticsInterval"];
                 /** @description Ended at or after this time, rounded down to a whole interval (UTC). Default: 24 hours before `before`, with `day` 30 days. */
                 after?: string;
                 /** @description Ended before this time, rounded up. Default: now. */
@@ -4123,16 +5158,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "enabled": null,
-                 *       "events": [
-                 *         "call.completed",
-                 *         "call.failed"
-                 *       ],
-                 *       "url": "https://example.com/hooks/calls"
-                 *     }
-                 */
                 "application/json": components["schemas"]["CreateWebhook"];
             };
         };
@@ -4176,16 +5201,6 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                /**
-                 * @example {
-                 *       "enabled": null,
-                 *       "events": [
-                 *         "call.completed",
-                 *         "call.failed"
-                 *       ],
-                 *       "url": "https://example.com/hooks/calls"
-                 *     }
-                 */
                 "application/json": components["schemas"]["UpdateWebhook"];
             };
         };
@@ -4195,9 +5210,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description State of the delivery. */
-                state?: components["schemas"]["DeliveryState"][];
+                state?: components["schemas"]["WebhookDeliveryState"][];
                 /** @description Event of the delivery. */
-                event?: components["schemas"]["DeliveryEvent"][];
+                event?: components["schemas"]["WebhookDeliveryEvent"][];
                 /** @description Call of the delivery. */
                 call_id?: string;
                 /** @description Page size, 1 to 100. */

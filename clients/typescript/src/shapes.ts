@@ -4,12 +4,6 @@ import type { operations } from "./schema.js";
 /** What was just written lists what the service ignored. */
 export type Written<T> = T & { warnings?: string[] };
 
-/** The service sends all fields, whatever was left out when it was written. */
-export type Complete<T> = T extends (infer One)[] ? Complete<One>[] : T extends object ? { [Key in keyof T]-?: Complete<T[Key]> } : T;
-
-/** A merge (RFC 7396): fields to change; `null` restores the default. */
-export type Merge<T> = T extends unknown[] ? T : T extends object ? { [Key in keyof T]?: Merge<T[Key]> | null } : T;
-
 type OneOrMore<T> = T extends readonly (infer One)[] ? One | readonly One[] : T;
 
 type Parameters<Id extends keyof operations> = NonNullable<operations[Id]["parameters"]["query"]>;
@@ -17,9 +11,6 @@ type TimeOf<Name> = Name extends `${string}after` | `${string}before` ? Date : n
 
 /** The filters of a list: one value or several; times are dates or RFC 3339. */
 export type Query<Id extends keyof operations> = { [Key in keyof Parameters<Id>]: OneOrMore<Parameters<Id>[Key]> | TimeOf<Key> };
-
-/** Only calls with this metadata; up to 10 keys. */
-export type MetadataFilter = { metadata?: Record<string, string> };
 
 export type RequestOptions = {
   signal?: AbortSignal;

@@ -18,6 +18,9 @@ pub struct Media {
     /// Whether the carrier queues what it is sent, plays it in real time and throws it away at [`ToCarrier::Clear`]: then audio may
     /// be sent ahead of its time.
     pub buffered: bool,
+    /// Whether a gap in the caller's audio is silence, as with phones that suppress silence. Elsewhere the transport sends
+    /// silence itself, and a gap is a line that may come back.
+    pub gaps_are_silence: bool,
     /// Whether the far end is shown what happens in the conversation: then [`ToCarrier::Info`] is sent.
     pub shows_conversation: bool,
 }

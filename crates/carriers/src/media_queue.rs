@@ -117,6 +117,12 @@ impl Drop for MediaSender {
 }
 
 impl MediaReceiver {
+    /// Whether audio waits to be received.
+    #[must_use]
+    pub fn has_audio(&self) -> bool {
+        self.0.queue().frames > 0
+    }
+
     /// Returns the next message, or `None` once all senders are gone and the queue is empty. Cancel safe.
     pub async fn recv(&mut self) -> Option<FromCarrier> {
         loop {

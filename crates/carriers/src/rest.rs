@@ -5,9 +5,11 @@ use std::time::Duration;
 use reqwest::RequestBuilder;
 use reqwest::header::RETRY_AFTER;
 use serde::de::DeserializeOwned;
-use switchhook_core::webhook::{AddressPolicy, judge_url};
+use switchhook_core::retry_after::retry_after;
+use switchhook_core::webhook::{AddressPolicy, entered_url, judge_url};
 use switchhook_net::outbound::{self, ClientSettings, Clients};
 use switchhook_net::queues::Queue;
+use switchhook_runtime::clock::Clock;
 use url::Url;
 
 /// One request, from the look-up of the name to the end of the answer. Shorter than callers wait.
@@ -28,7 +30,7 @@ pub struct Rest {
 pub struct RestResponse {
     /// The HTTP status.
     pub status: u16,
-    /// `Retry-After`, where it is a number of seconds.
+    /// `Retry-After`.
     pub retry_after: Option<Duration>,
     /// The body.
     pub body: Vec<u8>,
@@ -74,7 +76,9 @@ impl Rest {
     /// # Errors
     /// One sentence for the owner of the connection.
     pub fn base_url(&self, url: &str) -> Result<String, String> {
-        judge_url(url, &self.policy).map_err(|error| format!("settings.base_url {error}."))?;
+        let wrong = |refusal| format!("settings.base_url {refusal}.");
+        let url = entered_url(url).map_err(wrong)?;
+        judge_url(&url, &self.policy).map_err(wrong)?;
         Ok(url.trim_end_matches('/').to_owned())
     }
 
@@ -95,8 +99,8 @@ impl Rest {
             if never_left { RestError::NotSent(words(&error)) } else { RestError::Lost(words(&error)) }
         })?;
         let status = response.status().as_u16();
-        let retry_after =
-            response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.trim().parse().ok());
+        let requested = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok());
+        let retry_after = requested.and_then(|requested| retry_after(requested, Clock::system().now()));
         let mut body = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(|error| RestError::Lost(words(&error)))? {
             if body.len() + chunk.len() > READ_LIMIT {
@@ -105,7 +109,7 @@ impl Rest {
             }
             body.extend_from_slice(&chunk);
         }
-        Ok(RestResponse { status, retry_after: retry_after.map(Duration::from_secs), body })
+        Ok(RestResponse { status, retry_after, body })
     }
 }
 

@@ -42,10 +42,10 @@ impl IdempotencyKey {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum IdempotencyKeyError {
     /// More than one header line.
-    #[error("Idempotency-Key must be sent once.")]
+    #[error("must be sent once")]
     Repeated,
     /// Empty, too long, or with spaces or other invisible or non-ASCII characters.
-    #[error("Idempotency-Key must have 1 to 255 visible ASCII characters and no spaces.")]
+    #[error("must have 1 to 255 visible ASCII characters and no spaces")]
     Malformed,
 }
 

@@ -23,7 +23,7 @@ const MAX_UNEVALUATED: usize = 3;
 const QUOTED: usize = 100;
 
 /// Keywords whose value is a schema. Before draft 2020-12, `items` can be a list of them.
-const ONE: [&str; 12] = [
+pub const SCHEMA_KEYWORDS: [&str; 12] = [
     "additionalItems",
     "additionalProperties",
     "contains",
@@ -38,7 +38,7 @@ const ONE: [&str; 12] = [
     "unevaluatedProperties",
 ];
 /// Keywords whose value is a list of schemas.
-const LISTS: [&str; 4] = ["allOf", "anyOf", "oneOf", "prefixItems"];
+pub const SCHEMA_LIST_KEYWORDS: [&str; 4] = ["allOf", "anyOf", "oneOf", "prefixItems"];
 /// Keywords whose value is an object of schemas; in `dependencies` there can be lists of names among them.
 const MAPS: [&str; 4] = ["dependencies", "dependentSchemas", "patternProperties", "properties"];
 /// Keywords whose value is not a schema. Validators ignore all others.
@@ -243,11 +243,13 @@ impl<'s> Writer<'s> {
                 }
                 Value::Object(written)
             }
-            (keyword, Value::Array(list)) if LISTS.contains(&keyword) || keyword == "items" => {
+            (keyword, Value::Array(list)) if SCHEMA_LIST_KEYWORDS.contains(&keyword) || keyword == "items" => {
                 Value::Array(list.iter().map(|schema| self.schema(schema)).collect::<Result<_, _>>()?)
             }
-            (keyword, value) if ONE.contains(&keyword) => self.schema(value)?,
-            (keyword, value) if MAPS.contains(&keyword) || LISTS.contains(&keyword) || PLAIN.contains(&keyword) => {
+            (keyword, value) if SCHEMA_KEYWORDS.contains(&keyword) => self.schema(value)?,
+            (keyword, value)
+                if MAPS.contains(&keyword) || SCHEMA_LIST_KEYWORDS.contains(&keyword) || PLAIN.contains(&keyword) =>
+            {
                 self.plain(value)?
             }
             _ => return Ok(None),

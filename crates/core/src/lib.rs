@@ -22,6 +22,7 @@ pub mod private;
 pub mod quota;
 pub mod rate;
 pub mod replay;
+pub mod retry_after;
 pub mod sign_in;
 pub mod time;
 pub mod webhook;

@@ -128,7 +128,7 @@ mod tests {
         assert_eq!(monthly.retry_after_seconds(), 2, "1.5 s rounded up");
         assert_eq!(
             monthly.to_string(),
-            "Monthly call cap reached: 100 of 100 placed. The next call can be placed at 2026-02-01T00:00:00Z."
+            "Monthly call cap reached: 100 of 100 placed. The next call can be placed at 2026-02-01T00:00:00.000000Z."
         );
         let uncapped = QuotaLimits { monthly_calls: None, ..limits };
         assert_eq!(admit(&usage(9, u32::MAX), &uncapped, now), Ok(()));

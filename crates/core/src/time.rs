@@ -10,7 +10,8 @@ use time::{OffsetDateTime, UtcOffset};
 
 /// A point in time: whole microseconds since 1970-01-01T00:00:00Z.
 ///
-/// Stored as a 64-bit integer on both database engines and printed as RFC 3339 in UTC, ending in `Z`.
+/// Stored as a 64-bit integer on both database engines and printed as RFC 3339 in UTC, with six digits of fraction and ending in
+/// `Z`, so that texts sort like the times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(i64);
 
@@ -82,8 +83,10 @@ pub struct ParseTimestampError;
 
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = self.to_utc().format(&Rfc3339).map_err(|_| fmt::Error)?;
-        f.write_str(&text)
+        let at = self.to_utc();
+        let (year, month, day) = (at.year(), u8::from(at.month()), at.day());
+        let (hour, minute, second, micros) = (at.hour(), at.minute(), at.second(), at.microsecond());
+        write!(f, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{micros:06}Z")
     }
 }
 
@@ -145,6 +148,17 @@ mod tests {
         let at = Timestamp::parse("2026-01-31T10:30:00.123456+01:00").expect("a valid date");
         assert_eq!(at.to_string(), "2026-01-31T09:30:00.123456Z");
         assert_eq!(Timestamp::parse(&at.to_string()), Ok(at));
+    }
+
+    #[test]
+    fn texts_have_one_length_and_sort_like_the_times() {
+        let times = [MIN_MICROS, -1, 0, 999_999, 1_000_000, 1_769_851_800_000_000, 1_769_851_800_100_000, MAX_MICROS];
+        let texts = times.map(|micros| Timestamp::from_micros(micros).to_string());
+        assert!(texts.is_sorted() && texts.iter().all(|text| text.len() == 27), "{texts:?}");
+        assert_eq!(texts[2], "1970-01-01T00:00:00.000000Z");
+        for (text, micros) in texts.iter().zip(times) {
+            assert_eq!(Timestamp::parse(text), Ok(Timestamp::from_micros(micros)), "{text}");
+        }
     }
 
     #[test]

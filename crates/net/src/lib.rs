@@ -2,6 +2,7 @@
 
 pub mod outbound;
 pub mod queues;
+pub mod text;
 
 /// Installs the TLS crypto provider, before the first connection. Repeated calls have no effect.
 pub fn install_tls() {

@@ -6,7 +6,7 @@ use reqwest::RequestBuilder;
 use reqwest::header::HeaderName;
 use serde_json::{Map, Value};
 use switchhook_core::private::Private;
-use switchhook_core::webhook::{AddressPolicy, judge_url};
+use switchhook_core::webhook::{AddressPolicy, entered_url, judge_url};
 use switchhook_net::outbound::ws::{WebSockets, http_address};
 
 /// The longest text of a setting, in characters.
@@ -33,8 +33,9 @@ impl<'a> AdapterConfig<'a> {
     /// # Errors
     /// When it is no address, or one that may not be used.
     pub fn base_url(&self, default: &str) -> Result<String, String> {
-        let base = http_address(self.text("base_url")?.unwrap_or(default));
-        judge_url(&base, self.addresses).map_err(|error| format!("settings.base_url {error}."))?;
+        let wrong = |refusal| format!("settings.base_url {refusal}.");
+        let base = entered_url(&http_address(self.text("base_url")?.unwrap_or(default).trim())).map_err(wrong)?;
+        judge_url(&base, self.addresses).map_err(wrong)?;
         Ok(base.trim_end_matches('/').to_owned())
     }
 

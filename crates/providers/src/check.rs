@@ -29,8 +29,8 @@ const WORD: &str = "Hello.";
 /// One thing that was tried.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct Check {
-    /// `settings`, `carrier`, `language_model`, `speech_to_text`, `text_to_speech`, `speech_to_speech` or `service`.
-    #[schema(example = "language_model")]
+    /// What was tried.
+    #[schema(value_type = CheckName, example = "language_model")]
     pub name: &'static str,
     /// Whether it worked.
     pub ok: bool,
@@ -39,6 +39,27 @@ pub struct Check {
     pub detail: String,
     /// How long it took.
     pub duration_ms: u64,
+}
+
+/// What a check tries.
+#[derive(ToSchema)]
+#[schema(as = ConnectionCheckName, rename_all = "snake_case")]
+#[expect(dead_code, reason = "describes the name of a Check")]
+enum CheckName {
+    /// The settings, as far as they can be checked without a request.
+    Settings,
+    /// The carrier.
+    Carrier,
+    /// The language model.
+    LanguageModel,
+    /// Speech to text.
+    SpeechToText,
+    /// Text to speech.
+    TextToSpeech,
+    /// The speech-to-speech model.
+    SpeechToSpeech,
+    /// The service that tools use.
+    Service,
 }
 
 impl Check {
@@ -102,7 +123,12 @@ fn sentence(error: &ProviderError) -> String {
 async fn think(llm: &dyn Llm) -> Result<String, String> {
     let request = LlmRequest {
         model: None,
-        messages: vec![Message::new(Role::System, "You answer with one word."), Message::new(Role::User, "Say yes.")],
+        // The form of a call: templates that do not take it are found out here.
+        messages: vec![
+            Message::new(Role::System, "You answer with one word."),
+            Message::new(Role::Assistant, "Hello, how can I help you?"),
+            Message::new(Role::User, "Say yes."),
+        ],
         tools: Vec::new(),
         temperature: None,
         max_tokens: Some(TOKENS),

@@ -7,9 +7,12 @@ use serde_json::{Map, Value};
 use switchhook_core::private::Private;
 use switchhook_net::outbound::SendError;
 use switchhook_net::outbound::ws::{CloseFrame, OpenError};
+use switchhook_runtime::clock::Clock;
 use url::Url;
 
 use super::ProviderError;
+
+mod pause;
 
 /// The longest message that is reported, in characters.
 const LONGEST: usize = 300;
@@ -30,7 +33,38 @@ const TOO_LONG: [&str; 6] = [
 /// Parts of what they call an account without money: it looks like a rate limit, and waiting does not help.
 const NO_MONEY: [&str; 4] = ["insufficient_", "billing", "payment", "quota_exceeded"];
 /// Parts of their names for a refusal of this conversation; another one may be accepted.
-const UNWILLING: [&str; 2] = ["content_filter", "content_policy"];
+const UNWILLING: [&str; 6] = [
+    "content_filter",
+    "content_policy",
+    "content_moderation",
+    "data_inspection_failed",
+    "responsibleaipolicyviolation",
+    "prohibited_content",
+];
+/// The same in sentences, where the code says nothing.
+const UNWILLING_WORDS: [&str; 5] = [
+    "content management policy",
+    "content filtering policy",
+    "content exists risk",
+    "flagged as potentially violating",
+    "input was flagged",
+];
+/// What they say of a model's output that they cannot use. The settings are not to blame, and another try gives other output.
+const OUTPUT: [&str; 13] = [
+    "tool_use_failed",
+    "failed_generation",
+    "json_validate_failed",
+    "output_parse_failed",
+    "malformed_function_call",
+    "malformed_tool_call",
+    "invalid_tool_generation",
+    "invalid tool generation",
+    "invalid_model_output",
+    "produced invalid content",
+    "failed to parse tool",
+    "error parsing tool call",
+    "tool call validation failed",
+];
 /// Parts of permanent error codes, for errors without a status: the connection or the agent has to change.
 const OURS: [&str; 11] = [
     "api_key",
@@ -48,6 +82,9 @@ const OURS: [&str; 11] = [
 /// Parts of transient error codes.
 const BUSY: [&str; 8] =
     ["rate_limit", "overloaded", "api_error", "server_error", "resource_exhausted", "unavailable", "internal", "net-0"];
+/// Parts of sentences about what passes, for errors without a code.
+const BUSY_WORDS: [&str; 8] =
+    ["try again", "retry", "busy", "overloaded", "temporar", "unavailable", "rate limit", "too many requests"];
 /// A key this long that is not a word does not stand in a sentence by chance.
 const SURE_KEY: usize = 8;
 
@@ -78,6 +115,17 @@ pub(crate) struct Classified {
 }
 
 impl Classified {
+    /// The same of a provider that asks for a pause.
+    fn after(self, requested: Option<Duration>) -> Self {
+        let requested = requested.unwrap_or_default();
+        let long = requested > LONGEST_PAUSE;
+        Self {
+            busy: Some(requested).filter(|_| long && self.class == FailureClass::Provider),
+            retry_after: self.retry_after.filter(|_| !long).map(|least| least.max(requested)),
+            ..self
+        }
+    }
+
     /// Names the address if nothing was found there.
     pub(crate) fn at_url(self, url: &Url) -> Self {
         Self { words: self.words.at_url(url), ..self }
@@ -98,6 +146,23 @@ impl ErrorMessage {
     /// A message of our own.
     pub(crate) fn new(reason: impl Into<String>) -> Self {
         Self { reason: reason.into(), details: String::new(), missed: false }
+    }
+
+    /// Whether its sentence holds one of these, in lower case.
+    pub(crate) fn mentions(&self, signs: &[&str]) -> bool {
+        let reason = self.reason.to_lowercase();
+        signs.iter().any(|sign| reason.contains(sign))
+    }
+
+    /// Its sentence.
+    pub(crate) fn reason(&self) -> &str {
+        &self.reason
+    }
+
+    /// A message of our own about the address that was requested, which is named but for its query.
+    pub(crate) fn about(reason: String, url: &Url) -> Self {
+        let details = format!("at {}{}", url.origin().ascii_serialization(), url.path());
+        Self { reason, details, missed: false }
     }
 
     /// Names the address where nothing was found, but for its query, which may hold secrets.
@@ -128,25 +193,35 @@ pub(crate) fn classify_response(status: u16, headers: &HeaderMap, body: &str) ->
     if let Some(reason) = header(headers, "dg-error") {
         error_body.message = Some(reason.to_owned());
     }
-    let requested =
-        requested_pause(headers).or_else(|| requested_pause_in_body(parsed.as_ref().ok()?)).unwrap_or_default();
-    let hopeless = header(headers, "x-should-retry") == Some("false") || requested > LONGEST_PAUSE;
+    let requested = pause::in_headers(status, headers, Clock::system().now())
+        .or_else(|| parsed.as_ref().ok().and_then(pause::in_body))
+        .or_else(|| error_body.message.as_deref().and_then(pause::in_words));
     let id = REQUEST_IDS.iter().find_map(|name| header(headers, name));
-    let classified = error_body.classify(status, id);
-    let busy =
-        Some(requested).filter(|requested| *requested > LONGEST_PAUSE && classified.class == FailureClass::Provider);
-    Classified {
-        busy,
-        retry_after: classified.retry_after.filter(|_| !hopeless).map(|least| least.max(requested)),
-        ..classified
+    let classified = error_body.classify(status, id).after(requested);
+    if header(headers, "x-should-retry") == Some("false") {
+        return Classified { retry_after: None, ..classified };
     }
+    classified
 }
 
 /// Classifies an error inside a response or on a websocket that began well.
 pub(crate) fn classify_message(message: &Value) -> Classified {
     let error_body = ErrorBody::read(message);
     let status = error_body.number.filter(|number| (400..600).contains(number));
-    error_body.classify(status.unwrap_or(0), None)
+    let requested = pause::in_body(message).or_else(|| error_body.message.as_deref().and_then(pause::in_words));
+    error_body.classify(status.unwrap_or(0), None).after(requested)
+}
+
+/// Classifies the body of a response whose status was a success and which is an error all the same. Unless it says otherwise, the
+/// address or the settings are to blame, and the same would come again.
+pub(crate) fn classify_body(body: &Value) -> Classified {
+    let classified = classify_message(body);
+    let error_body = ErrorBody::read(body);
+    let transient = error_body.blames_provider() || error_body.says(&BUSY_WORDS) || error_body.says(&OUTPUT);
+    if classified.class != FailureClass::Provider || transient {
+        return classified;
+    }
+    Classified { class: FailureClass::Configuration, retry_after: None, busy: None, ..classified }
 }
 
 /// Whether an error message that ends a stream means that what was sent is at fault, as it does unless it says otherwise.
@@ -226,8 +301,15 @@ impl ErrorBody {
         let sentence = sentences.iter().find_map(text);
         let codes = ["code", "err_code", "error_code", "variant", "type", "status", "error"];
         let codes = codes.iter().filter_map(text).filter(|code| Some(*code) != sentence);
+        // Azure's reason.
+        let inner = error.get("innererror").and_then(|inner| inner.get("code")).and_then(Value::as_str);
         Self {
-            codes: codes.filter(|code| !code.eq_ignore_ascii_case("error")).map(str::to_owned).collect(),
+            codes: codes
+                .filter(|code| !code.eq_ignore_ascii_case("error"))
+                .chain(inner)
+                .chain(error.contains_key("failed_generation").then_some("failed_generation"))
+                .map(str::to_owned)
+                .collect(),
             number: error.get("code").and_then(Value::as_u64).and_then(|code| u16::try_from(code).ok()),
             ..sentence.map(Self::text).unwrap_or_default()
         }
@@ -248,6 +330,12 @@ impl ErrorBody {
         late || number || BUSY.iter().any(|sign| codes.contains(sign))
     }
 
+    /// Whether its codes or its sentence hold one of these, in lower case.
+    fn says(&self, signs: &[&str]) -> bool {
+        let words = format!("{} {}", self.message.as_deref().unwrap_or_default(), self.codes.join(" ")).to_lowercase();
+        signs.iter().any(|sign| words.contains(sign))
+    }
+
     fn class(&self, status: u16) -> FailureClass {
         let codes = self.codes.join(" ").to_lowercase();
         let words = format!("{} {codes}", self.message.as_deref().unwrap_or_default().to_lowercase());
@@ -258,8 +346,11 @@ impl ErrorBody {
         if status == 402 || is(&NO_MONEY, &codes) {
             return FailureClass::Configuration;
         }
-        if is(&UNWILLING, &codes) {
+        if is(&UNWILLING, &codes) || is(&UNWILLING_WORDS, &words) {
             return FailureClass::ContentRefused;
+        }
+        if is(&OUTPUT, &words) {
+            return FailureClass::Provider;
         }
         if matches!(status, 408 | 504) || is(&["timeout_error", "deadline_exceeded"], &codes) {
             return FailureClass::Timeout;
@@ -293,27 +384,6 @@ impl ErrorBody {
 
 fn header<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
     headers.get(name)?.to_str().ok().map(str::trim)
-}
-
-/// `retry-after-ms`, or `retry-after` in seconds. A date is as good as none: whoever gives one means minutes.
-fn requested_pause(headers: &HeaderMap) -> Option<Duration> {
-    if let Some(ms) = header(headers, "retry-after-ms").and_then(|text| text.parse().ok()) {
-        return seconds(ms).map(|ms| ms / 1_000);
-    }
-    let text = header(headers, "retry-after")?;
-    text.parse().ok().map_or(Some(Duration::from_secs(3_600)), seconds)
-}
-
-/// Gemini's `RetryInfo`: `"retryDelay": "12s"`.
-fn requested_pause_in_body(body: &Value) -> Option<Duration> {
-    let body = body.as_array().and_then(|list| list.first()).unwrap_or(body);
-    let details = body.pointer("/error/details")?.as_array()?;
-    let delay = details.iter().find_map(|detail| detail.get("retryDelay")?.as_str())?;
-    seconds(delay.strip_suffix('s')?.parse().ok()?)
-}
-
-fn seconds(seconds: f64) -> Option<Duration> {
-    Duration::try_from_secs_f64(seconds.min(86_400_000.0)).ok()
 }
 
 /// Something that did not work, and after how long it may be retried.

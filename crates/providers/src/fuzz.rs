@@ -71,7 +71,7 @@ pub(crate) fn realtime(protocol: &mut dyn RealtimeProtocol, messages: &[Vec<u8>]
     Read::each_text(messages, |message| protocol.read(message).map(|messages| messages.iter().map(size).sum()))
 }
 
-const TARGETS: [&Target; 19] = [
+const TARGETS: [&Target; 20] = [
     &crate::anthropic::wire::FUZZED,
     &crate::assemblyai::stt::FUZZED,
     &crate::cartesia::stt::FUZZED,
@@ -83,7 +83,8 @@ const TARGETS: [&Target; 19] = [
     &crate::elevenlabs::tts::FUZZED,
     &crate::gemini::wire::FUZZED,
     &crate::llm::analysis::FUZZED,
-    &crate::llm::reasoning::FUZZED,
+    &crate::llm::speech_filter::FUZZED,
+    &crate::llm::unstreamed::FUZZED,
     &crate::openai::realtime_stt::FUZZED,
     &crate::openai::speech_to_speech::wire::FUZZED,
     &crate::openai::transcriptions::FUZZED,
@@ -98,6 +99,8 @@ fn every_file_that_reads_what_strangers_send_is_driven() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let elsewhere = &[
         ("llm/mod.rs", "passes the events of sse.rs to the response readers, which have targets"),
+        ("llm/turns.rs", "reads the arguments of calls for the response readers, which have targets"),
+        ("llm/written_calls.rs", "reads the calls that speech_filter.rs finds, which has a target"),
         ("openai/speech.rs", "an error, classified by failure.rs; its audio is read by tts/decoder.rs"),
         ("websocket/message.rs", "used by the adapters, which have targets"),
         ("voices.rs", "reads any answer as JSON: of what may be missing in it, only strings are taken"),

@@ -22,6 +22,7 @@ pub mod gemini;
 pub mod json_schema;
 pub mod llm;
 pub mod local;
+pub mod model_schema;
 pub mod openai;
 mod parameters;
 pub mod prices;
@@ -50,6 +51,7 @@ use switchhook_media::format::AudioFormat;
 use switchhook_media::frame::CallerAudio;
 use switchhook_runtime::panics::caught;
 use tokio::sync::mpsc;
+use utoipa::ToSchema;
 
 use crate::json_schema::Schema;
 
@@ -149,7 +151,8 @@ impl ProviderError {
 }
 
 /// Usage in the units that providers bill.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[schema(as = CallUsage)]
 #[serde(default)]
 pub struct Usage {
     /// Audio transcribed, in milliseconds.
@@ -181,7 +184,8 @@ pub struct Usage {
 }
 
 /// Costs by part, in US dollars.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[schema(as = CallCosts)]
 #[serde(default)]
 pub struct Costs {
     /// Speech to text.

@@ -10,6 +10,8 @@ pub struct EventStream {
     data: Vec<String>,
     /// What the event has so far, in bytes.
     size: usize,
+    /// Whether a line has ended: a byte order mark may stand before the first one.
+    begun: bool,
     /// The last byte was a carriage return: a line feed right after it belongs to it.
     after_return: bool,
 }
@@ -52,6 +54,8 @@ impl EventStream {
             return (!data.is_empty()).then(|| data.join("\n"));
         }
         let line = String::from_utf8_lossy(&line);
+        let line = if self.begun { &*line } else { line.trim_start_matches('\u{feff}') };
+        self.begun = true;
         if let Some(value) = line.strip_prefix("data:") {
             let value = value.strip_prefix(' ').unwrap_or(value).to_owned();
             self.size += size_of::<String>() + value.len();
@@ -92,6 +96,15 @@ mod tests {
             let all: Vec<String> = stream.chunks(size).flat_map(|piece| events.push(piece).expect("short")).collect();
             assert_eq!(all, ["{\"a\":\"é\"}", "one\ntwo", "[DONE]"], "in pieces of {size}");
         }
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_no_part_of_the_first_line() {
+        let mut events = EventStream::default();
+        assert_eq!(
+            events.push("\u{feff}data: a\n\ndata: \u{feff}b\n\n".as_bytes()),
+            Ok(vec!["a".to_owned(), "\u{feff}b".to_owned()])
+        );
     }
 
     #[test]

@@ -11,7 +11,7 @@ import type { Call, CallDelivery } from "./queries";
 import type { components, operations } from "./schema";
 
 export type CallFilter = NonNullable<operations["list_calls"]["parameters"]["query"]>;
-export type CallPage = components["schemas"]["List_CallResource"];
+export type CallPage = components["schemas"]["CallList"];
 
 const PAGE = 100;
 export const LIVE = ["queued", "dialing", "in_progress"] as const;
@@ -86,7 +86,7 @@ export const callEventsQuery = (id: string) =>
       const answer = await take(
         client.GET("/v1/calls/{id}/events", { params: { path: { id } }, signal }),
       );
-      return (answer as components["schemas"]["Events"]).data;
+      return (answer as components["schemas"]["CallEvents"]).data;
     },
   });
 

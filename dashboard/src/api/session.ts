@@ -6,7 +6,7 @@ export type Role = "owner" | "member" | "viewer";
 export type Person = { id: string; email: string | null; name: string; role?: Role };
 export type Session = {
   person: Person;
-  tenant: components["schemas"]["TenantResource"];
+  tenant: components["schemas"]["Tenant"];
   expires_at: string;
 };
 

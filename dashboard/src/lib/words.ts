@@ -50,7 +50,7 @@ export const ERROR_CODES: Record<string, string> = {
 };
 
 /** Why a call ended, in words; empty while it lives. */
-export function endWords(call: Pick<Schemas["CallResource"], "end_reason" | "error_code">): string {
+export function endWords(call: Pick<Schemas["Call"], "end_reason" | "error_code">): string {
   if (call.error_code) return ERROR_CODES[call.error_code] ?? plain(call.error_code);
   if (call.end_reason) return END_REASONS[call.end_reason] ?? plain(call.end_reason);
   return "";

@@ -78,19 +78,19 @@ class AsyncCalls(AsyncResource):
     def list(
         self,
         *,
-        status: params.Status | Sequence[params.Status] | None = None,
-        direction: params.Direction | Sequence[params.Direction] | None = None,
+        status: params.CallStatus | Sequence[params.CallStatus] | None = None,
+        direction: params.CallDirection | Sequence[params.CallDirection] | None = None,
         agent_id: str | Sequence[str] | None = None,
         number_id: str | Sequence[str] | None = None,
-        to: params.Phone | Sequence[params.Phone] | None = None,
-        from_: params.Phone | Sequence[params.Phone] | None = None,
-        error_code: params.ErrorCode | Sequence[params.ErrorCode] | None = None,
-        end_reason: params.EndReason | Sequence[params.EndReason] | None = None,
+        to: params.CallAddress | Sequence[params.CallAddress] | None = None,
+        from_: params.CallAddress | Sequence[params.CallAddress] | None = None,
+        error_code: params.CallFailure | Sequence[params.CallFailure] | None = None,
+        end_reason: params.CallEndReason | Sequence[params.CallEndReason] | None = None,
         created_after: datetime | str | None = None,
         created_before: datetime | str | None = None,
+        metadata: Mapping[str, str] | None = None,
         limit: int | None = None,
         cursor: str | None = None,
-        metadata: Mapping[str, str] | None = None,
     ) -> AsyncPages[models.Call]:
         """Lists calls, newest first. Filters take one value or up to 100, separated by commas or in repeated parameters; up to 10
         `metadata[key]=value` filters match the calls with this metadata.
@@ -105,6 +105,7 @@ class AsyncCalls(AsyncResource):
         end_reason: Why a call ended.
         created_after: Created at or after this time.
         created_before: Created before this time.
+        metadata: Only calls with this metadata, `metadata[key]=value`; up to 10 keys.
         """
         return self._pages(
             Request(
@@ -121,9 +122,9 @@ class AsyncCalls(AsyncResource):
                     "end_reason": end_reason,
                     "created_after": created_after,
                     "created_before": created_before,
+                    "metadata": metadata,
                     "limit": limit,
                     "cursor": cursor,
-                    "metadata": metadata,
                 },
             ),
             models.Call,
@@ -167,7 +168,7 @@ class AsyncCalls(AsyncResource):
         """
         return await self._model(Request("POST", path("/v1/calls/{}/dtmf", id), body=body), models.Call)
 
-    async def transfer(self, id: str, /, **body: Unpack[params.Transfer]) -> models.Call:
+    async def transfer(self, id: str, /, **body: Unpack[params.TransferCall]) -> models.Call:
         """Transfers the caller without an announcement (a cold transfer).
 
         The agent stops speaking and the carrier transfers the call. If the carrier accepts, the call ends as `completed` with
@@ -179,9 +180,9 @@ class AsyncCalls(AsyncResource):
     async def listen(self, id: str, /) -> models.ListenAddress:
         """Lets somebody listen to a live call, both sides.
 
-        The socket brings `{"type":"start","sample_rate":8000,"channels":2}`, then 20 ms of 16 bit PCM at a time, caller left, agent
-        right, until the call ends or the key or session that asked stops working. It must reach the node that runs the call. A listener
-        who is too slow misses audio; the call never waits.
+        The socket brings `{"type":"start","sample_rate":8000,"channels":2}` (or 16000, like the call), then 20 ms of 16 bit PCM at a
+        time, caller left, agent right, until the call ends or the key or session that asked stops working. It must reach the node that
+        runs the call. A listener who is too slow misses audio; the call never waits.
         """
         return await self._model(Request("POST", path("/v1/calls/{}/listen", id), repeatable=True), models.ListenAddress)
 
@@ -225,11 +226,11 @@ class AsyncCalls(AsyncResource):
         """
         return self._stream(Request("GET", path("/v1/calls/{}/transcript", id)), streams.transcript_event, ("end",), last_event_id)
 
-    async def decisions(self, id: str, /) -> models.Decisions:
+    async def decisions(self, id: str, /) -> models.CallDecisions:
         """Returns what was decided about turns in an ended call: when turns were over, and by which evidence; what counted as an
         interruption. Empty for a live call, and for calls with a speech-to-speech model, which takes turns by itself.
         """
-        return await self._model(Request("GET", path("/v1/calls/{}/decisions", id)), models.Decisions)
+        return await self._model(Request("GET", path("/v1/calls/{}/decisions", id)), models.CallDecisions)
 
     def list_deliveries(self, id: str, /, *, limit: int | None = None, cursor: str | None = None) -> AsyncPages[models.CallDelivery]:
         """Lists the deliveries of a call's events to all endpoints, newest first, each with its attempts."""
@@ -238,7 +239,7 @@ class AsyncCalls(AsyncResource):
         )
 
     async def recording(self, id: str, /, *, range: str | None = None) -> bytes:
-        """Returns the recording: a stereo WAV, 8 kHz, caller left, agent right.
+        """Returns the recording: a stereo WAV, 8 or 16 kHz like the call, caller left, agent right.
 
         Supports one byte range (RFC 9110 section 14); several return the whole file. `If-Range` takes the `ETag`.
         """
@@ -291,7 +292,7 @@ class AsyncConnections(AsyncResource):
         """
         return await self._model(Request("GET", path("/v1/connections/{}/voices", id)), models.VoiceList)
 
-    async def sample_voice(self, id: str, voice: str, /, **body: Unpack[params.Sample]) -> bytes:
+    async def sample_voice(self, id: str, voice: str, /, **body: Unpack[params.CreateVoiceSample]) -> bytes:
         """Returns a short sample of a voice, as callers hear it: a mono WAV.
 
         The provider charges it like any speech. Samples take part in the limits of connection tests: a tenant has one at a time per node.
@@ -302,7 +303,7 @@ class AsyncConnections(AsyncResource):
         """Lists the voices of agents without a `tts.connection_id`."""
         return await self._model(Request("GET", "/v1/connections/local/voices"), models.VoiceList)
 
-    async def sample_local_voice(self, voice: str, /, **body: Unpack[params.Sample]) -> bytes:
+    async def sample_local_voice(self, voice: str, /, **body: Unpack[params.CreateVoiceSample]) -> bytes:
         """Returns a short sample of a local voice, as callers hear it: a mono WAV."""
         return (
             await self._send(Request("POST", path("/v1/connections/local/voices/{}/sample", voice), body=body, repeatable=True))
@@ -340,21 +341,21 @@ class AsyncEvents(AsyncResource):
 
 
 class AsyncNumbers(AsyncResource):
-    def list(self, *, limit: int | None = None, cursor: str | None = None) -> AsyncPages[models.Number]:
+    def list(self, *, limit: int | None = None, cursor: str | None = None) -> AsyncPages[models.PhoneNumber]:
         """Lists the tenant's numbers, newest first."""
-        return self._pages(Request("GET", "/v1/numbers", query={"limit": limit, "cursor": cursor}), models.Number)
+        return self._pages(Request("GET", "/v1/numbers", query={"limit": limit, "cursor": cursor}), models.PhoneNumber)
 
-    async def create(self, **body: Unpack[params.CreateNumber]) -> models.Number:
+    async def create(self, **body: Unpack[params.CreateNumber]) -> models.PhoneNumber:
         """Adds a number."""
-        return await self._model(Request("POST", "/v1/numbers", body=body), models.Number)
+        return await self._model(Request("POST", "/v1/numbers", body=body), models.PhoneNumber)
 
-    async def get(self, id: str, /) -> models.Number:
+    async def get(self, id: str, /) -> models.PhoneNumber:
         """Returns a number."""
-        return await self._model(Request("GET", path("/v1/numbers/{}", id)), models.Number)
+        return await self._model(Request("GET", path("/v1/numbers/{}", id)), models.PhoneNumber)
 
-    async def update(self, id: str, /, **body: Unpack[params.UpdateNumber]) -> models.Number:
+    async def update(self, id: str, /, **body: Unpack[params.UpdateNumber]) -> models.PhoneNumber:
         """Updates a number."""
-        return await self._model(Request("PATCH", path("/v1/numbers/{}", id), body=body), models.Number)
+        return await self._model(Request("PATCH", path("/v1/numbers/{}", id), body=body), models.PhoneNumber)
 
     async def delete(self, id: str, /) -> None:
         """Deletes a number. Existing calls continue."""
@@ -397,7 +398,7 @@ class AsyncStatistics(AsyncResource):
     async def get(
         self,
         *,
-        interval: params.Interval | None = None,
+        interval: params.StatisticsInterval | None = None,
         after: datetime | str | None = None,
         before: datetime | str | None = None,
         agent_id: str | None = None,
@@ -472,12 +473,12 @@ class AsyncWebhooks(AsyncResource):
         id: str,
         /,
         *,
-        state: params.DeliveryState | Sequence[params.DeliveryState] | None = None,
-        event: params.DeliveryEvent | Sequence[params.DeliveryEvent] | None = None,
+        state: params.WebhookDeliveryState | Sequence[params.WebhookDeliveryState] | None = None,
+        event: params.WebhookDeliveryEvent | Sequence[params.WebhookDeliveryEvent] | None = None,
         call_id: str | None = None,
         limit: int | None = None,
         cursor: str | None = None,
-    ) -> AsyncPages[models.Delivery]:
+    ) -> AsyncPages[models.WebhookDelivery]:
         """Lists an endpoint's deliveries, newest first.
 
         state: State of the delivery.
@@ -490,20 +491,20 @@ class AsyncWebhooks(AsyncResource):
                 path("/v1/webhooks/{}/deliveries", id),
                 query={"state": state, "event": event, "call_id": call_id, "limit": limit, "cursor": cursor},
             ),
-            models.Delivery,
+            models.WebhookDelivery,
         )
 
-    async def get_delivery(self, id: str, delivery_id: str, /) -> models.DeliveryWithAttempts:
+    async def get_delivery(self, id: str, delivery_id: str, /) -> models.WebhookDeliveryWithAttempts:
         """Returns a delivery with every attempt."""
-        return await self._model(Request("GET", path("/v1/webhooks/{}/deliveries/{}", id, delivery_id)), models.DeliveryWithAttempts)
+        return await self._model(Request("GET", path("/v1/webhooks/{}/deliveries/{}", id, delivery_id)), models.WebhookDeliveryWithAttempts)
 
-    async def redeliver(self, id: str, delivery_id: str, /) -> models.Delivery:
+    async def redeliver(self, id: str, delivery_id: str, /) -> models.WebhookDelivery:
         """Redelivers now.
 
         A pending delivery is tried at once (200), as one of its 8 attempts. For one that succeeded, failed or was canceled a new delivery
         is created (201), with a new id, the same `created` and `data`, and 8 attempts of its own.
         """
-        return await self._model(Request("POST", path("/v1/webhooks/{}/deliveries/{}/redeliver", id, delivery_id)), models.Delivery)
+        return await self._model(Request("POST", path("/v1/webhooks/{}/deliveries/{}/redeliver", id, delivery_id)), models.WebhookDelivery)
 
     async def rotate_secret(self, id: str, /) -> models.WebhookWithSecret:
         """Creates a new signing secret. Only this response contains it.
@@ -512,6 +513,6 @@ class AsyncWebhooks(AsyncResource):
         """
         return await self._model(Request("POST", path("/v1/webhooks/{}/rotate-secret", id)), models.WebhookWithSecret)
 
-    async def test(self, id: str, /) -> models.Delivery:
+    async def test(self, id: str, /) -> models.WebhookDelivery:
         """Sends a `webhook.test` event to the endpoint, whatever its filter. It is retried like any other event."""
-        return await self._model(Request("POST", path("/v1/webhooks/{}/test", id)), models.Delivery)
+        return await self._model(Request("POST", path("/v1/webhooks/{}/test", id)), models.WebhookDelivery)

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from ._model import Model
 from ._sse import ServerEvent
-from .models import CallEvent, TenantEvent, ToolCallEntry, TranscriptEntry
+from .models import CallEvent, TenantEvent, ToolCall, TranscriptLine
 
 
 class EventData(Model):
@@ -63,8 +63,8 @@ class TranscriptEvent:
     """One of `line`, `tool_call` and `status`, which is the call's at its end."""
 
     event: Literal["line", "tool_call", "end"] | str
-    line: TranscriptEntry | None = None
-    tool_call: ToolCallEntry | None = None
+    line: TranscriptLine | None = None
+    tool_call: ToolCall | None = None
     status: str | None = None
 
 
@@ -78,8 +78,8 @@ def tenant_event(event: ServerEvent) -> TenantEvent:
 
 def transcript_event(event: ServerEvent) -> TranscriptEvent:
     if event.event == "line":
-        return TranscriptEvent("line", line=TranscriptEntry.model_validate(event.json()))
+        return TranscriptEvent("line", line=TranscriptLine.model_validate(event.json()))
     if event.event == "tool_call":
-        return TranscriptEvent("tool_call", tool_call=ToolCallEntry.model_validate(event.json()))
+        return TranscriptEvent("tool_call", tool_call=ToolCall.model_validate(event.json()))
     data = event.json()
     return TranscriptEvent(event.event, status=data.get("status") if isinstance(data, dict) else None)

@@ -44,7 +44,7 @@ class Agent(Model):
     """
     BCP 47 tag of the spoken language.
     """
-    limits: Limits
+    limits: AgentLimits
     """
     Maximum ring time and duration of a call.
     """
@@ -85,7 +85,7 @@ class Agent(Model):
     """
     When a caller's turn ends.
     """
-    variables: dict[str, Variable]
+    variables: dict[str, AgentVariable]
     """
     Variables that calls can or must set; at most 50, and 16 KiB of JSON.
     """
@@ -112,6 +112,36 @@ class Agent(Model):
     warnings: list[str] = []
 
 
+class AgentLimits(Model):
+    """
+    Maximum ring time and duration of a call.
+    """
+
+    max_duration_seconds: int
+    """
+    Maximum duration of the conversation, in seconds, 10 to 14400.
+    """
+    ring_timeout_seconds: int
+    """
+    Ring timeout, in seconds, 5 to 120.
+    """
+
+
+class AgentVariable(Model):
+    """
+    A variable of a call, used as `{{name}}` in texts.
+    """
+
+    default: str | None
+    """
+    Used if a call does not set it.
+    """
+    required: bool
+    """
+    Whether a call must set it.
+    """
+
+
 class AgentVersion(Model):
     """
     A version of an agent.
@@ -132,21 +162,6 @@ class AgentVersion(Model):
     version: int
     """
     Its number.
-    """
-
-
-class Analysis(Model):
-    """
-    How post-call analysis went.
-    """
-
-    error: str | None
-    """
-    Why not, if it failed.
-    """
-    status: Literal["completed", "failed", "skipped"] | str
-    """
-    Whether a language model analysed the conversation.
     """
 
 
@@ -220,37 +235,6 @@ class ApiKey(Model):
     """
 
 
-class Attempt(Model):
-    """
-    A delivery attempt.
-    """
-
-    duration_ms: int | None
-    """
-    Its duration; `null` while it runs, or if the service stopped before it ended.
-    """
-    error: str | None
-    """
-    Why it failed; `null` if it did not.
-    """
-    number: int
-    """
-    Its number, from 1.
-    """
-    response_excerpt: str | None
-    """
-    The start of the response body.
-    """
-    started_at: AwareDatetime
-    """
-    When it started.
-    """
-    status: int | None
-    """
-    The HTTP status of the response; `null` without a response.
-    """
-
-
 class Attention(Model):
     """
     What needs attention.
@@ -287,48 +271,28 @@ class AttentionItem(Model):
     """
     Since when, if that is known.
     """
-    subject: Subject
+    subject: AttentionSubject
     """
     What it is the matter with.
     """
 
 
-class Bucket(Model):
+class AttentionSubject(Model):
     """
-    Calls that ended in an interval.
+    What something is the matter with.
     """
 
-    cost_usd: float | None
+    id: str
     """
-    What they cost in US dollars, by the price table; `null` if nothing they used has a price.
+    Its id.
     """
-    minutes: float
+    name: str
     """
-    Minutes from answer to end.
+    Its name, URL or number.
     """
-    unpriced: bool
+    type: Literal["connection", "webhook", "tenant", "number"] | str
     """
-    Whether some of what they used has no price, so that they cost more.
-    """
-    calls: int
-    """
-    How many ended.
-    """
-    completed: int
-    """
-    Those that ended normally.
-    """
-    failed: int
-    """
-    Those that failed.
-    """
-    response_ms: ResponseTimes
-    """
-    How long callers waited for responses.
-    """
-    start: AwareDatetime
-    """
-    Its beginning.
+    What it is.
     """
 
 
@@ -345,7 +309,7 @@ class Call(Model):
     """
     The agent's version when the call was placed.
     """
-    analysis: Analysis | None
+    analysis: CallAnalysis | None
     """
     How post-call analysis went; `null` until the call has ended, and if there was no conversation.
     """
@@ -353,11 +317,11 @@ class Call(Model):
     """
     When it was answered.
     """
-    answered_by: str | None
+    answered_by: Literal["human", "voicemail"] | str | None
     """
-    `human` or `voicemail`, if known.
+    Who answered, if known.
     """
-    carrier: CarrierPart
+    carrier: CallCarrier
     """
     The carrier's data of the call.
     """
@@ -425,7 +389,7 @@ class Call(Model):
     """
     Its id.
     """
-    latency: dict[str, Any] | None
+    latency: CallLatency | None
     """
     How long the caller waited for responses.
     """
@@ -469,7 +433,7 @@ class Call(Model):
     """
     Number of caller turns that the agent answered.
     """
-    usage: dict[str, Any] | None
+    usage: CallUsage | None
     """
     Usage in the units that providers charge.
     """
@@ -482,6 +446,152 @@ class Call(Model):
     Where the browser of a web call connects; in the response to its creation only.
     """
     warnings: list[str] = []
+
+
+class CallAnalysis(Model):
+    """
+    How post-call analysis went.
+    """
+
+    error: str | None
+    """
+    Why not, if it failed.
+    """
+    status: Literal["completed", "failed", "skipped"] | str
+    """
+    Whether a language model analysed the conversation.
+    """
+
+
+class CallCarrier(Model):
+    """
+    The carrier's data of a call.
+    """
+
+    call_id: str | None
+    """
+    The carrier's id of the call.
+    """
+    cause: Literal["normal", "busy", "no_answer", "rejected", "invalid_number", "canceled", "failed"] | str | None
+    """
+    Why it ended.
+    """
+    connection_id: str | None
+    """
+    The connection of the call; none of a web call.
+    """
+    provider: str
+    """
+    Its provider.
+    """
+    sip_code: int | None
+    """
+    The SIP status code, if any.
+    """
+
+
+class CallCosts(Model):
+    """
+    Costs by part, in US dollars.
+    """
+
+    carrier_usd: float | None
+    """
+    The carrier; nothing, since carriers bill on their own.
+    """
+    llm_usd: float
+    """
+    Language models, those of the analysis after the call included.
+    """
+    realtime_usd: float
+    """
+    Speech-to-speech models.
+    """
+    stt_usd: float
+    """
+    Speech to text.
+    """
+    tts_usd: float
+    """
+    Text to speech.
+    """
+
+
+class CallDecision(Model):
+    """
+    One decision about a turn.
+    """
+
+    at_ms: int
+    """
+    When, in milliseconds since the start of the conversation, as in the transcript.
+    """
+    evidence: list[CallDecisionEvidence]
+    """
+    What spoke for the end (positive weight) or against it.
+    """
+    kind: (
+        Literal[
+            "turn_ended",
+            "turn_reopened",
+            "interruption",
+            "false_interruption",
+            "backchannel",
+            "speculation",
+            "speculation_discarded",
+            "machine_ignored",
+        ]
+        | str
+    )
+    """
+    What was decided. `turn_ended`: the caller has finished. `turn_reopened`: they go on, so the agent stops and responds once to
+    all of it. `interruption` and `false_interruption`: the caller spoke over the agent, which stopped or continued. `backchannel`:
+    words over the agent that need no response. `speculation`: the model is asked before the turn is over;
+    `speculation_discarded`: that request was discarded. `machine_ignored`: a machine was reported, but the caller has been
+    answered or is a person by the carrier's word, so the conversation continues.
+    """
+    probability: float | None
+    """
+    How probable the end of the turn was, from 0 to 1.
+    """
+    silence_ms: int | None
+    """
+    How long the caller had been silent, in milliseconds; `null` if they spoke or it did not matter.
+    """
+    silence_needed_ms: int | None
+    """
+    How much silence the evidence asked for, in milliseconds.
+    """
+
+
+class CallDecisionEvidence(Model):
+    """
+    Something that speaks for or against the end of a turn.
+    """
+
+    name: str
+    """
+    Its kind.
+    """
+    value: float
+    """
+    How much of it there is: 1, or a share.
+    """
+    weight: float
+    """
+    What 1 of it adds to the log odds of an end.
+    """
+
+
+class CallDecisions(Model):
+    """
+    The decisions of a call.
+    """
+
+    data: list[CallDecision]
+    """
+    In the order in which they were made.
+    """
 
 
 class CallDelivery(Model):
@@ -529,7 +639,7 @@ class CallDelivery(Model):
     """
     Its state.
     """
-    attempt_log: list[Attempt]
+    attempt_log: list[WebhookDeliveryAttempt]
     """
     Its attempts, oldest first.
     """
@@ -579,53 +689,81 @@ class CallEvents(Model):
     """
 
 
-class CarrierPart(Model):
+class CallLatency(Model):
     """
-    The carrier's data of a call.
+    How long the caller waited, in whole milliseconds.
     """
 
-    call_id: str | None
+    after_turn_ms: LatencyPercentiles
     """
-    The carrier's id of the call.
+    From the decision that the caller's turn is over to the first audio of the answer: model, voice and ourselves.
     """
-    cause: str | None
+    greeting_ms: int | None
     """
-    Why it ended.
+    From the start of media to the first audio of the greeting.
     """
-    connection_id: str | None
+    response_ms: LatencyPercentiles
     """
-    The connection of the call; none of a web call.
-    """
-    provider: str
-    """
-    Its provider.
-    """
-    sip_code: int | None
-    """
-    The SIP status code, if any.
+    From the end of the caller's speech to the first audio of the answer.
     """
 
 
-class Check(Model):
+class CallUsage(Model):
     """
-    One thing that was tried.
+    Usage in the units that providers bill.
     """
 
-    detail: str
+    audio_cached_tokens: int
     """
-    What came of it, in a sentence.
+    Of these, tokens that came from the provider's cache.
     """
-    duration_ms: int
+    audio_input_tokens: int
     """
-    How long it took.
+    Tokens of audio input of a speech-to-speech model, those from its cache included. Its tokens of text count as the model's.
     """
-    name: str
+    audio_output_tokens: int
     """
-    `settings`, `carrier`, `language_model`, `speech_to_text`, `text_to_speech`, `speech_to_speech` or `service`.
+    Tokens of audio spoken by a speech-to-speech model.
     """
-    ok: bool
+    cost_usd: float
     """
-    Whether it worked.
+    Cost in US dollars, by the price table.
+    """
+    costs: CallCosts
+    """
+    The cost by part.
+    """
+    llm_cache_write_tokens: int
+    """
+    Of these, tokens that were written to it.
+    """
+    llm_cached_tokens: int
+    """
+    Of these, tokens that came from the provider's cache.
+    """
+    llm_estimated: bool
+    """
+    Whether some of the tokens are an estimate: the provider did not say, or was interrupted.
+    """
+    llm_input_tokens: int
+    """
+    Tokens read by the model, those from and for its cache included.
+    """
+    llm_output_tokens: int
+    """
+    Tokens written by the model, its reasoning included.
+    """
+    stt_audio_ms: int
+    """
+    Audio transcribed, in milliseconds.
+    """
+    tts_characters: int
+    """
+    Characters spoken.
+    """
+    unpriced: bool
+    """
+    Whether some of it has no price in the table, so that the cost is not all.
     """
 
 
@@ -713,12 +851,35 @@ class Connection(Model):
     warnings: list[str] = []
 
 
+class ConnectionCheck(Model):
+    """
+    One thing that was tried.
+    """
+
+    detail: str
+    """
+    What came of it, in a sentence.
+    """
+    duration_ms: int
+    """
+    How long it took.
+    """
+    name: Literal["settings", "carrier", "language_model", "speech_to_text", "text_to_speech", "speech_to_speech", "service"] | str
+    """
+    What was tried.
+    """
+    ok: bool
+    """
+    Whether it worked.
+    """
+
+
 class ConnectionLimits(Model):
     """
     Limits of a connection.
     """
 
-    max_concurrent: int | None = None
+    max_concurrent: int | None
     """
     Concurrent calls; `null` is no limit.
     """
@@ -729,184 +890,13 @@ class ConnectionTest(Model):
     Result of a connection test.
     """
 
-    checks: list[Check]
+    checks: list[ConnectionCheck]
     """
     The individual checks.
     """
     ok: bool
     """
     Whether every check passed.
-    """
-
-
-class DecisionEntry(Model):
-    """
-    One decision about a turn.
-    """
-
-    at_ms: int
-    """
-    When, in milliseconds since the start of the conversation, as in the transcript.
-    """
-    evidence: list[EvidenceEntry]
-    """
-    What spoke for the end (positive weight) or against it.
-    """
-    kind: (
-        Literal[
-            "turn_ended",
-            "turn_reopened",
-            "interruption",
-            "false_interruption",
-            "backchannel",
-            "speculation",
-            "speculation_discarded",
-            "machine_ignored",
-        ]
-        | str
-    )
-    """
-    What was decided. `turn_ended`: the caller has finished. `turn_reopened`: they go on, so the agent stops and responds once to
-    all of it. `interruption` and `false_interruption`: the caller spoke over the agent, which stopped or continued. `backchannel`:
-    words over the agent that need no response. `speculation`: the model is asked before the turn is over;
-    `speculation_discarded`: that request was discarded. `machine_ignored`: a machine was reported, but the caller has been
-    answered or is a person by the carrier's word, so the conversation continues.
-    """
-    probability: float | None
-    """
-    How probable the end of the turn was, from 0 to 1.
-    """
-    silence_ms: int | None
-    """
-    How long the caller had been silent, in milliseconds; `null` if they spoke or it did not matter.
-    """
-    silence_needed_ms: int | None
-    """
-    How much silence the evidence asked for, in milliseconds.
-    """
-
-
-class Decisions(Model):
-    """
-    The decisions of a call.
-    """
-
-    data: list[DecisionEntry]
-    """
-    In the order in which they were made.
-    """
-
-
-class Delivery(Model):
-    """
-    A delivery of one event to one endpoint.
-    """
-
-    attempts: int
-    """
-    Number of attempts made.
-    """
-    call_id: str | None
-    """
-    The call; `null` for a test.
-    """
-    created_at: AwareDatetime
-    """
-    When it was created.
-    """
-    event: (
-        Literal[
-            "call.queued",
-            "call.dialing",
-            "call.in_progress",
-            "call.completed",
-            "call.failed",
-            "call.received",
-            "carrier.hangup",
-            "webhook.test",
-        ]
-        | str
-    )
-    """
-    The event.
-    """
-    id: str
-    """
-    Its id, also in the request body and the `X-Voice-Delivery` header.
-    """
-    next_attempt_at: AwareDatetime | None
-    """
-    When the next attempt is due.
-    """
-    state: Literal["pending", "sending", "succeeded", "failed", "canceled"] | str
-    """
-    Its state.
-    """
-
-
-class DeliveryWithAttempts(Model):
-    """
-    A delivery with every attempt.
-    """
-
-    attempts: int
-    """
-    Number of attempts made.
-    """
-    call_id: str | None
-    """
-    The call; `null` for a test.
-    """
-    created_at: AwareDatetime
-    """
-    When it was created.
-    """
-    event: (
-        Literal[
-            "call.queued",
-            "call.dialing",
-            "call.in_progress",
-            "call.completed",
-            "call.failed",
-            "call.received",
-            "carrier.hangup",
-            "webhook.test",
-        ]
-        | str
-    )
-    """
-    The event.
-    """
-    id: str
-    """
-    Its id, also in the request body and the `X-Voice-Delivery` header.
-    """
-    next_attempt_at: AwareDatetime | None
-    """
-    When the next attempt is due.
-    """
-    state: Literal["pending", "sending", "succeeded", "failed", "canceled"] | str
-    """
-    Its state.
-    """
-    attempt_log: list[Attempt]
-    """
-    Its attempts, oldest first.
-    """
-
-
-class Destination(Model):
-    """
-    A transfer target.
-    """
-
-    name: str
-    """
-    The name that the model uses.
-    """
-    number: str
-    """
-    A number in E.164 form, or a `sip:` URI.
     """
 
 
@@ -977,79 +967,6 @@ class EventToken(Model):
     """
 
 
-class EvidenceEntry(Model):
-    """
-    Something that speaks for or against the end of a turn.
-    """
-
-    name: str
-    """
-    Its kind.
-    """
-    value: float
-    """
-    How much of it there is: 1, or a share.
-    """
-    weight: float
-    """
-    What 1 of it adds to the log odds of an end.
-    """
-
-
-class Fallback(Model):
-    """
-    A provider to try when the previous one fails.
-    """
-
-    connection_id: str
-    """
-    The connection.
-    """
-    model: str | None
-    """
-    The provider's model name.
-    """
-    voice: str | None
-    """
-    The provider's voice name, for text-to-speech.
-    """
-
-
-class Figures(Model):
-    """
-    Figures of ended calls.
-    """
-
-    cost_usd: float | None
-    """
-    What they cost in US dollars, by the price table; `null` if nothing they used has a price.
-    """
-    minutes: float
-    """
-    Minutes from answer to end.
-    """
-    unpriced: bool
-    """
-    Whether some of what they used has no price, so that they cost more.
-    """
-    calls: int
-    """
-    How many ended.
-    """
-    completed: int
-    """
-    Those that ended normally.
-    """
-    failed: int
-    """
-    Those that failed.
-    """
-    response_ms: ResponseTimes
-    """
-    How long callers waited for responses.
-    """
-
-
 class Greeting(Model):
     """
     The start of the conversation.
@@ -1092,18 +1009,26 @@ class Interruption(Model):
     """
 
 
-class Limits(Model):
+class LatencyPercentiles(Model):
     """
-    Maximum ring time and duration of a call.
+    Percentiles by the nearest-rank method.
     """
 
-    max_duration_seconds: int
+    max: int | None
     """
-    Maximum duration of the conversation, in seconds, 10 to 14400.
+    The longest.
     """
-    ring_timeout_seconds: int
+    n: int
     """
-    Ring timeout, in seconds, 5 to 120.
+    How many were measured.
+    """
+    p50: int | None
+    """
+    Half waited no longer.
+    """
+    p95: int | None
+    """
+    95 of 100 waited no longer.
     """
 
 
@@ -1131,7 +1056,7 @@ class LlmChoice(Model):
     """
     The connection; `null` is a demo script, which does not follow the instructions.
     """
-    fallbacks: list[Fallback]
+    fallbacks: list[ProviderFallback]
     """
     Fallbacks, tried in order.
     """
@@ -1224,7 +1149,43 @@ class NewApiKey(Model):
     warnings: list[str] = []
 
 
-class Number(Model):
+class Person(Model):
+    """
+    A person.
+    """
+
+    created_at: AwareDatetime
+    """
+    When the person was invited or first signed in.
+    """
+    email: str | None
+    """
+    The e-mail address that was invited or that the identity provider has verified; `null` if there is none.
+    """
+    id: str
+    """
+    Its id.
+    """
+    last_seen_at: AwareDatetime | None
+    """
+    When the person last used the dashboard, to the minute.
+    """
+    name: str | None
+    """
+    The name, as the identity provider has it; `null` before the first sign-in.
+    """
+    role: Literal["owner", "member", "viewer"] | str
+    """
+    What the person may do.
+    """
+    status: Literal["active", "invited"] | str
+    """
+    `invited` until the first sign-in.
+    """
+    warnings: list[str] = []
+
+
+class PhoneNumber(Model):
     """
     A phone number.
     """
@@ -1265,42 +1226,6 @@ class Number(Model):
     warnings: list[str] = []
 
 
-class Person(Model):
-    """
-    A person.
-    """
-
-    created_at: AwareDatetime
-    """
-    When the person was invited or first signed in.
-    """
-    email: str | None
-    """
-    The e-mail address that was invited or that the identity provider has verified; `null` if there is none.
-    """
-    id: str
-    """
-    Its id.
-    """
-    last_seen_at: AwareDatetime | None
-    """
-    When the person last used the dashboard, to the minute.
-    """
-    name: str | None
-    """
-    The name, as the identity provider has it; `null` before the first sign-in.
-    """
-    role: Literal["owner", "member", "viewer"] | str
-    """
-    What the person may do.
-    """
-    status: Literal["active", "invited"] | str
-    """
-    `invited` until the first sign-in.
-    """
-    warnings: list[str] = []
-
-
 class Privacy(Model):
     """
     Redaction and retention of a call's words.
@@ -1314,6 +1239,25 @@ class Privacy(Model):
     retention_days: int | None
     """
     Days after the end of a call until its words are deleted, 1 to 3650; `null` keeps them.
+    """
+
+
+class ProviderFallback(Model):
+    """
+    A provider to try when the previous one fails.
+    """
+
+    connection_id: str
+    """
+    The connection.
+    """
+    model: str | None
+    """
+    The provider's model name.
+    """
+    voice: str | None
+    """
+    The provider's voice name, for text-to-speech.
     """
 
 
@@ -1341,7 +1285,7 @@ class RealtimeChoice(Model):
     """
     The connection.
     """
-    fallbacks: list[Fallback]
+    fallbacks: list[ProviderFallback]
     """
     Fallbacks, tried in order when the previous one cannot be reached, disconnects repeatedly, or understands nothing.
     """
@@ -1445,7 +1389,7 @@ class Statistics(Model):
     """
     The end of the last bucket.
     """
-    buckets: list[Bucket]
+    buckets: list[StatisticsBucket]
     """
     Every interval of the span, oldest first.
     """
@@ -1453,9 +1397,83 @@ class Statistics(Model):
     """
     The length of a bucket.
     """
-    totals: Figures
+    totals: StatisticsFigures
     """
     Their sum.
+    """
+
+
+class StatisticsBucket(Model):
+    """
+    Calls that ended in an interval.
+    """
+
+    cost_usd: float | None
+    """
+    What they cost in US dollars, by the price table; `null` if nothing they used has a price.
+    """
+    minutes: float
+    """
+    Minutes from answer to end.
+    """
+    unpriced: bool
+    """
+    Whether some of what they used has no price, so that they cost more.
+    """
+    calls: int
+    """
+    How many ended.
+    """
+    completed: int
+    """
+    Those that ended normally.
+    """
+    failed: int
+    """
+    Those that failed.
+    """
+    response_ms: ResponseTimes
+    """
+    How long callers waited for responses.
+    """
+    start: AwareDatetime
+    """
+    Its beginning.
+    """
+
+
+class StatisticsFigures(Model):
+    """
+    Figures of ended calls.
+    """
+
+    cost_usd: float | None
+    """
+    What they cost in US dollars, by the price table; `null` if nothing they used has a price.
+    """
+    minutes: float
+    """
+    Minutes from answer to end.
+    """
+    unpriced: bool
+    """
+    Whether some of what they used has no price, so that they cost more.
+    """
+    calls: int
+    """
+    How many ended.
+    """
+    completed: int
+    """
+    Those that ended normally.
+    """
+    failed: int
+    """
+    Those that failed.
+    """
+    response_ms: ResponseTimes
+    """
+    How long callers waited for responses.
     """
 
 
@@ -1514,7 +1532,7 @@ class SttChoice(Model):
     """
     The connection; `null` is local speech-to-text.
     """
-    fallbacks: list[Fallback]
+    fallbacks: list[ProviderFallback]
     """
     Fallbacks, tried in order.
     """
@@ -1525,25 +1543,6 @@ class SttChoice(Model):
     model: str | None
     """
     The provider's model name.
-    """
-
-
-class Subject(Model):
-    """
-    What something is the matter with.
-    """
-
-    id: str
-    """
-    Its id.
-    """
-    name: str
-    """
-    Its name, URL or number.
-    """
-    type: Literal["connection", "webhook", "tenant", "number"] | str
-    """
-    What it is.
     """
 
 
@@ -1624,19 +1623,19 @@ class Tool(Model):
     A tool that the model can call. Its `type` decides which fields apply.
     """
 
-    connection_id: str | None = None
+    connection_id: str | None
     """
     For `http` and `mcp`: an `http` connection whose credentials are sent as headers. They are write-only.
     """
-    description: str | None = None
+    description: str | None
     """
     Tells the model when to use it. Tools of an `mcp` server have their own descriptions.
     """
-    destinations: list[Destination] = Field([], validate_default=True)
+    destinations: list[TransferDestination] = Field([], validate_default=True)
     """
     For `transfer`: the possible targets.
     """
-    filler: str | None = None
+    filler: str | None
     """
     For `http` and `mcp`: spoken while the tool runs, unless the model has already said something.
     """
@@ -1645,20 +1644,20 @@ class Tool(Model):
     For `http` and `mcp`: additional headers, in which `{{variable}}` is replaced. Anyone who can read the agent can read
     them; keep secrets in a connection.
     """
-    method: Literal["GET", "POST"] | str | None = None
+    method: Literal["GET", "POST"] | str | None
     """
     For `http`: `POST` sends the arguments as a JSON body, `GET` as query parameters.
     """
-    name: str | None = None
+    name: str | None
     """
     For `http`: the tool's name; letters, digits, `_` and `-`. For `mcp`: the prefix for tool names that are already taken;
     defaults to the server's host.
     """
-    parameters: dict[str, Any] | None = None
+    parameters: dict[str, Any] | None
     """
     For `http`: JSON Schema of its arguments, an object; no arguments if absent.
     """
-    timeout_seconds: int | None = None
+    timeout_seconds: int | None
     """
     For `http` and `mcp`: timeout in seconds, 1 to 10; default 8.
     """
@@ -1670,15 +1669,15 @@ class Tool(Model):
     """
     Its type.
     """
-    url: str | None = None
+    url: str | None
     """
     For `http` and `mcp`: the URL. `{{variable}}` is replaced by the call's variable, percent-encoded.
     """
 
 
-class ToolCallEntry(Model):
+class ToolCall(Model):
     """
-    A row of `tool_calls`.
+    A tool that the agent used.
     """
 
     arguments: Any
@@ -1709,9 +1708,9 @@ class ToolCallEntry(Model):
     """
     When it began, in milliseconds since the start of the conversation.
     """
-    status: str
+    status: Literal["succeeded", "failed"] | str
     """
-    `succeeded` or `failed`.
+    Whether it worked.
     """
 
 
@@ -1720,19 +1719,19 @@ class Transcript(Model):
     The transcript of a call.
     """
 
-    data: list[TranscriptEntry]
+    data: list[TranscriptLine]
     """
     Lines in the order in which they were completed.
     """
-    tool_calls: list[ToolCallEntry]
+    tool_calls: list[ToolCall]
     """
     Tools that the agent used, in the order in which they ended.
     """
 
 
-class TranscriptEntry(Model):
+class TranscriptLine(Model):
     """
-    A row of `transcript_entries`.
+    A line of a transcript.
     """
 
     end_ms: int
@@ -1747,9 +1746,9 @@ class TranscriptEntry(Model):
     """
     Response latency in milliseconds; only on the first line of a response.
     """
-    role: str
+    role: Literal["caller", "agent"] | str
     """
-    `caller` or `agent`.
+    Who said it.
     """
     stages: ResponseStages | None
     """
@@ -1765,6 +1764,21 @@ class TranscriptEntry(Model):
     """
 
 
+class TransferDestination(Model):
+    """
+    A transfer target.
+    """
+
+    name: str
+    """
+    The name that the model uses.
+    """
+    number: str
+    """
+    A number in E.164 form, or a `sip:` URI.
+    """
+
+
 class TtsChoice(Model):
     """
     A text-to-speech provider and its settings.
@@ -1774,7 +1788,7 @@ class TtsChoice(Model):
     """
     The connection; `null` is local text-to-speech.
     """
-    fallbacks: list[Fallback]
+    fallbacks: list[ProviderFallback]
     """
     Fallbacks, tried in order.
     """
@@ -1817,49 +1831,25 @@ class TurnTaking(Model):
 
 class UnplacedCall(Model):
     """
-    The call that a dry run would place. It has no id: there is no such call.
+    The call that a dry run would place: a call without id, since there is no such call.
     """
 
     agent_id: str
-    """
-    The agent.
-    """
     agent_version: int
-    """
-    The agent's version when the call was placed.
-    """
-    analysis: Analysis | None
+    analysis: CallAnalysis | None
     """
     How post-call analysis went; `null` until the call has ended, and if there was no conversation.
     """
     answered_at: AwareDatetime | None
+    answered_by: Literal["human", "voicemail"] | str | None
     """
-    When it was answered.
+    Who answered, if known.
     """
-    answered_by: str | None
-    """
-    `human` or `voicemail`, if known.
-    """
-    carrier: CarrierPart
-    """
-    The carrier's data of the call.
-    """
+    carrier: CallCarrier
     created_at: AwareDatetime
-    """
-    When it was accepted.
-    """
     dialing_at: AwareDatetime | None
-    """
-    When it was dialled.
-    """
     direction: Literal["inbound", "outbound", "web"] | str
-    """
-    Its direction.
-    """
     duration_seconds: int
-    """
-    Time from answer to end, in seconds.
-    """
     end_reason: (
         Literal["caller_hangup", "agent_hangup", "transferred", "api_hangup", "canceled", "voicemail", "silence", "max_duration", "drained"]
         | str
@@ -1869,17 +1859,11 @@ class UnplacedCall(Model):
     Why a completed call ended.
     """
     ended_at: AwareDatetime | None
-    """
-    When it ended.
-    """
     ended_by: Literal["caller", "agent", "api", "carrier", "system"] | str | None
     """
     Who ended it.
     """
     error: str | None
-    """
-    Error details.
-    """
     error_code: (
         Literal[
             "carrier_unauthorized",
@@ -1901,61 +1885,25 @@ class UnplacedCall(Model):
     Why a failed call failed.
     """
     from_: str = Field(..., alias="from")
-    """
-    The caller.
-    """
-    latency: dict[str, Any] | None
+    latency: CallLatency | None
     """
     How long the caller waited for responses.
     """
     metadata: dict[str, Any]
-    """
-    The client's own data.
-    """
     number_id: str | None
-    """
-    The tenant's number, if it is one of its numbers.
-    """
     outcome: dict[str, Any] | None
-    """
-    Facts extracted from the conversation.
-    """
     recording_url: str | None
-    """
-    URL of the recording; needs an API key.
-    """
     ringing_at: AwareDatetime | None
-    """
-    When it started to ring.
-    """
     schedule_at: AwareDatetime | None
-    """
-    When it will be dialled, as requested; until then the call is queued.
-    """
     status: Literal["queued", "dialing", "in_progress", "completed", "failed"] | str
-    """
-    Its status.
-    """
     summary: str | None
-    """
-    A summary of the conversation, in a sentence or two.
-    """
     to: str
-    """
-    The callee.
-    """
     turns: int
-    """
-    Number of caller turns that the agent answered.
-    """
-    usage: dict[str, Any] | None
+    usage: CallUsage | None
     """
     Usage in the units that providers charge.
     """
     variables: dict[str, str]
-    """
-    Values for `{{name}}` in the agent's texts.
-    """
     web: WebPart | None = None
     """
     Where the browser of a web call connects; in the response to its creation only.
@@ -1988,13 +1936,13 @@ class Usage(Model):
     """
     Every day, oldest first.
     """
-    totals: Used
+    totals: UsageFigures
     """
     All of it.
     """
 
 
-class Used(Model):
+class UsageFigures(Model):
     """
     Calls, minutes and cost.
     """
@@ -2114,21 +2062,6 @@ class UsedByDay(Model):
     """
 
 
-class Variable(Model):
-    """
-    A variable of a call, used as `{{name}}` in texts.
-    """
-
-    default: str | None
-    """
-    Used if a call does not set it.
-    """
-    required: bool
-    """
-    Whether a call must set it.
-    """
-
-
 class Voice(Model):
     """
     A voice.
@@ -2226,6 +2159,135 @@ class Webhook(Model):
     The URL that receives the events.
     """
     warnings: list[str] = []
+
+
+class WebhookDelivery(Model):
+    """
+    A delivery of one event to one endpoint.
+    """
+
+    attempts: int
+    """
+    Number of attempts made.
+    """
+    call_id: str | None
+    """
+    The call; `null` for a test.
+    """
+    created_at: AwareDatetime
+    """
+    When it was created.
+    """
+    event: (
+        Literal[
+            "call.queued",
+            "call.dialing",
+            "call.in_progress",
+            "call.completed",
+            "call.failed",
+            "call.received",
+            "carrier.hangup",
+            "webhook.test",
+        ]
+        | str
+    )
+    """
+    The event.
+    """
+    id: str
+    """
+    Its id, also in the request body and the `X-Voice-Delivery` header.
+    """
+    next_attempt_at: AwareDatetime | None
+    """
+    When the next attempt is due.
+    """
+    state: Literal["pending", "sending", "succeeded", "failed", "canceled"] | str
+    """
+    Its state.
+    """
+
+
+class WebhookDeliveryAttempt(Model):
+    """
+    A delivery attempt.
+    """
+
+    duration_ms: int | None
+    """
+    Its duration; `null` while it runs, or if the service stopped before it ended.
+    """
+    error: str | None
+    """
+    Why it failed; `null` if it did not.
+    """
+    number: int
+    """
+    Its number, from 1.
+    """
+    response_excerpt: str | None
+    """
+    The start of the response body.
+    """
+    started_at: AwareDatetime
+    """
+    When it started.
+    """
+    status: int | None
+    """
+    The HTTP status of the response; `null` without a response.
+    """
+
+
+class WebhookDeliveryWithAttempts(Model):
+    """
+    A delivery with every attempt.
+    """
+
+    attempts: int
+    """
+    Number of attempts made.
+    """
+    call_id: str | None
+    """
+    The call; `null` for a test.
+    """
+    created_at: AwareDatetime
+    """
+    When it was created.
+    """
+    event: (
+        Literal[
+            "call.queued",
+            "call.dialing",
+            "call.in_progress",
+            "call.completed",
+            "call.failed",
+            "call.received",
+            "carrier.hangup",
+            "webhook.test",
+        ]
+        | str
+    )
+    """
+    The event.
+    """
+    id: str
+    """
+    Its id, also in the request body and the `X-Voice-Delivery` header.
+    """
+    next_attempt_at: AwareDatetime | None
+    """
+    When the next attempt is due.
+    """
+    state: Literal["pending", "sending", "succeeded", "failed", "canceled"] | str
+    """
+    Its state.
+    """
+    attempt_log: list[WebhookDeliveryAttempt]
+    """
+    Its attempts, oldest first.
+    """
 
 
 class WebhookWithSecret(Model):

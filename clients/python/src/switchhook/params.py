@@ -11,7 +11,37 @@ from typing import Any, Literal, TypeAlias, TypedDict
 from typing_extensions import NotRequired
 
 
-class AnalysisSettings(TypedDict):
+class AgentLimitsInput(TypedDict):
+    """
+    Maximum ring time and duration of a call.
+    """
+
+    max_duration_seconds: NotRequired[int | None]
+    """
+    Maximum duration of the conversation, in seconds, 10 to 14400. Default: `1800`.
+    """
+    ring_timeout_seconds: NotRequired[int | None]
+    """
+    Ring timeout, in seconds, 5 to 120. Default: `30`.
+    """
+
+
+class AgentVariableInput(TypedDict):
+    """
+    A variable of a call, used as `{{name}}` in texts.
+    """
+
+    default: NotRequired[str | None]
+    """
+    Used if a call does not set it.
+    """
+    required: NotRequired[bool | None]
+    """
+    Whether a call must set it. Default: `false`.
+    """
+
+
+class AnalysisSettingsInput(TypedDict):
     """
     Post-call analysis.
     """
@@ -21,13 +51,13 @@ class AnalysisSettings(TypedDict):
     JSON Schema of `outcome`. Without a schema the provider chooses the facts to extract; without a summary either, there
     is no post-call analysis.
     """
-    summary: NotRequired[bool]
+    summary: NotRequired[bool | None]
     """
-    Whether the language model writes a summary.
+    Whether the language model writes a summary. Default: `true`.
     """
 
 
-class AnsweringMachine(TypedDict):
+class AnsweringMachineInput(TypedDict):
     """
     How to handle answering machines.
     """
@@ -36,17 +66,50 @@ class AnsweringMachine(TypedDict):
     """
     The message after the beep, for `leave_message`.
     """
-    mode: NotRequired[Literal["off", "detect"] | str]
+    mode: NotRequired[Literal["off", "detect"] | str | None]
     """
-    Whether to detect machines.
+    Whether to detect machines. Default: `"off"`.
     """
-    on_machine: NotRequired[Literal["hangup", "leave_message"] | str]
+    on_machine: NotRequired[Literal["hangup", "leave_message"] | str | None]
     """
-    What to do when a machine answers.
+    What to do when a machine answers. Default: `"hangup"`.
     """
 
 
-class CallLimits(TypedDict):
+CallAddress: TypeAlias = str
+"""
+A phone number or SIP address. Commas separate values, so an address with a comma cannot be found.
+"""
+
+
+CallDirection: TypeAlias = Literal["inbound", "outbound", "web"] | str
+
+
+CallEndReason: TypeAlias = (
+    Literal["caller_hangup", "agent_hangup", "transferred", "api_hangup", "canceled", "voicemail", "silence", "max_duration", "drained"]
+    | str
+)
+
+
+CallFailure: TypeAlias = (
+    Literal[
+        "carrier_unauthorized",
+        "carrier_error",
+        "busy",
+        "no_answer",
+        "rejected",
+        "invalid_number",
+        "no_media",
+        "config_error",
+        "provider_timeout",
+        "pipeline_error",
+        "unknown_error",
+    ]
+    | str
+)
+
+
+class CallLimitOverrides(TypedDict):
     """
     Overrides for the agent's limits.
     """
@@ -74,13 +137,16 @@ class CallOverrides(TypedDict):
     """
     The complete instructions.
     """
-    limits: NotRequired[CallLimits | None]
+    limits: NotRequired[CallLimitOverrides | None]
     """
     Limits to override.
     """
 
 
-class ConnectionLimits(TypedDict):
+CallStatus: TypeAlias = Literal["queued", "dialing", "in_progress", "completed", "failed"] | str
+
+
+class ConnectionLimitsInput(TypedDict):
     """
     Limits of a connection.
     """
@@ -96,19 +162,19 @@ class CreateAgent(TypedDict):
     An agent to create. Only `name` and `instructions` are required.
     """
 
-    analysis: NotRequired[AnalysisSettings]
+    analysis: NotRequired[AnalysisSettingsInput | None]
     """
     Post-call analysis.
     """
-    answering_machine: NotRequired[AnsweringMachine]
+    answering_machine: NotRequired[AnsweringMachineInput | None]
     """
     How to handle answering machines.
     """
-    dtmf: NotRequired[Dtmf]
+    dtmf: NotRequired[DtmfInput | None]
     """
     How to handle DTMF from the caller.
     """
-    greeting: NotRequired[Greeting]
+    greeting: NotRequired[GreetingInput | None]
     """
     How the conversation starts.
     """
@@ -116,62 +182,62 @@ class CreateAgent(TypedDict):
     """
     System prompt of the language model; `{{variable}}` is replaced by the call's variables.
     """
-    interruption: NotRequired[Interruption]
+    interruption: NotRequired[InterruptionInput | None]
     """
     What happens when the caller interrupts.
     """
-    language: NotRequired[str]
+    language: NotRequired[str | None]
     """
     BCP 47 tag of the spoken language.
     """
-    limits: NotRequired[Limits]
+    limits: NotRequired[AgentLimitsInput | None]
     """
     Maximum ring time and duration of a call.
     """
-    llm: NotRequired[LlmChoice | None]
+    llm: NotRequired[LlmChoiceInput | None]
     """
     Language model; the scripted dialogue if absent.
-    """
-    privacy: NotRequired[Privacy]
-    """
-    Redaction and retention of a call's words.
-    """
-    realtime: NotRequired[RealtimeChoice | None]
-    """
-    A speech-to-speech model that replaces `stt`, `llm` and `tts`. `llm` then does only post-call analysis, and `tts` speaks
-    only where the model cannot: to bridge a long wait, or when the model is gone.
-    """
-    recording: NotRequired[Recording]
-    """
-    Whether calls are recorded.
-    """
-    silence: NotRequired[Silence]
-    """
-    What happens when the caller is silent.
-    """
-    stt: NotRequired[SttChoice | None]
-    """
-    Speech-to-text; local if absent.
-    """
-    tools: NotRequired[list[Tool]]
-    """
-    Tools that the model can call.
-    """
-    tts: NotRequired[TtsChoice | None]
-    """
-    Text-to-speech; local if absent.
-    """
-    turn_taking: NotRequired[TurnTaking]
-    """
-    When a caller's turn ends.
-    """
-    variables: NotRequired[dict[str, Variable]]
-    """
-    Variables that calls can or must set; at most 50, and 16 KiB of JSON.
     """
     name: str
     """
     Unique per tenant.
+    """
+    privacy: NotRequired[PrivacyInput | None]
+    """
+    Redaction and retention of a call's words.
+    """
+    realtime: NotRequired[RealtimeChoiceInput | None]
+    """
+    A speech-to-speech model that replaces `stt`, `llm` and `tts`. `llm` then does only post-call analysis, and `tts` speaks
+    only where the model cannot: to bridge a long wait, or when the model is gone.
+    """
+    recording: NotRequired[RecordingInput | None]
+    """
+    Whether calls are recorded.
+    """
+    silence: NotRequired[SilenceInput | None]
+    """
+    What happens when the caller is silent.
+    """
+    stt: NotRequired[SttChoiceInput | None]
+    """
+    Speech-to-text; local if absent.
+    """
+    tools: NotRequired[list[ToolInput] | None]
+    """
+    Tools that the model can call.
+    """
+    tts: NotRequired[TtsChoiceInput | None]
+    """
+    Text-to-speech; local if absent.
+    """
+    turn_taking: NotRequired[TurnTakingInput | None]
+    """
+    When a caller's turn ends.
+    """
+    variables: NotRequired[dict[str, Any] | None]
+    """
+    Variables that calls can or must set; at most 50, and 16 KiB of JSON.
     """
 
 
@@ -199,15 +265,15 @@ class CreateCall(TypedDict):
     """
     The agent that holds the conversation.
     """
-    answering_machine: NotRequired[AnsweringMachine | None]
+    answering_machine: NotRequired[AnsweringMachineInput | None]
     """
     Overrides the agent's answering machine settings.
     """
-    dry_run: NotRequired[bool]
+    dry_run: NotRequired[bool | None]
     """
     Validate everything, but place no call.
     """
-    metadata: NotRequired[dict[str, Any]]
+    metadata: NotRequired[dict[str, Any] | None]
     """
     Your own data, returned in the call and its events; at most 50 keys and 16 KiB of JSON.
     """
@@ -215,7 +281,7 @@ class CreateCall(TypedDict):
     """
     One of the tenant's numbers.
     """
-    overrides: NotRequired[CallOverrides]
+    overrides: NotRequired[CallOverrides | None]
     """
     Overrides parts of the agent for this call.
     """
@@ -231,9 +297,9 @@ class CreateCall(TypedDict):
     """
     The callee: a number in E.164 form, a `sip:` URI, or `web` for somebody who talks in a browser.
     """
-    variables: NotRequired[dict[str, str | float | bool]]
+    variables: NotRequired[dict[str, str | int | float | bool | None] | None]
     """
-    Values for `{{name}}` in the agent's texts; at most 50 keys and 16 KiB of JSON.
+    Values for `{{name}}` in the agent's texts; at most 50 keys and 16 KiB of JSON. Send long ids as strings.
     """
     from_: NotRequired[str | None]
     """
@@ -246,11 +312,11 @@ class CreateConnection(TypedDict):
     A connection to create.
     """
 
-    credentials: NotRequired[dict[str, str]]
+    credentials: NotRequired[dict[str, str | None] | None]
     """
     Secrets under the provider's names. They are write-only.
     """
-    limits: NotRequired[ConnectionLimits]
+    limits: NotRequired[ConnectionLimitsInput | None]
     """
     Its limits.
     """
@@ -283,7 +349,7 @@ class CreateConnection(TypedDict):
     """
     The carrier or provider.
     """
-    settings: NotRequired[dict[str, Any]]
+    settings: NotRequired[dict[str, Any] | None]
     """
     Settings that are not secret, under the provider's names; every provider supports `base_url`.
     """
@@ -294,9 +360,9 @@ class CreateNumber(TypedDict):
     A number to add.
     """
 
-    configure_carrier: NotRequired[bool]
+    configure_carrier: NotRequired[bool | None]
     """
-    Configure the carrier to send the number's calls here. If that fails, the response has a warning.
+    Configure the carrier to send the number's calls here. If that fails, the response has a warning. Default: `false`.
     """
     connection_id: str
     """
@@ -313,6 +379,29 @@ class CreateNumber(TypedDict):
     number: str
     """
     E.164; unique per connection.
+    """
+
+
+class CreateVoiceSample(TypedDict):
+    """
+    What a voice says in its sample.
+    """
+
+    language: NotRequired[str | None]
+    """
+    Its language, as a BCP 47 tag; default `en-US`.
+    """
+    model: NotRequired[str | None]
+    """
+    The provider's model; default: the connection's.
+    """
+    speed: NotRequired[float | None]
+    """
+    Speaking rate; default 1, the voice's own.
+    """
+    text: NotRequired[str | None]
+    """
+    The text; default: a greeting in English.
     """
 
 
@@ -337,133 +426,54 @@ class CreateWebhook(TypedDict):
     """
     url: str
     """
-    A public HTTPS URL that receives the events.
+    A public HTTPS URL that receives the events; `http://` only where the operator allows it.
     """
 
 
-DeliveryEvent: TypeAlias = (
-    Literal[
-        "call.queued",
-        "call.dialing",
-        "call.in_progress",
-        "call.completed",
-        "call.failed",
-        "call.received",
-        "carrier.hangup",
-        "webhook.test",
-    ]
-    | str
-)
-
-
-DeliveryState: TypeAlias = Literal["pending", "sending", "succeeded", "failed", "canceled"] | str
-
-
-class Destination(TypedDict):
-    """
-    A transfer target.
-    """
-
-    name: str
-    """
-    The name that the model uses.
-    """
-    number: str
-    """
-    A number in E.164 form, or a `sip:` URI.
-    """
-
-
-Direction: TypeAlias = Literal["inbound", "outbound", "web"] | str
-
-
-class Dtmf(TypedDict):
+class DtmfInput(TypedDict):
     """
     How the caller's keys are collected into one input, which ends with the finish key, after a pause, or at its maximum
     length.
     """
 
-    digit_timeout_ms: NotRequired[int]
+    digit_timeout_ms: NotRequired[int | None]
     """
-    Pause after a key that ends the input, in milliseconds, 500 to 20000.
+    Pause after a key that ends the input, in milliseconds, 500 to 20000. Default: `2000`.
     """
-    enabled: NotRequired[bool]
+    enabled: NotRequired[bool | None]
     """
-    Whether keys are processed.
+    Whether keys are processed. Default: `true`.
     """
     finish_on_key: NotRequired[str | None]
     """
-    The key that ends an input and is not part of it: `0` to `9`, `*`, `#`, `A` to `D`, or `null` for none.
+    The key that ends an input and is not part of it: `0` to `9`, `*`, `#`, `A` to `D`, or `null` for none. Default: `"#"`.
     """
-    interrupt: NotRequired[bool]
+    interrupt: NotRequired[bool | None]
     """
-    Whether a key stops the agent's speech, if the caller may interrupt it.
+    Whether a key stops the agent's speech, if the caller may interrupt it. Default: `true`.
     """
-    max_digits: NotRequired[int]
+    max_digits: NotRequired[int | None]
     """
-    Number of keys that ends the input, 1 to 64.
-    """
-
-
-EndReason: TypeAlias = (
-    Literal["caller_hangup", "agent_hangup", "transferred", "api_hangup", "canceled", "voicemail", "silence", "max_duration", "drained"]
-    | str
-)
-
-
-ErrorCode: TypeAlias = (
-    Literal[
-        "carrier_unauthorized",
-        "carrier_error",
-        "busy",
-        "no_answer",
-        "rejected",
-        "invalid_number",
-        "no_media",
-        "config_error",
-        "provider_timeout",
-        "pipeline_error",
-        "unknown_error",
-    ]
-    | str
-)
-
-
-class Fallback(TypedDict):
-    """
-    A provider to try when the previous one fails.
-    """
-
-    connection_id: str
-    """
-    The connection.
-    """
-    model: NotRequired[str | None]
-    """
-    The provider's model name.
-    """
-    voice: NotRequired[str | None]
-    """
-    The provider's voice name, for text-to-speech.
+    Number of keys that ends the input, 1 to 64. Default: `32`.
     """
 
 
-class Greeting(TypedDict):
+class GreetingInput(TypedDict):
     """
     The start of the conversation.
     """
 
-    interruptible: NotRequired[bool]
+    interruptible: NotRequired[bool | None]
     """
-    Whether the caller can interrupt it.
+    Whether the caller can interrupt it. Default: `true`.
     """
-    mode: NotRequired[Literal["speak", "wait", "generate"] | str]
+    mode: NotRequired[Literal["speak", "wait", "generate"] | str | None]
     """
-    Who speaks first.
+    Who speaks first. Default: `"speak"`.
     """
-    text: NotRequired[str]
+    text: NotRequired[str | None]
     """
-    The text for mode `speak`.
+    The text for mode `speak`. Default: `"Hello, how can I help you?"`.
     """
 
 
@@ -478,30 +488,27 @@ class GreetingOverride1(TypedDict):
     """
 
 
-class Interruption(TypedDict):
+class InterruptionInput(TypedDict):
     """
     What happens when the caller interrupts.
     """
 
-    backchannels: NotRequired[list[str]]
+    backchannels: NotRequired[list[str] | None]
     """
-    Words that do not interrupt on their own.
+    Words that do not interrupt on their own. Default: `["mm-hmm","mhm","uh-huh","mm","hmm","okay","ok","right","yeah","yes","sure","i see"]`.
     """
-    enabled: NotRequired[bool]
+    enabled: NotRequired[bool | None]
     """
-    Whether the caller can interrupt.
+    Whether the caller can interrupt. Default: `true`.
     """
-    min_speech_ms: NotRequired[int]
+    min_speech_ms: NotRequired[int | None]
     """
-    Speech that interrupts, in milliseconds, 50 to 5000; shorter noises only pause the agent.
+    Speech that interrupts, in milliseconds, 50 to 5000; shorter noises only pause the agent. Default: `500`.
     """
-    min_words: NotRequired[int]
+    min_words: NotRequired[int | None]
     """
-    Recognised words that interrupt before `min_speech_ms`; 0 ignores words.
+    Recognised words that interrupt before `min_speech_ms`; 0 ignores words. Default: `2`.
     """
-
-
-Interval: TypeAlias = Literal["hour", "day"] | str
 
 
 class InvitePerson(TypedDict):
@@ -513,28 +520,13 @@ class InvitePerson(TypedDict):
     """
     The address with which the person signs in.
     """
-    role: NotRequired[Literal["owner", "member", "viewer"] | str]
+    role: NotRequired[Literal["owner", "member", "viewer"] | str | None]
     """
     The role; `member` if absent.
     """
 
 
-class Limits(TypedDict):
-    """
-    Maximum ring time and duration of a call.
-    """
-
-    max_duration_seconds: NotRequired[int]
-    """
-    Maximum duration of the conversation, in seconds, 10 to 14400.
-    """
-    ring_timeout_seconds: NotRequired[int]
-    """
-    Ring timeout, in seconds, 5 to 120.
-    """
-
-
-class LlmChoice(TypedDict):
+class LlmChoiceInput(TypedDict):
     """
     A language model and its settings.
     """
@@ -543,11 +535,11 @@ class LlmChoice(TypedDict):
     """
     The connection; `null` is a demo script, which does not follow the instructions.
     """
-    fallbacks: NotRequired[list[Fallback]]
+    fallbacks: NotRequired[list[ProviderFallbackInput] | None]
     """
     Fallbacks, tried in order.
     """
-    hedge: NotRequired[bool]
+    hedge: NotRequired[bool | None]
     """
     Send a second request, to the next model or the same one, when the first has not started its response in its usual
     time. The first response to start is spoken; both are charged.
@@ -566,21 +558,15 @@ class LlmChoice(TypedDict):
     """
 
 
-Phone: TypeAlias = str
-"""
-A phone number or SIP address. Commas separate values, so an address with a comma cannot be found.
-"""
-
-
-class Privacy(TypedDict):
+class PrivacyInput(TypedDict):
     """
     Redaction and retention of a call's words.
     """
 
-    redact: NotRequired[list[Literal["card_numbers", "phone_numbers", "email_addresses", "digits", "dtmf"] | str]]
+    redact: NotRequired[list[Literal["card_numbers", "phone_numbers", "email_addresses", "digits", "dtmf"] | str] | None]
     """
     What to redact from everything stored about a conversation, and from its events. The agent hears the original words,
-    and recordings are not changed.
+    and recordings are not changed. Default: `[]`.
     """
     retention_days: NotRequired[int | None]
     """
@@ -588,16 +574,35 @@ class Privacy(TypedDict):
     """
 
 
-class RealtimeChoice(TypedDict):
+class ProviderFallbackInput(TypedDict):
     """
-    A speech-to-speech model and its settings.
+    A provider to try when the previous one fails.
     """
 
     connection_id: str
     """
     The connection.
     """
-    fallbacks: NotRequired[list[Fallback]]
+    model: NotRequired[str | None]
+    """
+    The provider's model name.
+    """
+    voice: NotRequired[str | None]
+    """
+    The provider's voice name, for text-to-speech.
+    """
+
+
+class RealtimeChanges(TypedDict):
+    """
+    A speech-to-speech model and its settings.
+    """
+
+    connection_id: NotRequired[str]
+    """
+    The connection.
+    """
+    fallbacks: NotRequired[list[ProviderFallbackInput] | None]
     """
     Fallbacks, tried in order when the previous one cannot be reached, disconnects repeatedly, or understands nothing.
     """
@@ -611,37 +616,37 @@ class RealtimeChoice(TypedDict):
     """
 
 
-class Recording(TypedDict):
+class RealtimeChoiceInput(TypedDict):
+    """
+    A speech-to-speech model and its settings.
+    """
+
+    connection_id: str
+    """
+    The connection.
+    """
+    fallbacks: NotRequired[list[ProviderFallbackInput] | None]
+    """
+    Fallbacks, tried in order when the previous one cannot be reached, disconnects repeatedly, or understands nothing.
+    """
+    model: NotRequired[str | None]
+    """
+    The provider's model name.
+    """
+    voice: NotRequired[str | None]
+    """
+    The provider's voice name.
+    """
+
+
+class RecordingInput(TypedDict):
     """
     Whether calls are recorded.
     """
 
-    enabled: NotRequired[bool]
+    enabled: NotRequired[bool | None]
     """
-    Keep a stereo WAV: caller left, agent right.
-    """
-
-
-class Sample(TypedDict):
-    """
-    What a voice says in its sample.
-    """
-
-    language: NotRequired[str | None]
-    """
-    Its language, as a BCP 47 tag; default `en-US`.
-    """
-    model: NotRequired[str | None]
-    """
-    The provider's model; default: the connection's.
-    """
-    speed: NotRequired[float | None]
-    """
-    Speaking rate; default 1, the voice's own.
-    """
-    text: NotRequired[str | None]
-    """
-    The text; default: a greeting in English.
+    Keep a stereo WAV: caller left, agent right. Default: `false`.
     """
 
 
@@ -650,7 +655,7 @@ class Say(TypedDict):
     Words for the agent to say.
     """
 
-    interrupt: NotRequired[bool]
+    interrupt: NotRequired[bool | None]
     """
     Say it at once and drop the agent's current response. Otherwise it follows that response. The agent never talks over
     the caller.
@@ -672,22 +677,22 @@ class SendDtmf(TypedDict):
     """
 
 
-class Silence(TypedDict):
+class SilenceInput(TypedDict):
     """
     What happens when the caller is silent.
     """
 
     hangup_after_seconds: NotRequired[int | None]
     """
-    Caller silence after which the agent hangs up, in seconds, 5 to 3600; `null` is never.
+    Caller silence after which the agent hangs up, in seconds, 5 to 3600; `null` is never. Default: `30`.
     """
-    max_reprompts: NotRequired[int]
+    max_reprompts: NotRequired[int | None]
     """
-    Maximum number of reprompts, 0 to 10.
+    Maximum number of reprompts, 0 to 10. Default: `2`.
     """
-    reprompt_after_seconds: NotRequired[int]
+    reprompt_after_seconds: NotRequired[int | None]
     """
-    Silence after which the agent reprompts, in seconds, 2 to 600.
+    Silence after which the agent reprompts, in seconds, 2 to 600. Default: `8`.
     """
 
 
@@ -706,10 +711,10 @@ class SimulateCall(TypedDict):
     """
 
 
-Status: TypeAlias = Literal["queued", "dialing", "in_progress", "completed", "failed"] | str
+StatisticsInterval: TypeAlias = Literal["hour", "day"] | str
 
 
-class SttChoice(TypedDict):
+class SttChoiceInput(TypedDict):
     """
     A speech-to-text provider and its settings.
     """
@@ -718,11 +723,11 @@ class SttChoice(TypedDict):
     """
     The connection; `null` is local speech-to-text.
     """
-    fallbacks: NotRequired[list[Fallback]]
+    fallbacks: NotRequired[list[ProviderFallbackInput] | None]
     """
     Fallbacks, tried in order.
     """
-    keyterms: NotRequired[list[str]]
+    keyterms: NotRequired[list[str] | None]
     """
     Words that speech-to-text should expect.
     """
@@ -732,7 +737,7 @@ class SttChoice(TypedDict):
     """
 
 
-class Tool(TypedDict):
+class ToolInput(TypedDict):
     """
     A tool that the model can call. Its `type` decides which fields apply.
     """
@@ -745,7 +750,7 @@ class Tool(TypedDict):
     """
     Tells the model when to use it. Tools of an `mcp` server have their own descriptions.
     """
-    destinations: NotRequired[list[Destination]]
+    destinations: NotRequired[list[TransferDestinationInput] | None]
     """
     For `transfer`: the possible targets.
     """
@@ -753,7 +758,7 @@ class Tool(TypedDict):
     """
     For `http` and `mcp`: spoken while the tool runs, unless the model has already said something.
     """
-    headers: NotRequired[dict[str, str]]
+    headers: NotRequired[dict[str, Any] | None]
     """
     For `http` and `mcp`: additional headers, in which `{{variable}}` is replaced. Anyone who can read the agent can read
     them; keep secrets in a connection.
@@ -775,7 +780,7 @@ class Tool(TypedDict):
     """
     For `http` and `mcp`: timeout in seconds, 1 to 10; default 8.
     """
-    tools: NotRequired[list[str]]
+    tools: NotRequired[list[str] | None]
     """
     For `mcp`: names of the server's tools to use; all if empty.
     """
@@ -789,7 +794,7 @@ class Tool(TypedDict):
     """
 
 
-class Transfer(TypedDict):
+class TransferCall(TypedDict):
     """
     The transfer target.
     """
@@ -800,7 +805,22 @@ class Transfer(TypedDict):
     """
 
 
-class TtsChoice(TypedDict):
+class TransferDestinationInput(TypedDict):
+    """
+    A transfer target.
+    """
+
+    name: str
+    """
+    The name that the model uses.
+    """
+    number: str
+    """
+    A number in E.164 form, or a `sip:` URI.
+    """
+
+
+class TtsChoiceInput(TypedDict):
     """
     A text-to-speech provider and its settings.
     """
@@ -809,7 +829,7 @@ class TtsChoice(TypedDict):
     """
     The connection; `null` is local text-to-speech.
     """
-    fallbacks: NotRequired[list[Fallback]]
+    fallbacks: NotRequired[list[ProviderFallbackInput] | None]
     """
     Fallbacks, tried in order.
     """
@@ -827,26 +847,26 @@ class TtsChoice(TypedDict):
     """
 
 
-class TurnTaking(TypedDict):
+class TurnTakingInput(TypedDict):
     """
     When a caller's turn ends.
     """
 
-    eagerness: NotRequired[Literal["low", "normal", "high"] | str]
+    eagerness: NotRequired[Literal["low", "normal", "high"] | str | None]
     """
-    How soon the agent takes the turn: `low` waits half as long again, `high` a third less.
+    How soon the agent takes the turn: `low` waits half as long again, `high` a third less. Default: `"normal"`.
     """
-    max_silence_ms: NotRequired[int]
+    max_silence_ms: NotRequired[int | None]
     """
-    Silence that ends a turn in any case, in milliseconds, 200 to 10000.
+    Silence that ends a turn in any case, in milliseconds, 200 to 10000. Default: `2000`.
     """
-    min_silence_ms: NotRequired[int]
+    min_silence_ms: NotRequired[int | None]
     """
-    Silence that ends a turn after a complete sentence, in milliseconds, 100 to 5000.
+    Silence that ends a turn after a complete sentence, in milliseconds, 100 to 5000. Default: `400`.
     """
-    speculative: NotRequired[bool]
+    speculative: NotRequired[bool | None]
     """
-    Send the model request when the turn has probably ended, and discard the response if the caller continues.
+    Send the model request when the turn has probably ended, and discard the response if the caller continues. Default: `true`.
     """
 
 
@@ -855,27 +875,27 @@ class UpdateAgent(TypedDict):
     Changes to merge into the agent, object by object. `null` restores a default.
     """
 
-    analysis: NotRequired[AnalysisSettings | None]
+    analysis: NotRequired[AnalysisSettingsInput | None]
     """
     Post-call analysis.
     """
-    answering_machine: NotRequired[AnsweringMachine | None]
+    answering_machine: NotRequired[AnsweringMachineInput | None]
     """
     How to handle answering machines.
     """
-    dtmf: NotRequired[Dtmf | None]
+    dtmf: NotRequired[DtmfInput | None]
     """
     How to handle DTMF from the caller.
     """
-    greeting: NotRequired[Greeting | None]
+    greeting: NotRequired[GreetingInput | None]
     """
     How the conversation starts.
     """
-    instructions: NotRequired[str | None]
+    instructions: NotRequired[str]
     """
     System prompt of the language model; `{{variable}}` is replaced by the call's variables.
     """
-    interruption: NotRequired[Interruption | None]
+    interruption: NotRequired[InterruptionInput | None]
     """
     What happens when the caller interrupts.
     """
@@ -883,54 +903,54 @@ class UpdateAgent(TypedDict):
     """
     BCP 47 tag of the spoken language.
     """
-    limits: NotRequired[Limits | None]
+    limits: NotRequired[AgentLimitsInput | None]
     """
     Maximum ring time and duration of a call.
     """
-    llm: NotRequired[LlmChoice | None]
+    llm: NotRequired[LlmChoiceInput | None]
     """
     Language model; the scripted dialogue if absent.
     """
-    privacy: NotRequired[Privacy | None]
+    name: NotRequired[str]
+    """
+    Unique per tenant.
+    """
+    privacy: NotRequired[PrivacyInput | None]
     """
     Redaction and retention of a call's words.
     """
-    realtime: NotRequired[RealtimeChoice | None]
+    realtime: NotRequired[RealtimeChanges | None]
     """
     A speech-to-speech model that replaces `stt`, `llm` and `tts`. `llm` then does only post-call analysis, and `tts` speaks
     only where the model cannot: to bridge a long wait, or when the model is gone.
     """
-    recording: NotRequired[Recording | None]
+    recording: NotRequired[RecordingInput | None]
     """
     Whether calls are recorded.
     """
-    silence: NotRequired[Silence | None]
+    silence: NotRequired[SilenceInput | None]
     """
     What happens when the caller is silent.
     """
-    stt: NotRequired[SttChoice | None]
+    stt: NotRequired[SttChoiceInput | None]
     """
     Speech-to-text; local if absent.
     """
-    tools: NotRequired[list[Tool] | None]
+    tools: NotRequired[list[ToolInput] | None]
     """
     Tools that the model can call.
     """
-    tts: NotRequired[TtsChoice | None]
+    tts: NotRequired[TtsChoiceInput | None]
     """
     Text-to-speech; local if absent.
     """
-    turn_taking: NotRequired[TurnTaking | None]
+    turn_taking: NotRequired[TurnTakingInput | None]
     """
     When a caller's turn ends.
     """
-    variables: NotRequired[dict[str, Variable] | None]
+    variables: NotRequired[dict[str, Any] | None]
     """
     Variables that calls can or must set; at most 50, and 16 KiB of JSON.
-    """
-    name: NotRequired[str | None]
-    """
-    Unique per tenant.
     """
 
 
@@ -943,7 +963,7 @@ class UpdateConnection(TypedDict):
     """
     Credentials to set, or to remove with `null`. A masked value sent back unchanged has no effect.
     """
-    limits: NotRequired[ConnectionLimits | None]
+    limits: NotRequired[ConnectionLimitsInput | None]
     """
     Its limits.
     """
@@ -962,7 +982,7 @@ class UpdateNumber(TypedDict):
     Changes to merge into the number; `null` clears.
     """
 
-    configure_carrier: NotRequired[bool]
+    configure_carrier: NotRequired[bool | None]
     """
     Configure the carrier to send the number's calls here. If that fails, the response has a warning.
     """
@@ -1016,20 +1036,23 @@ class UpdateWebhook(TypedDict):
     """
     url: NotRequired[str]
     """
-    A public HTTPS URL that receives the events.
+    A public HTTPS URL that receives the events; `http://` only where the operator allows it.
     """
 
 
-class Variable(TypedDict):
-    """
-    A variable of a call, used as `{{name}}` in texts.
-    """
+WebhookDeliveryEvent: TypeAlias = (
+    Literal[
+        "call.queued",
+        "call.dialing",
+        "call.in_progress",
+        "call.completed",
+        "call.failed",
+        "call.received",
+        "carrier.hangup",
+        "webhook.test",
+    ]
+    | str
+)
 
-    default: NotRequired[str | None]
-    """
-    Used if a call does not set it.
-    """
-    required: NotRequired[bool]
-    """
-    Whether a call must set it.
-    """
+
+WebhookDeliveryState: TypeAlias = Literal["pending", "sending", "succeeded", "failed", "canceled"] | str

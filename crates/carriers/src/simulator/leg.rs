@@ -102,7 +102,13 @@ impl FarEnd {
         let (to_us, from_agent) = mpsc::channel(WAITING);
         let (to_agent, incoming) = media_queue();
         faults
-            .send(LegEvent::Media(Media { incoming, outgoing: to_us, buffered: false, shows_conversation: false }))
+            .send(LegEvent::Media(Media {
+                incoming,
+                outgoing: to_us,
+                buffered: false,
+                gaps_are_silence: true,
+                shows_conversation: false,
+            }))
             .await;
         let audio = Box::new(FarEndAudio::new(self.scenario, &self.settings, self.rng(), self.dtmf_received.clone()));
         audio.talk(from_agent, to_agent).await;

@@ -123,7 +123,9 @@ pub async fn serve<F>(
     };
     let (to_us, incoming) = media_queue();
     let (outgoing, from_us) = mpsc::channel(WAITING);
-    if !attach(started, Media { incoming, outgoing, buffered: true, shows_conversation: false }).await {
+    if !attach(started, Media { incoming, outgoing, buffered: true, gaps_are_silence: true, shows_conversation: false })
+        .await
+    {
         return close(socket).await;
     }
     let (sink, stream) = socket.split();

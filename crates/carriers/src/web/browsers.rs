@@ -99,7 +99,7 @@ impl Browsers {
         let (to_us, incoming) = media_queue();
         let (outgoing, from_us) = mpsc::channel(WAITING);
         let (sockets, resumed) = mpsc::channel(1);
-        let media = Media { incoming, outgoing, buffered: true, shows_conversation: true };
+        let media = Media { incoming, outgoing, buffered: true, gaps_are_silence: false, shows_conversation: true };
         let shared = Arc::new(SharedLeg {
             media: Mutex::new(Some(media)),
             events: OnceLock::new(),

@@ -26,6 +26,8 @@ const RESUME_WITHIN: Duration = Duration::from_secs(5);
 /// Browsers send audio all the time, silence too. One that has sent nothing for so long is pinged, and then it is lost.
 const PING_AFTER: Duration = Duration::from_secs(1);
 const LOST_AFTER: Duration = Duration::from_secs(3);
+/// One that answers and has sent no audio for so long, as when its microphone is suspended, has a silent caller.
+const SILENT_AFTER: Duration = PING_AFTER;
 /// Until a message must have been taken.
 const SEND: Duration = Duration::from_secs(3);
 /// How long after the conversation the order to hang up may come.
@@ -59,6 +61,8 @@ pub struct Leg {
     payload: Vec<u8>,
     message: BytesMut,
     gate: FloodGate,
+    /// When it last sent audio.
+    audio_at: Instant,
     state: AgentState,
     /// When the browser will have played what it was sent.
     plays_until: Instant,
@@ -91,6 +95,7 @@ impl Leg {
             payload: Vec::new(),
             message: BytesMut::new(),
             gate: FloodGate::new(now),
+            audio_at: now,
             state: AgentState::Listening,
             plays_until: now,
             rtc: Rtc::new(seat.rtc.clone()),
@@ -137,6 +142,7 @@ impl Leg {
     /// Opens the protocol on a new socket.
     async fn begin(&mut self, socket: &mut WebSocket) -> Result<(), Parted> {
         let is_first = self.resume.is_empty();
+        self.audio_at = Instant::now();
         self.resume = clock::random::<16>().iter().map(|byte| format!("{byte:02x}")).collect();
         let rtc = self.rtc.is_offered();
         send(socket, &ServiceMessage::Start { sample_rate: FORMAT.sample_rate(), rtc }).await?;
@@ -176,7 +182,7 @@ impl Leg {
                     let silent = heard_at.elapsed();
                     if silent >= LOST_AFTER {
                         Err(Parted::Lost)
-                    } else if self.seat.shared.events.get().is_none() && !is_live() {
+                    } else if (self.seat.shared.events.get().is_none() && !is_live()) || self.fill_gap(heard_at).is_err() {
                         Err(Parted::Over)
                     } else {
                         self.tick(socket, silent >= PING_AFTER && !std::mem::replace(&mut pinged, silent >= PING_AFTER)).await
@@ -205,11 +211,24 @@ impl Leg {
         }
     }
 
+    /// 100 ms of silence, when the browser answers and sends no audio.
+    fn fill_gap(&self, heard_at: Instant) -> Result<(), Parted> {
+        let answers = heard_at >= self.audio_at + SILENT_AFTER && heard_at.elapsed() < 2 * PING_AFTER;
+        if !answers || self.seat.shared.events.get().is_none() || self.rtc.hears() {
+            return Ok(());
+        }
+        let silence = || FromCarrier::Audio(CallerAudio(Frame::silence(FORMAT)));
+        let frames = TICK.as_millis() / FRAME_DURATION.as_millis();
+        let taken = (0..frames).all(|_| self.seat.to_us.send(silence()));
+        if taken { Ok(()) } else { Err(Parted::Over) }
+    }
+
     /// What the person says. Before the conversation begins nobody hears it, and it would be heard late.
     fn hear(&mut self, audio: &[u8]) -> Result<(), Parted> {
         if self.seat.shared.events.get().is_none() || self.rtc.hears() {
             return Ok(());
         }
+        self.audio_at = Instant::now();
         self.decoder.decode(audio, &mut self.samples);
         let size = FORMAT.frame_samples();
         let whole = self.samples.len() / size * size;

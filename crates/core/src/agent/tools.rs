@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use super::schema;
@@ -10,6 +10,7 @@ use super::validate::Check;
 use crate::header::is_framing;
 use crate::id::ConnectionId;
 use crate::phone_number::PhoneNumber;
+use crate::webhook::{UrlRefusal, entered_url};
 
 /// Default timeout of a tool, in seconds.
 const USUAL_TIMEOUT: u32 = 8;
@@ -41,7 +42,7 @@ pub struct Tool {
     #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
     pub parameters: Option<Value>,
     /// For `http` and `mcp`: the URL. `{{variable}}` is replaced by the call's variable, percent-encoded.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "trimmed")]
     #[cfg_attr(feature = "openapi", schema(max_length = 2048, example = "https://example.com/tables"))]
     pub url: Option<String>,
     /// For `http`: `POST` sends the arguments as a JSON body, `GET` as query parameters.
@@ -119,6 +120,26 @@ pub struct Destination {
         )
     )]
     pub number: String,
+}
+
+/// An address without the blanks around it.
+fn trimmed<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    let text = Option::<String>::deserialize(deserializer)?;
+    Ok(text.map(|text| text.trim().to_owned()))
+}
+
+/// An address whose `{{variables}}` are their names.
+fn without_braces(url: &str) -> String {
+    let mut plain = String::new();
+    let mut rest = url;
+    while let Some((before, (name, behind))) =
+        rest.split_once("{{").and_then(|(before, behind)| Some((before, behind.split_once("}}")?)))
+    {
+        plain.push_str(before);
+        plain.push_str(name.trim());
+        rest = behind;
+    }
+    plain + rest
 }
 
 impl Tool {
@@ -223,9 +244,13 @@ impl Tool {
         let at = |field: &str| format!("{path}.{field}");
         let url = self.url.as_deref().unwrap_or_default();
         // The values of its variables are checked when it is called.
-        let parses = url::Url::parse(&url.replace("{{", "").replace("}}", ""));
-        let fits = url.len() <= MAX_URL && parses.is_ok_and(|url| matches!(url.scheme(), "http" | "https"));
-        check.that(&at("url"), fits, "must be an http or https address");
+        let entered = entered_url(&without_braces(url));
+        if entered == Err(UrlRefusal::Characters) {
+            check.that(&at("url"), false, &UrlRefusal::Characters.to_string());
+        } else {
+            let parses = entered.is_ok_and(|url| url.starts_with("http://") || url.starts_with("https://"));
+            check.that(&at("url"), url.len() <= MAX_URL && parses, "must be an http or https address");
+        }
         // Anyone who can place a call could set the variable and redirect the secrets.
         let host =
             url.split_once("://").map_or("", |(_, rest)| rest.split(['/', '\\', '?', '#']).next().unwrap_or_default());

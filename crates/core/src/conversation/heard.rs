@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use unicode_segmentation::UnicodeSegmentation as _;
+
 use crate::language::is_unspaced;
 
 /// How long a character takes when nothing better is known: 15 characters a second.
@@ -59,9 +61,14 @@ fn by_words<'a>(text: &'a str, words: &[SpokenWord], played: Duration) -> Option
         return None;
     }
     let mut end = 0;
-    for word in words.iter().take_while(|word| Duration::from_millis(word.end_ms) <= played) {
+    let mut words = words.iter().peekable();
+    while let Some(word) = words.next_if(|word| Duration::from_millis(word.end_ms) <= played) {
         let spoken = word.text.trim();
         end += text[end..].find(spoken)? + spoken.len();
+    }
+    if let Some(under_way) = words.peek().map(|word| unspaced_share(word, played)).filter(|share| !share.is_empty()) {
+        end += text[end..].find(under_way)? + under_way.len();
+        return Some(&text[..end]);
     }
     if end == 0 {
         return Some("");
@@ -69,6 +76,30 @@ fn by_words<'a>(text: &'a str, words: &[SpokenWord], played: Duration) -> Option
     let with_punctuation = text[end..].find(char::is_whitespace).map_or(text.len(), |space| end + space);
     let only_punctuation = !text[end..with_punctuation].contains(char::is_alphanumeric);
     Some(&text[..if only_punctuation { with_punctuation } else { end }])
+}
+
+/// What was heard of a word under way: nothing, but where words are written without spaces it may be a whole sentence.
+fn unspaced_share(word: &SpokenWord, played: Duration) -> &str {
+    let text = word.text.trim();
+    let length = word.end_ms.saturating_sub(word.start_ms);
+    let played = u64::try_from(played.as_millis()).unwrap_or(u64::MAX).saturating_sub(word.start_ms);
+    if length == 0 || !text.contains(is_unspaced) {
+        return "";
+    }
+    let characters = text.graphemes(true).count() as u64;
+    let share = usize::try_from(characters.saturating_mul(played) / length).unwrap_or(usize::MAX);
+    let end = text.grapheme_indices(true).nth(share).map_or(text.len(), |(at, _)| at);
+    let heard = &text[..end];
+    // It may end within a word that is spaced.
+    let within_word = heard.ends_with(char::is_alphanumeric) && !heard.ends_with(is_unspaced);
+    let last = heard.char_indices().rfind(|(_, c)| !within_word || is_unspaced(*c));
+    last.map_or("", |(at, c)| &heard[..at + c.len_utf8()])
+}
+
+/// Where the character at `position` begins, or what people see as one character and it is part of.
+fn character_at(text: &str, position: usize) -> usize {
+    let Some((end, _)) = text.char_indices().nth(position) else { return text.len() };
+    text.grapheme_indices(true).map(|(at, _)| at).take_while(|at| *at <= end).last().unwrap_or(0)
 }
 
 /// By the share of the audio that was played.
@@ -80,7 +111,7 @@ fn by_proportion<'a>(text: &'a str, audio: &Audio, played: Duration) -> &'a str 
         return "";
     }
     let share = u128::from(characters) * played.as_micros() / total.as_micros().max(1);
-    let end = text.char_indices().nth(usize::try_from(share).unwrap_or(usize::MAX)).map_or(text.len(), |(at, _)| at);
+    let end = character_at(text, usize::try_from(share).unwrap_or(usize::MAX));
     let ends_word = text[end..].chars().next().is_none_or(|next| next.is_whitespace() || is_unspaced(next));
     if ends_word || text[..end].ends_with(is_unspaced) {
         return text[..end].trim_end();
@@ -98,6 +129,27 @@ mod tests {
 
     fn word(text: &str, start_ms: u64, end_ms: u64) -> SpokenWord {
         SpokenWord { text: text.to_owned(), start_ms, end_ms }
+    }
+
+    #[test]
+    fn of_a_word_without_spaces_the_share_that_was_played_is_heard() {
+        let text = "かしこまりました。明日の七時ですね。";
+        let audio = Audio { made: ms(1_800), complete: true, words: vec![word(text, 0, 1_800)] };
+        for (played, expected) in
+            [(0, ""), (99, ""), (100, "か"), (900, "かしこまりました。"), (1_799, "かしこまりました。明日の七時ですね")]
+        {
+            assert_eq!(heard(text, &audio, ms(played)), expected, "{played}");
+        }
+        let thai = "สวัสดีค่ะ";
+        let audio = Audio { made: ms(600), complete: true, words: vec![word(thai, 0, 600)] };
+        assert_eq!(heard(thai, &audio, ms(300)), "สวัส", "marks stay with their letters");
+        let characters =
+            text.chars().enumerate().map(|(at, c)| word(&c.to_string(), at as u64 * 100, at as u64 * 100 + 100));
+        let audio = Audio { made: ms(1_800), complete: true, words: characters.collect() };
+        assert_eq!(heard(text, &audio, ms(850)), "かしこまりました");
+        let mixed =
+            Audio { made: ms(1_000), complete: true, words: vec![word("Yes", 0, 400), word("Ann", 400, 1_000)] };
+        assert_eq!(heard("Yes Ann", &mixed, ms(900)), "Yes", "words with spaces are never cut");
     }
 
     #[test]

@@ -18,8 +18,7 @@ mod words;
 mod tests;
 
 pub use en::ENGLISH;
-pub use words::MachineWords;
-pub(crate) use words::is_unspaced;
+pub use words::{MachineWords, is_unspaced};
 
 /// Lower-case words, or phrases of words with one space between them.
 pub type WordList = &'static [&'static str];

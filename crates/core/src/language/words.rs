@@ -118,6 +118,10 @@ enum Script {
     Hiragana,
     Katakana,
     Ideographs,
+    Thai,
+    Lao,
+    Khmer,
+    Burmese,
     Other,
 }
 
@@ -126,6 +130,10 @@ fn script(c: char) -> Script {
         '\u{3040}'..='\u{309f}' => Script::Hiragana,
         '\u{30a0}'..='\u{30ff}' | '\u{ff66}'..='\u{ff9f}' => Script::Katakana,
         '\u{3005}'..='\u{3007}' | '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' => Script::Ideographs,
+        '\u{e00}'..='\u{e7f}' => Script::Thai,
+        '\u{e80}'..='\u{eff}' => Script::Lao,
+        '\u{1780}'..='\u{17ff}' => Script::Khmer,
+        '\u{1000}'..='\u{109f}' => Script::Burmese,
         _ => Script::Other,
     }
 }
@@ -136,6 +144,7 @@ fn ends_run(last: char, next: char) -> bool {
 }
 
 /// Whether words of this character's script are written without spaces between them.
-pub(crate) fn is_unspaced(c: char) -> bool {
+#[must_use]
+pub fn is_unspaced(c: char) -> bool {
     script(c) != Script::Other
 }

@@ -15,4 +15,4 @@ pub use self::address::{AddressPolicy, Destination, Exemption, ParsePolicyError,
 pub use self::filter::{EventFilter, UnknownEvent};
 pub use self::schedule::{MAX_ATTEMPTS, Schedule, WrongNumberOfDelays, is_success, retry_after};
 pub use self::signature::{DEFAULT_TOLERANCE, MalformedSecret, SigningSecret, VerifyError, verify};
-pub use self::url_policy::{UrlRefusal, depends_on_exemptions, judge_address, judge_url};
+pub use self::url_policy::{UrlRefusal, depends_on_exemptions, entered_url, judge_address, judge_url};

@@ -2,10 +2,6 @@
 
 use std::time::Duration;
 
-use time::PrimitiveDateTime;
-use time::format_description::BorrowedFormatItem;
-use time::macros::format_description;
-
 use crate::Timestamp;
 
 /// Maximum attempts of a delivery.
@@ -68,10 +64,6 @@ pub const fn is_success(status: u16) -> bool {
     matches!(status, 200..=299)
 }
 
-/// `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110 section 5.6.7, without its two obsolete forms).
-const HTTP_DATE: &[BorrowedFormatItem<'_>] =
-    format_description!("[weekday repr:short], [day] [month repr:short] [year] [hour]:[minute]:[second] GMT");
-
 /// Returns the delay of a `Retry-After` header (RFC 9110 section 10.2.3) on a 429 or 503;
 /// `None` for other statuses and malformed headers.
 #[must_use]
@@ -79,12 +71,7 @@ pub fn retry_after(status: u16, header: &str, now: Timestamp) -> Option<Duration
     if !matches!(status, 429 | 503) {
         return None;
     }
-    let header = header.trim();
-    if header.bytes().all(|byte| byte.is_ascii_digit()) {
-        return header.parse().ok().map(Duration::from_secs);
-    }
-    let date = PrimitiveDateTime::parse(header, HTTP_DATE).ok()?.assume_utc();
-    Some(Timestamp::from_millis(date.unix_timestamp() * 1_000).since(now))
+    crate::retry_after::retry_after(header, now)
 }
 
 #[cfg(test)]
@@ -125,6 +112,7 @@ mod tests {
         let seconds = |status, header| retry_after(status, header, now()).map(|wait| wait.as_secs());
         assert_eq!(seconds(429, " 120 "), Some(120));
         assert_eq!(seconds(503, "Sun, 06 Nov 1994 08:49:37 GMT"), Some(7));
+        assert_eq!(seconds(503, "Sunday, 06-Nov-94 08:49:37 GMT"), Some(7), "in an obsolete form");
         assert_eq!(seconds(503, "Sat, 05 Nov 1994 08:49:37 GMT"), Some(0), "a date in the past is no delay");
         assert_eq!(seconds(500, "120"), None);
         for unreadable in ["", "-5", "1.5", "soon", "99999999999999999999999"] {

@@ -19,6 +19,36 @@ const LOCAL_NAMES: &[&str] = &["localhost", "localdomain"];
 const PRIVATE_SUFFIXES: &[&str] =
     &["local", "internal", "home.arpa", "onion", "intranet", "private", "corp", "home", "lan"];
 
+/// Normalises a URL that a person entered for storage: no blanks around it, scheme and host as requests use them.
+///
+/// Parsers of URLs forgive what browsers forgive, such as tabs within, backslashes and a missing `//`; what is stored must not
+/// depend on that.
+///
+/// # Errors
+/// A sentence for the person who entered the URL.
+pub fn entered_url(text: &str) -> Result<String, UrlRefusal> {
+    let text = text.trim_matches(is_blank);
+    if text.contains(|c| is_blank(c) || c == '\\') {
+        return Err(UrlRefusal::Characters);
+    }
+    let rest = text.split_once("://").map(|(_, rest)| rest).ok_or(UrlRefusal::Malformed)?;
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    if authority.is_empty() {
+        return Err(UrlRefusal::Malformed);
+    }
+    let url = Url::parse(text).map_err(|_| UrlRefusal::Malformed)?;
+    let origin = url.origin().ascii_serialization();
+    let as_used = text.starts_with(&origin) && origin.ends_with(&format!("://{authority}"));
+    Ok(if as_used { text.to_owned() } else { url.into() })
+}
+
+/// Blanks, line breaks, control characters, and marks that cannot be seen.
+fn is_blank(c: char) -> bool {
+    c.is_whitespace()
+        || c.is_control()
+        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}' | '\u{feff}')
+}
+
 /// Checks a URL without DNS.
 ///
 /// Parses the host like a browser (WHATWG URL), so an address in any notation (`https://2130706433/`,
@@ -117,6 +147,9 @@ pub enum UrlRefusal {
     /// It is not an absolute URL with a host.
     #[error("must be an absolute URL, such as https://example.com/hooks")]
     Malformed,
+    /// It holds characters that no URL has.
+    #[error("must not contain blanks, line breaks, control characters or backslashes")]
+    Characters,
     /// It is too long.
     #[error("must be at most {MAX_LENGTH} characters")]
     TooLong,
@@ -142,6 +175,32 @@ mod disguises;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_entered_is_stored_as_it_is_used_or_refused() {
+        for (text, stored) in [
+            ("https://example.com", Ok("https://example.com")),
+            ("https://example.com/hooks?a=b", Ok("https://example.com/hooks?a=b")),
+            ("https://example.com:8443/x", Ok("https://example.com:8443/x")),
+            ("  https://example.com/hooks\r\n", Ok("https://example.com/hooks")),
+            ("\u{feff}https://example.com/hooks\u{200b}", Ok("https://example.com/hooks")),
+            ("HTTPS://Example.COM/Hooks", Ok("https://example.com/Hooks")),
+            ("https://example.com:443/x", Ok("https://example.com/x")),
+            ("https://b\u{fc}cher.example/x", Ok("https://xn--bcher-kva.example/x")),
+            ("https://exam\tple.com/hooks", Err(UrlRefusal::Characters)),
+            ("https://example.com/ho\noks", Err(UrlRefusal::Characters)),
+            ("https://example.com/my hooks", Err(UrlRefusal::Characters)),
+            ("https:\\\\example.com\\hooks", Err(UrlRefusal::Characters)),
+            ("https://example.com\\hooks", Err(UrlRefusal::Characters)),
+            ("https:example.com/hooks", Err(UrlRefusal::Malformed)),
+            ("https:/example.com/hooks", Err(UrlRefusal::Malformed)),
+            ("https:///example.com/hooks", Err(UrlRefusal::Malformed)),
+            ("example.com/hooks", Err(UrlRefusal::Malformed)),
+            ("", Err(UrlRefusal::Malformed)),
+        ] {
+            assert_eq!(entered_url(text), stored.map(str::to_owned), "{text:?}");
+        }
+    }
 
     fn judge(url: &str, exemptions: &str) -> Result<String, UrlRefusal> {
         judge_url(url, &exemptions.parse().expect("exemptions")).map(String::from)

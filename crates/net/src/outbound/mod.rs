@@ -27,6 +27,7 @@ use switchhook_core::header::is_framing;
 use switchhook_core::webhook::{AddressPolicy, Refusal, UrlRefusal, judge_address, judge_url};
 
 use crate::queues::Queue;
+use crate::text::{content_type, text};
 
 /// Maximum bytes of a response to read.
 const READ_LIMIT: usize = 16 * 1024;
@@ -95,7 +96,8 @@ impl ClientSettings {
 
     /// The same for HTTP/1.1 only and without pooling, because a WebSocket never returns its connection.
     fn builder_for_websockets(&self) -> reqwest::ClientBuilder {
-        self.offering(&[b"http/1.1"]).http1_only().pool_max_idle_per_host(0)
+        let builder = self.offering(&[b"http/1.1"]).http1_only().pool_max_idle_per_host(0);
+        builder.no_gzip().no_deflate().no_brotli().no_zstd()
     }
 
     fn offering(&self, protocols: &[&[u8]]) -> reqwest::ClientBuilder {
@@ -161,10 +163,20 @@ pub struct Page {
     pub status: u16,
     /// The `Retry-After` header.
     pub retry_after: Option<String>,
-    /// The body; at most 16 KiB.
+    /// The `Content-Type` header.
+    pub content_type: Option<String>,
+    /// The body, decompressed; at most 16 KiB.
     pub body: Vec<u8>,
     /// Whether the body is complete.
     pub whole: bool,
+}
+
+impl Page {
+    /// The body as text.
+    #[must_use]
+    pub fn text(&self) -> String {
+        text(self.content_type.as_deref(), &self.body)
+    }
 }
 
 /// Why there is no response. Safe to show to the customer.
@@ -221,6 +233,7 @@ impl Client {
         let mut page = Page {
             status: response.status().as_u16(),
             retry_after: retry_after(&response),
+            content_type: content_type(response.headers()).map(str::to_owned),
             body: Vec::new(),
             whole: false,
         };
@@ -307,7 +320,7 @@ async fn beginning(response: &mut Response) -> String {
         read += chunk.len();
         kept.extend_from_slice(&chunk[..chunk.len().min(EXCERPT - kept.len())]);
     }
-    String::from_utf8_lossy(&kept).replace('\0', "\u{fffd}")
+    text(content_type(response.headers()), &kept).replace('\0', "\u{fffd}")
 }
 
 /// Returns the root cause, such as `Connection refused`.

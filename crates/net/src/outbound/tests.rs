@@ -197,3 +197,38 @@ async fn what_one_tenant_may_reach_another_may_not() {
     post(&clients.of(tenant), &url).await.expect_err("the operator took it back");
     assert_eq!(connections.load(Ordering::SeqCst), 1);
 }
+
+async fn page(head: &str, body: &str) -> Result<Page, SendError> {
+    let body = (0..body.len()).step_by(2).map(|at| u8::from_str_radix(&body[at..at + 2], 16).expect("hex"));
+    let body: Vec<u8> = body.collect();
+    let head = format!("HTTP/1.1 200 OK\r\n{head}content-length: {}\r\n\r\n", body.len());
+    let (address, _) = listener([head.as_bytes(), &body].concat().leak()).await;
+    let request =
+        Request { method: Method::GET, url: format!("http://{address}/"), headers: HeaderMap::new(), body: None };
+    client("127.0.0.0/8,http", None, SOON).ask(request, SOON).await
+}
+
+#[tokio::test]
+async fn a_compressed_answer_is_read_whatever_it_was_compressed_with() {
+    for (encoding, body) in [
+        ("gzip", "1f8b0800000000000003ab56ca4bcc4d55b252f23dbc272727b548a91600cf58ffdb12000000"),
+        ("deflate", "789cab56ca4bcc4d55b252f23dbc272727b548a916003e4a06d7"),
+        ("br", "8b08807b226e616d65223a224dc3bc6c6c6572227d03"),
+        ("zstd", "28b52ffd20129100007b226e616d65223a224dc3bc6c6c6572227d"),
+    ] {
+        let page = page(&format!("content-encoding: {encoding}\r\n"), body).await.expect("an answer");
+        assert_eq!((page.text().as_str(), page.whole), ("{\"name\":\"Müller\"}", true), "{encoding}");
+    }
+    let broken = page("content-encoding: gzip\r\n", "4d").await;
+    assert!(matches!(broken, Err(SendError::Broken(_))));
+    let latin = page("content-type: text/plain; charset=iso-8859-1\r\n", "4dfc").await.expect("an answer");
+    assert_eq!(latin.text(), "Mü");
+}
+
+#[tokio::test]
+async fn the_limit_is_of_what_was_unpacked() {
+    // 16 MiB of zeros in 27 bytes.
+    let bomb = page("content-encoding: br\r\n", "cbffff3ff82700e2b14020f7fe2ffffffff04f00c4611180eefd1f").await;
+    let page = bomb.expect("an answer");
+    assert_eq!((page.body.len(), page.whole), (READ_LIMIT, false));
+}

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use switchhook_core::conversation::ToolCall;
 
-use crate::llm::turns::{Part, Turn, object};
+use crate::llm::turns::{Part, Turn, arguments, object};
 use crate::llm::{LlmFailure, LlmResponse, StreamStep};
 use crate::{ToolSpec, Usage};
 
@@ -112,7 +112,10 @@ impl LlmResponse for MessagesResponse {
             None => Err(LlmFailure::cut_off()),
             Some("refusal") => Err(LlmFailure::content_refused("the model refused to respond (refusal)")),
             Some("model_context_window_exceeded") => Err(LlmFailure::too_long()),
-            Some(_) => std::mem::take(&mut self.tools).into_iter().map(OpenCall::finish).collect(),
+            Some(reason) => {
+                let cut = reason == "max_tokens";
+                Ok(std::mem::take(&mut self.tools).into_iter().map(|call| call.finish(cut)).collect())
+            }
         }
     }
 
@@ -163,12 +166,9 @@ fn spoken(text: String) -> StreamStep {
 }
 
 impl OpenCall {
-    fn finish(self) -> Result<ToolCall, LlmFailure> {
-        let text = if self.arguments.trim().is_empty() { "{}" } else { self.arguments.as_str() };
-        let arguments = serde_json::from_str(text).map_err(|_| {
-            LlmFailure::unusable(format!("it called the tool {} with arguments that are not JSON", self.name))
-        })?;
-        Ok(ToolCall { id: self.id, name: self.name, arguments, signature: None })
+    fn finish(self, cut: bool) -> ToolCall {
+        let arguments = arguments(&self.arguments, cut);
+        ToolCall { id: self.id, name: self.name, arguments, signature: None }
     }
 }
 

@@ -23,8 +23,6 @@ pub(crate) const ENGLISH: &str = "universal-streaming-english";
 const OTHER: &str = "universal-streaming-multilingual";
 /// The languages of the latter.
 const SIX: [&str; 6] = ["en", "es", "fr", "de", "it", "pt"];
-/// Prefixes of models that take a list of expected languages.
-const CODE_SWITCHING: [&str; 2] = ["universal-3", "u3-"];
 /// The protocol's date.
 const VERSION: &str = "2025-05-12";
 /// A message must hold 50 to 1000 ms.
@@ -79,8 +77,8 @@ impl AssemblyAi {
         if !terms.is_empty() {
             query.push(("keyterms_prompt", json!(terms).to_string()));
         }
-        // The others know one language, or hear themselves which one it is.
-        if !language.is_empty() && CODE_SWITCHING.iter().any(|name| model.starts_with(name)) {
+        // That one knows a single language. The others would have to hear which one it is.
+        if !language.is_empty() && model != ENGLISH {
             query.push(("language_codes", json!([language]).to_string()));
         }
         query.push(("speech_model", model));
@@ -249,6 +247,41 @@ mod tests {
             ["~ book a", "~ book a table", "= Book a table.", "over"]
         );
         assert_eq!(describe(&mut turns(true, false), &[END]), ["= book a table"], "nobody asked for an end");
+    }
+
+    fn asked(settings: Value, language: &str) -> Vec<(String, String)> {
+        switchhook_net::install_tls();
+        let addresses = switchhook_core::webhook::AddressPolicy::default();
+        let network = switchhook_net::outbound::NetworkSettings::default();
+        let config = AdapterConfig {
+            http: &reqwest::Client::new(),
+            websockets: &switchhook_net::outbound::ws::WebSockets::new(&network, &addresses).expect("a client"),
+            addresses: &addresses,
+            settings: settings.as_object().expect("an object"),
+            key: None,
+        };
+        let server = SttServer::read(&config, URL, &DEFAULTS).expect("good settings");
+        let options = SttOptions { language: language.to_owned(), ..SttOptions::default() };
+        let adapter = AssemblyAi { server };
+        let query = adapter.query(&options);
+        query.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    }
+
+    #[test]
+    fn every_model_that_knows_several_languages_is_told_which_one() {
+        for (model, language, codes) in [
+            (None, "de-DE", Some(r#"["de"]"#)),
+            (None, "en-US", None),
+            (Some(ENGLISH), "de", None),
+            (Some("universal-3-5-pro"), "fr", Some(r#"["fr"]"#)),
+            (Some("universal-3-5-pro"), "en-GB", Some(r#"["en"]"#)),
+            (Some("whisper-rt"), "ja", Some(r#"["ja"]"#)),
+        ] {
+            let settings = model.map_or_else(|| json!({}), |model| json!({ "stt_model": model }));
+            let query = asked(settings, language);
+            let told = query.iter().find(|(name, _)| name == "language_codes").map(|(_, value)| value.as_str());
+            assert_eq!(told, codes, "{model:?} {language}");
+        }
     }
 
     #[test]

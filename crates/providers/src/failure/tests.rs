@@ -41,7 +41,8 @@ fn what_may_be_tried_again_and_when_follows_from_the_status() {
         (429, vec![("retry-after", "1")], FailureClass::Provider, Some(ms(1_000))),
         (429, vec![("retry-after-ms", "250")], FailureClass::Provider, Some(ms(250))),
         (429, vec![("retry-after", "30")], FailureClass::Provider, None),
-        (429, vec![("retry-after", "Wed, 21 Oct 2026 07:28:00 GMT")], FailureClass::Provider, None),
+        (429, vec![("retry-after", "Sun, 06 Nov 1994 08:49:37 GMT")], FailureClass::Provider, Some(ms(0))),
+        (429, vec![("retry-after", "Fri, 31 Dec 9999 23:59:59 GMT")], FailureClass::Provider, None),
         (429, vec![("retry-after", "-1")], FailureClass::Provider, Some(ms(0))),
         (500, vec![("x-should-retry", "false")], FailureClass::Provider, None),
         (503, vec![], FailureClass::Provider, Some(ms(0))),
@@ -55,6 +56,53 @@ fn what_may_be_tried_again_and_when_follows_from_the_status() {
         classify_response(429, &HeaderMap::new(), &body.to_string()).retry_after
     };
     assert_eq!((asked("1.5s"), asked("40s")), (Some(ms(1_500)), None));
+    let event = |delay: &str| {
+        let details = json!([{ "@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": delay }]);
+        let error = json!({ "code": 429, "status": "RESOURCE_EXHAUSTED", "message": "No.", "details": details });
+        let classified = classify_message(&json!({ "error": error }));
+        (classified.retry_after, classified.busy)
+    };
+    assert_eq!((event("1.5s"), event("40s")), ((Some(ms(1_500)), None), (None, Some(ms(40_000)))), "in a stream too");
+    let said = json!({ "error": { "code": "rate_limit_exceeded", "message": "Limit. Please try again in 1.2s." } });
+    assert_eq!(classify_message(&said).retry_after, Some(ms(1_200)));
+}
+
+#[test]
+fn output_that_a_server_cannot_use_is_the_models_fault_and_asked_for_again() {
+    let groq = json!({ "error": {
+        "message": "Failed to call a function. Please adjust your prompt. See 'failed_generation' for more details.",
+        "type": "invalid_request_error", "code": "tool_use_failed", "failed_generation": "<function=tables{>",
+    } });
+    let nameless = json!({ "error": {
+        "message": "No.", "type": "invalid_request_error", "failed_generation": "{",
+    } });
+    let words = |code: &str| json!({ "error": { "message": "No.", "type": "invalid_request_error", "code": code } });
+    let cohere = json!({ "message": "invalid tool generation" });
+    for body in [groq, nameless, words("json_validate_failed"), words("output_parse_failed"), cohere] {
+        for classified in [classify_response(400, &HeaderMap::new(), &body.to_string()), classify_message(&body)] {
+            assert_eq!(
+                (classified.class, classified.retry_after),
+                (FailureClass::Provider, Some(Duration::ZERO)),
+                "{body}"
+            );
+        }
+        assert_eq!(classify_body(&body).class, FailureClass::Provider, "{body}");
+    }
+}
+
+#[test]
+fn an_error_for_a_whole_response_blames_the_settings_unless_it_says_otherwise() {
+    let (ours, theirs) = (FailureClass::Configuration, FailureClass::Provider);
+    for (body, class) in [
+        (json!({ "error": "Unexpected endpoint or method. (POST /chat/completions)" }), ours),
+        (json!({ "error": { "message": "model not found", "code": 404 } }), ours),
+        (json!({ "message": "Not Found" }), ours),
+        (json!({ "error": "The server is busy, please try again." }), theirs),
+        (json!({ "error": { "message": "Overloaded", "type": "overloaded_error" } }), theirs),
+        (json!({ "error": { "message": "Oh.", "code": 503 } }), theirs),
+    ] {
+        assert_eq!(classify_body(&body).class, class, "{body}");
+    }
 }
 
 #[test]
@@ -73,6 +121,9 @@ fn codes_say_what_a_status_does_not() {
             FailureClass::ContextTooLong,
         ),
         (400, error("Filtered.", "content_filter"), FailureClass::ContentRefused),
+        (400, error("Output blocked by content filtering policy", "y"), FailureClass::ContentRefused),
+        (400, error("Content Exists Risk", "invalid_request_error"), FailureClass::ContentRefused),
+        (400, error("No.", "data_inspection_failed"), FailureClass::ContentRefused),
         (404, error("Not there.", "DeploymentNotFound"), ours),
         (401, json!({ "error": { "code": 401, "type": "authentication_error", "message": "Invalid API Key" } }), ours),
         (503, json!({ "error": { "code": 503, "type": "unavailable_error", "message": "Loading model" } }), theirs),

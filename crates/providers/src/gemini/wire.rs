@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use switchhook_core::conversation::ToolCall;
 
-use crate::llm::turns::{Part, Turn, object};
+use crate::llm::turns::{Part, Turn, arguments, object};
 use crate::llm::{LlmFailure, LlmResponse, StreamStep};
 use crate::{ToolSpec, Usage};
 
@@ -109,7 +109,12 @@ impl ContentResponse {
             self.tools.push(ToolCall {
                 id: text(call.get("id")).unwrap_or_else(|| format!("call_{position}")),
                 name: text(call.get("name")).unwrap_or_default(),
-                arguments: call.get("args").filter(|args| args.is_object()).cloned().unwrap_or_else(|| json!({})),
+                arguments: match call.get("args") {
+                    None | Some(Value::Null) => json!({}),
+                    Some(Value::String(text)) => arguments(text, false),
+                    // What is no object is refused by the tool, in words for the model.
+                    Some(args) => args.clone(),
+                },
                 signature: text(part.get("thoughtSignature")),
             });
             return None;

@@ -6,9 +6,13 @@ use futures_util::StreamExt as _;
 use serde_json::Value;
 use switchhook_core::private::Private;
 use switchhook_net::outbound::LookupError;
+use switchhook_net::text::{content_type, text};
+use url::Url;
 
 use super::FIRST_BYTE;
-use crate::failure::{Classified, ErrorMessage, FailureClass, classify_message, classify_response, is_error};
+use crate::failure::{
+    Classified, ErrorMessage, FailureClass, classify_body, classify_message, classify_response, is_error,
+};
 use crate::{CONNECT_TIMEOUT, ProviderError};
 
 /// How much of an error body is read.
@@ -36,6 +40,8 @@ pub(crate) enum Retry {
     },
     /// A shorter conversation.
     Shortened,
+    /// The conversation without what the caller said last.
+    Withheld,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -100,7 +106,7 @@ impl LlmFailure {
 
     /// The model, or a filter before it, refuses to respond to this.
     pub(crate) fn content_refused(words: impl Into<String>) -> Self {
-        Self::provider(Retry::None, words)
+        Self::provider(Retry::Withheld, words)
     }
 
     /// The model responded, and said and did nothing.
@@ -118,11 +124,37 @@ impl LlmFailure {
         is_error(event).then(|| Self::classified(classify_message(event)))
     }
 
+    /// A whole body that is an error though its status was a success.
+    pub(super) fn in_body(body: &Value, url: &Url) -> Self {
+        let failure = Self::classified(classify_body(body));
+        Self { words: ErrorMessage::about(failure.words.clone().without_key(None), url), ..failure }
+    }
+
+    /// A body that is no response of any interface: something else listens there.
+    pub(super) fn no_response(words: String, url: &Url) -> Self {
+        Self { retry: Retry::None, kind: FailureKind::Configuration, words: ErrorMessage::about(words, url) }
+    }
+
+    /// Whether credentials or settings are to blame.
+    pub(super) fn blames_settings(&self) -> bool {
+        self.kind == FailureKind::Configuration
+    }
+
+    /// The server's sentence.
+    pub(super) fn reason(&self) -> &str {
+        self.words.reason()
+    }
+
+    /// Whether the server's words hold one of these, in lower case.
+    pub(crate) fn mentions(&self, signs: &[&str]) -> bool {
+        self.words.mentions(signs)
+    }
+
     /// A failure by status.
     pub(super) async fn read(response: reqwest::Response) -> Self {
         let (status, headers, url) = (response.status().as_u16(), response.headers().clone(), response.url().clone());
         let body = tokio::time::timeout(BODY_TIME, beginning(response)).await.unwrap_or_default();
-        Self::classified(classify_response(status, &headers, &String::from_utf8_lossy(&body)).at_url(&url))
+        Self::classified(classify_response(status, &headers, &text(content_type(&headers), &body)).at_url(&url))
     }
 
     /// The response to a request that every key may make, if it says that the key is wrong. A key that may not list models, which
@@ -133,7 +165,7 @@ impl LlmFailure {
             return None;
         }
         let body = tokio::time::timeout(BODY_TIME, beginning(response)).await.unwrap_or_default();
-        let body = String::from_utf8_lossy(&body);
+        let body = text(content_type(&headers), &body);
         let wrong = if status == 401 { !body.contains("scope") } else { body.contains("API_KEY_INVALID") };
         wrong.then(|| Self::classified(classify_response(status, &headers, &body)))
     }
@@ -146,7 +178,7 @@ impl LlmFailure {
             FailureClass::Provider => (busy.map_or(FailureKind::Provider, FailureKind::Busy), retry),
             FailureClass::Timeout => (FailureKind::Timeout(FIRST_BYTE), retry),
             FailureClass::ContextTooLong => (FailureKind::Provider, Retry::Shortened),
-            FailureClass::ContentRefused => (FailureKind::Provider, Retry::None),
+            FailureClass::ContentRefused => (FailureKind::Provider, Retry::Withheld),
         };
         Self { retry, kind, words }
     }
@@ -156,6 +188,7 @@ impl LlmFailure {
         match (self.kind, self.retry) {
             (FailureKind::Timeout(_), _) => "it was timeout",
             (_, Retry::Shortened) => "the conversation is too long",
+            (_, Retry::Withheld) => "it refuses the conversation",
             (FailureKind::Configuration, _) => "it refuses the settings",
             (FailureKind::Provider | FailureKind::Busy(_), _) => "it failed",
         }

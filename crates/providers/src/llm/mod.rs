@@ -6,10 +6,14 @@
 
 pub(crate) mod analysis;
 mod failure;
-pub(crate) mod reasoning;
+mod refused_tools;
 pub(crate) mod server;
 mod shorten;
+pub(crate) mod speech_filter;
 pub(crate) mod turns;
+pub(crate) mod unstreamed;
+mod withheld;
+mod written_calls;
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -19,13 +23,17 @@ use futures_util::StreamExt as _;
 use serde_json::Value;
 use switchhook_core::conversation::{Message, Role, ToolCall};
 use switchhook_net::queues::Queue;
+use switchhook_net::text::{content_type, text};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout, timeout_at};
 
 pub(crate) use self::failure::{LlmFailure, Retry};
-use self::reasoning::ReasoningFilter;
+use self::refused_tools::RefusedTools;
 pub(crate) use self::server::LlmServer;
 use self::shorten::shorten;
+use self::speech_filter::SpeechFilter;
+use self::unstreamed::Unstreamed;
+use self::withheld::Withheld;
 use crate::sse::{EventStream, TooLong};
 use crate::{Analysis, AnalysisRequest, Llm, LlmEvent, LlmRequest, ProviderError, Spent, Usage};
 
@@ -66,6 +74,12 @@ pub(crate) trait LlmAdapter: Send + Sync + 'static {
 
     /// The request for a streamed response, without the server's own headers.
     fn request(&self, server: &LlmServer, request: &LlmRequest) -> reqwest::RequestBuilder;
+
+    /// Learns from a refusal what form of request this server takes. Returns whether to send the request again in that form; `times`
+    /// is how often it did for this request.
+    fn learn(&self, _failure: &LlmFailure, _times: u8) -> bool {
+        false
+    }
 }
 
 /// Reads a streamed response.
@@ -104,11 +118,13 @@ pub(crate) enum StreamStep {
 pub(crate) struct LlmClient<D> {
     dialect: D,
     server: LlmServer,
+    refused: RefusedTools,
+    withheld: Withheld,
 }
 
 impl<D: LlmAdapter> LlmClient<D> {
     pub(crate) fn new(dialect: D, server: LlmServer) -> Self {
-        Self { dialect, server }
+        Self { dialect, server, refused: RefusedTools::default(), withheld: Withheld::default() }
     }
 
     /// Makes one request, with retries. What each attempt uses is added to `spent`.
@@ -119,31 +135,61 @@ impl<D: LlmAdapter> LlmClient<D> {
         spent: &Spent,
     ) -> Result<(), LlmFailure> {
         let may_be_silent = request.messages.last().is_some_and(|last| last.role == Role::Tool);
-        let (mut was_silent, mut shortened) = (false, false);
+        let mut changes = self.prepare(&mut request);
+        let mut was_silent = false;
         let mut pauses = PAUSES.into_iter();
         loop {
-            let mut reading = StreamState::default();
+            let tools = request.tools.iter().map(|tool| tool.name.clone()).collect();
+            let mut reading = StreamState { filter: SpeechFilter::new(tools), ..StreamState::default() };
             let mut response = D::LlmResponse::default();
             let attempted = self.attempt(&request, events, &mut reading, &mut response).await;
             let estimated = || estimate(characters(&request.messages), reading.characters);
             let used = response.usage().or_else(|| (attempted.is_ok() || reading.alive).then(estimated));
             spent.add(used.unwrap_or_default());
-            let Err(failure) = attempted else { return Ok(()) };
+            let Err(failure) = attempted else {
+                self.withheld.remember(changes.last_words);
+                return Ok(());
+            };
             // Keys may have been pressed, and nothing is to be said. Some models forget to speak: it is meant when it is repeated.
             if failure == LlmFailure::empty_response() && may_be_silent && std::mem::replace(&mut was_silent, true) {
                 return Ok(());
             }
+            if !reading.begun && self.learns(&failure, &mut request, &mut changes) {
+                continue;
+            }
             let Some(pause) = pauses.next().filter(|_| !reading.begun) else { return Err(failure) };
             match failure.retry {
                 Retry::Same { after } => tokio::time::sleep(after.max(pause)).await,
-                Retry::Shortened if !shortened => {
-                    shortened = true;
-                    shorten(&mut request.messages);
-                }
+                retry if changes.apply(retry, &mut request.messages) => {}
                 _ => return Err(failure),
             }
             tracing::warn!(provider = self.dialect.name(), reason = %failure.kind(), "LLM request failed; retrying");
         }
+    }
+
+    /// Leaves out of a request what this server is known to refuse.
+    fn prepare(&self, request: &mut LlmRequest) -> Changes {
+        let in_call = !request.tools.is_empty();
+        self.refused.leave_out(&mut request.tools);
+        if in_call {
+            self.withheld.leave_out(&mut request.messages);
+        }
+        Changes { in_call, ..Changes::default() }
+    }
+
+    /// Learns from a refusal what this server takes, and returns whether to send the changed request.
+    fn learns(&self, failure: &LlmFailure, request: &mut LlmRequest, changes: &mut Changes) -> bool {
+        let provider = self.dialect.name();
+        if self.dialect.learn(failure, changes.learnt) {
+            tracing::info!(provider, "LLM server wants another form of conversation; retrying");
+            changes.learnt += 1;
+            return true;
+        }
+        let tool = self.refused.learn(failure, &mut request.tools);
+        if let Some(tool) = &tool {
+            tracing::warn!(provider, tool, "LLM server refuses a tool; it is left out");
+        }
+        tool.is_some()
     }
 
     async fn attempt(
@@ -158,6 +204,7 @@ impl<D: LlmAdapter> LlmClient<D> {
         let sent = self.server.send(self.dialect.request(&self.server, request));
         let response =
             timeout(timeouts.first_byte, sent).await.map_err(|_| LlmFailure::timeout(timeouts.first_byte))??;
+        let (url, headers) = (response.url().clone(), response.headers().clone());
         let mut stream = response.bytes_stream();
         let mut lines = EventStream::default();
         let mut read = 0;
@@ -176,6 +223,7 @@ impl<D: LlmAdapter> LlmClient<D> {
                 Queue::LlmStream.full();
                 return Err(LlmFailure::too_large());
             }
+            reading.keep_unread(&piece);
             let complete = lines.push(&piece).map_err(|TooLong| {
                 Queue::LlmEvent.full();
                 LlmFailure::too_large()
@@ -192,6 +240,34 @@ impl<D: LlmAdapter> LlmClient<D> {
                 }
             }
         }
+        if !reading.seen {
+            let body = text(content_type(&headers), &std::mem::take(&mut reading.unread));
+            return self.whole(&unstreamed::read(&body, &url)?, events, reading, parsed).await;
+        }
+        reading.finish(self.dialect.name(), parsed, events).await
+    }
+
+    /// Reads a response that was sent whole though a stream was requested.
+    async fn whole(
+        &self,
+        body: &Unstreamed,
+        events: &mpsc::Sender<LlmEvent>,
+        reading: &mut StreamState,
+        parsed: &mut D::LlmResponse,
+    ) -> Result<(), LlmFailure> {
+        for event in &body.events {
+            let step = parsed.take(event)?;
+            if step != StreamStep::Nothing {
+                reading.seen = true;
+            }
+            if reading.take(step, events).await? {
+                return Ok(());
+            }
+        }
+        if !reading.seen {
+            return Err(body.failure.clone());
+        }
+        reading.done = true;
         reading.finish(self.dialect.name(), parsed, events).await
     }
 
@@ -222,11 +298,49 @@ impl<D: LlmAdapter> LlmClient<D> {
     }
 }
 
+/// How a request was changed since it was first sent.
+#[derive(Default)]
+struct Changes {
+    /// Whether it is part of a call; an analysis is of all that was said.
+    in_call: bool,
+    /// How often the server's form was learnt.
+    learnt: u8,
+    shortened: bool,
+    /// How often words of the caller were left out.
+    withheld: u8,
+    /// Which, where these were the last ones.
+    last_words: Vec<u64>,
+}
+
+impl Changes {
+    /// Changes the conversation for another try; whether there is one.
+    fn apply(&mut self, retry: Retry, messages: &mut Vec<Message>) -> bool {
+        match retry {
+            Retry::Shortened if !self.shortened => {
+                self.shortened = true;
+                shorten(messages);
+                true
+            }
+            Retry::Withheld if self.in_call && self.withheld < 2 => {
+                self.withheld += 1;
+                let newest = self.withheld == 1;
+                let left_out = if newest { withheld::newest(messages) } else { withheld::all(messages) };
+                let changed = !left_out.is_empty();
+                self.last_words = if newest { left_out } else { Vec::new() };
+                changed
+            }
+            _ => false,
+        }
+    }
+}
+
 /// Progress of one response.
 #[derive(Default)]
 struct StreamState {
     /// Whether there was any event.
     seen: bool,
+    /// The beginning of the body as long as there was none.
+    unread: Vec<u8>,
     /// Whether the stream said that it is complete.
     done: bool,
     /// Whether the model writes.
@@ -237,7 +351,7 @@ struct StreamState {
     calls: bool,
     /// Whether what was given last ends a sentence.
     sentence: bool,
-    reasoning: ReasoningFilter,
+    filter: SpeechFilter,
     characters: usize,
 }
 
@@ -251,7 +365,8 @@ impl StreamState {
                 if self.characters > MOST_CHARACTERS {
                     return Err(LlmFailure::too_large());
                 }
-                let spoken = self.reasoning.spoken(&text);
+                let spoken = self.filter.spoken(&text);
+                self.calls |= self.filter.has_calls();
                 return Ok(!self.give(spoken, events).await);
             }
             StreamStep::Over => return Ok(true),
@@ -259,6 +374,15 @@ impl StreamState {
             StreamStep::Nothing => {}
         }
         Ok(false)
+    }
+
+    fn keep_unread(&mut self, piece: &[u8]) {
+        if self.seen {
+            self.unread = Vec::new();
+        } else {
+            let room = unstreamed::LONGEST - self.unread.len();
+            self.unread.extend_from_slice(&piece[..piece.len().min(room)]);
+        }
     }
 
     /// Emits text; false when the receiver is closed.
@@ -279,10 +403,7 @@ impl StreamState {
         response: &mut A,
         events: &mpsc::Sender<LlmEvent>,
     ) -> Result<(), LlmFailure> {
-        if !self.seen {
-            return Err(LlmFailure::empty());
-        }
-        let calls = match response.finish(self.done) {
+        let mut calls = match response.finish(self.done) {
             // Whole sentences were said, and what may have followed is not missed.
             Err(failure) if failure == LlmFailure::cut_off() && self.sentence && !self.calls => {
                 tracing::warn!(provider, "LLM response ended without a finish reason");
@@ -290,11 +411,15 @@ impl StreamState {
             }
             finished => finished?,
         };
+        let rest = self.filter.rest();
+        // What cannot be read is not spoken either: another try may give a call.
+        let written =
+            self.filter.calls().ok_or_else(|| LlmFailure::unusable("it wrote a tool call that cannot be read"))?;
+        calls.extend(written);
         if calls.len() > MOST_TOOLS || calls.iter().map(bytes).sum::<usize>() > CALL_BYTES {
             Queue::LlmStream.full();
             return Err(LlmFailure::too_large());
         }
-        let rest = self.reasoning.rest();
         self.give(rest, events).await;
         if calls.is_empty() && !self.begun {
             return Err(LlmFailure::empty_response());

@@ -4,7 +4,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use reqwest::Method;
-use reqwest::header::HeaderName;
+use reqwest::header::{ACCEPT_ENCODING, HeaderName};
 use serde_json::{Map, Value};
 use switchhook_core::private::Private;
 use tokio::time::Instant;
@@ -132,7 +132,8 @@ impl LlmServer {
     /// A request to `url`, changed as the settings say, with the key.
     pub(crate) fn post(&self, url: &str, mut body: Value) -> reqwest::RequestBuilder {
         merge(&mut body, &self.fields);
-        self.request(Method::POST, url).json(&body)
+        // Servers and proxies that compress a stream buffer it.
+        self.request(Method::POST, url).header(ACCEPT_ENCODING, "identity").json(&body)
     }
 
     fn request(&self, method: Method, url: &str) -> reqwest::RequestBuilder {

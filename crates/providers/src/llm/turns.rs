@@ -70,7 +70,24 @@ pub(crate) fn turns(messages: &[Message]) -> (String, Vec<Turn<'_>>) {
     (system.join("\n\n"), turns.turns)
 }
 
-/// Arguments must be an object, whatever the model of a fallback wrote.
+/// The arguments of a call as a model wrote them. Text that is not JSON stays text: the tool refuses it in words that the model can
+/// act on. `cut` says that the response was cut off, so that no text is not the same as no arguments.
+pub(crate) fn arguments(text: &str, cut: bool) -> Value {
+    if text.trim().is_empty() && !cut {
+        return json!({});
+    }
+    match serde_json::from_str(text) {
+        Ok(Value::Null) => json!({}),
+        // Encoded twice.
+        Ok(Value::String(inner)) => {
+            serde_json::from_str(&inner).ok().filter(Value::is_object).unwrap_or(Value::String(inner))
+        }
+        Ok(arguments) => arguments,
+        Err(_) => json!(text),
+    }
+}
+
+/// Returns the arguments if they are an object, else an empty object.
 pub(crate) fn object(arguments: &Value) -> Value {
     if arguments.is_object() { arguments.clone() } else { json!({}) }
 }
@@ -129,6 +146,22 @@ impl<'m> Turns<'m> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn arguments_are_objects_or_what_the_model_wrote() {
+        for (text, cut, expected) in [
+            ("", false, json!({})),
+            ("", true, json!("")),
+            (" null", false, json!({})),
+            ("{\"day\":\"Friday\"}", true, json!({ "day": "Friday" })),
+            ("\"{\\\"day\\\":1}\"", false, json!({ "day": 1 })),
+            ("{\"day\":\"Fri", true, json!("{\"day\":\"Fri")),
+            ("{\"a\":1}{\"a\":1}", false, json!("{\"a\":1}{\"a\":1}")),
+            ("Friday", false, json!("Friday")),
+        ] {
+            assert_eq!(arguments(text, cut), expected, "{text}");
+        }
+    }
 
     #[test]
     fn turns_alternate_and_every_call_has_its_result() {

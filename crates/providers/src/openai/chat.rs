@@ -12,14 +12,15 @@
 //! | `headers`, `query`, `request`, `timeouts_ms` | see `LlmServer::read` |
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use serde_json::json;
 
 use super::OPENAI_URL;
 use super::server::key_header;
-use super::wire::{self, ChatResponse};
+use super::wire::{self, ChatResponse, Template};
 use crate::adapter_config::AdapterConfig;
-use crate::llm::{LlmAdapter, LlmClient, LlmServer, MAX_TOKENS};
+use crate::llm::{LlmAdapter, LlmClient, LlmFailure, LlmServer, MAX_TOKENS};
 use crate::{Llm, LlmRequest};
 
 /// The model when neither the agent nor the connection names one.
@@ -29,6 +30,23 @@ const CAN_ANSWER_AT_ONCE: &str = "-luna";
 /// The field of the longest response: of most servers, and by OpenAI, whose newer models refuse the older name.
 const LIMITS: [&str; 2] = ["max_tokens", "max_completion_tokens"];
 const OPENAI_HOST: &str = "://api.openai.com";
+/// What servers say whose template does not take a conversation as it is.
+const TEMPLATE: [&str; 14] = [
+    "must alternate",
+    "system role",
+    "role system",
+    "role 'system'",
+    "role \"system\"",
+    "system message",
+    "unexpected role",
+    "invalid role",
+    "unknown role",
+    "unsupported role",
+    "expected last role",
+    "last message",
+    "first message",
+    "roles are supported",
+];
 
 /// The language model of a connection.
 ///
@@ -40,7 +58,7 @@ pub fn connect(config: &AdapterConfig<'_>) -> Result<Arc<dyn Llm>, String> {
     let limit = config.choice("max_tokens_field", &LIMITS.map(|field| (field, field)))?;
     let limit = limit.unwrap_or(LIMITS[usize::from(base.contains(OPENAI_HOST))]);
     let (url, models) = (format!("{base}/chat/completions"), format!("{base}/models"));
-    Ok(Arc::new(LlmClient::new(Chat { url, models, limit }, server)))
+    Ok(Arc::new(LlmClient::new(Chat { url, models, limit, template: AtomicU8::default() }, server)))
 }
 
 struct Chat {
@@ -49,6 +67,18 @@ struct Chat {
     models: String,
     /// The field of the longest response.
     limit: &'static str,
+    /// How often its template was found to be stricter.
+    template: AtomicU8,
+}
+
+impl Chat {
+    fn template(&self) -> Template {
+        match self.template.load(Ordering::Relaxed) {
+            0 => Template::Usual,
+            1 => Template::Strict,
+            _ => Template::Plain,
+        }
+    }
 }
 
 impl LlmAdapter for Chat {
@@ -62,11 +92,20 @@ impl LlmAdapter for Chat {
         server.get(&self.models)
     }
 
+    /// What a template takes is known from its refusals only. The connection keeps it.
+    fn learn(&self, failure: &LlmFailure, times: u8) -> bool {
+        let stricter = times < 2 && failure.mentions(&TEMPLATE);
+        if stricter {
+            self.template.fetch_max(times + 1, Ordering::Relaxed);
+        }
+        stricter
+    }
+
     fn request(&self, server: &LlmServer, request: &LlmRequest) -> reqwest::RequestBuilder {
         let model = server.model(request, DEFAULT_MODEL);
         let mut body = json!({
             "model": model,
-            "messages": wire::messages(&request.messages),
+            "messages": wire::messages(&request.messages, self.template()),
             "stream": true,
             "stream_options": { "include_usage": true },
         });

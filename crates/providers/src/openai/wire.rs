@@ -1,78 +1,120 @@
 //! Chat completions over the wire: messages out, chunks in, the union of what compatible servers send.
 
+use std::collections::HashMap;
+
 use serde_json::{Value, json};
-use switchhook_core::conversation::{Message, Role, ToolCall};
+use switchhook_core::conversation::{Message, ToolCall};
 
 use crate::Usage;
-use crate::llm::turns::CANCELLED;
+use crate::llm::turns::{Part, Turn, arguments, object, turns};
 use crate::llm::{LlmFailure, LlmResponse, StreamStep};
 
-/// Converts our messages. Every tool call must be followed by its result, or servers refuse the request: a missing result is
-/// sent as cancelled.
-pub(super) fn messages(messages: &[Message]) -> Vec<Value> {
-    let mut sent = Vec::with_capacity(messages.len());
+/// How strict the template is that a server writes conversations with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Template {
+    /// Takes instructions, tools and their results as they are.
+    #[default]
+    Usual,
+    /// Knows no instructions of their own, and wants the model's words between a tool's result and the caller's.
+    Strict,
+    /// Knows the caller and the model only.
+    Plain,
+}
+
+/// Stands for the model's words behind a tool's result.
+const PAUSE: &str = "\u{2026}";
+
+/// Converts our messages: the instructions, then turns that alternate, the caller's first and last. Every tool call is followed by
+/// its result, or servers refuse the request: a missing result is sent as cancelled.
+pub(super) fn messages(messages: &[Message], template: Template) -> Vec<Value> {
+    let (system, turns) = turns(messages);
+    let mut sent = Vec::with_capacity(turns.len() + 1);
+    let mut instructions = Some(system).filter(|system| !system.trim().is_empty());
+    if let Some(system) = instructions.take_if(|_| template == Template::Usual) {
+        sent.push(json!({ "role": "system", "content": system }));
+    }
     let mut ids = CallIds::default();
-    for (position, message) in messages.iter().enumerate() {
-        match message.role {
-            Role::System => sent.push(json!({ "role": "system", "content": message.text })),
-            Role::User => sent.push(json!({ "role": "user", "content": message.text })),
-            Role::Tool => sent.push(json!({
-                "role": "tool", "tool_call_id": message.tool_call_id.as_deref().map(|id| ids.of(id)), "content": message.text,
-            })),
-            Role::Assistant if message.tool_calls.is_empty() => {
-                sent.push(json!({ "role": "assistant", "content": message.text }));
-            }
-            Role::Assistant => {
-                ids.give(&message.tool_calls);
-                sent.push(with_tool_calls(message, &ids));
-                let results = messages[position + 1..].iter().take_while(|next| next.role == Role::Tool);
-                let returned: Vec<&str> = results.filter_map(|result| result.tool_call_id.as_deref()).collect();
-                for call in message.tool_calls.iter().filter(|call| !returned.contains(&call.id.as_str())) {
-                    sent.push(json!({ "role": "tool", "tool_call_id": ids.of(&call.id), "content": CANCELLED }));
-                }
-            }
+    for turn in &turns {
+        match template {
+            Template::Plain => sent.push(plain(turn)),
+            _ if turn.by_model => sent.push(by_model(turn, &mut ids, template)),
+            _ => by_caller(turn, &ids, template, &mut sent),
         }
+    }
+    let first = sent.iter_mut().find(|message| message["role"] == "user");
+    if let Some((system, first)) = instructions.zip(first) {
+        first["content"] = json!(format!("{system}\n\n{}", first["content"].as_str().unwrap_or_default()));
     }
     sent
 }
 
-/// The ids by which calls are shown to the model, in the order of the conversation: some servers give none or the same one
-/// twice, and Mistral's take nine letters and digits only, also for calls that another model made.
+/// The ids by which calls are shown to the model, in the order of the conversation: Mistral's take nine letters and digits only,
+/// also for calls that another model made.
 #[derive(Default)]
-struct CallIds<'m> {
-    given: usize,
-    /// Those of the last message with calls.
-    last: Vec<(&'m str, String)>,
+struct CallIds(HashMap<String, String>);
+
+impl CallIds {
+    fn give(&mut self, id: &str) -> String {
+        let number = self.0.len();
+        self.0.entry(id.to_owned()).or_insert_with(|| format!("call{number:05}")).clone()
+    }
+
+    fn of(&self, id: &str) -> Option<&str> {
+        self.0.get(id).map(String::as_str)
+    }
 }
 
-impl<'m> CallIds<'m> {
-    fn give(&mut self, calls: &'m [ToolCall]) {
-        self.last.clear();
-        for call in calls {
-            self.last.push((&call.id, format!("call{:05}", self.given)));
-            self.given += 1;
+/// What is said in a turn.
+fn words(turn: &Turn<'_>) -> String {
+    let said = turn.parts.iter().filter_map(|part| if let Part::Text(text) = part { Some(*text) } else { None });
+    said.collect::<Vec<_>>().join("\n")
+}
+
+fn by_model(turn: &Turn<'_>, ids: &mut CallIds, template: Template) -> Value {
+    let calls = turn.parts.iter().filter_map(|part| match part {
+        Part::Call { id, call } => Some(json!({
+            "id": ids.give(id), "type": "function",
+            "function": { "name": call.name, "arguments": object(&call.arguments).to_string() },
+        })),
+        _ => None,
+    });
+    let calls: Vec<Value> = calls.collect();
+    let words = words(turn);
+    if calls.is_empty() {
+        return json!({ "role": "assistant", "content": words });
+    }
+    // Templates that are strict join it to other text.
+    let content = if words.is_empty() && template == Template::Usual { Value::Null } else { json!(words) };
+    json!({ "role": "assistant", "content": content, "tool_calls": calls })
+}
+
+fn by_caller(turn: &Turn<'_>, ids: &CallIds, template: Template, sent: &mut Vec<Value>) {
+    let mut results = false;
+    for part in &turn.parts {
+        if let Part::Result { id, text, .. } = part {
+            sent.push(json!({ "role": "tool", "tool_call_id": ids.of(id), "content": text }));
+            results = true;
         }
     }
-
-    fn of(&self, id: &str) -> String {
-        let known = self.last.iter().find(|(ours, _)| *ours == id);
-        known.map_or_else(|| id.to_owned(), |(_, theirs)| theirs.clone())
+    let words = words(turn);
+    if words.is_empty() {
+        return;
     }
+    if results && template == Template::Strict {
+        sent.push(json!({ "role": "assistant", "content": PAUSE }));
+    }
+    sent.push(json!({ "role": "user", "content": words }));
 }
 
-fn with_tool_calls(message: &Message, ids: &CallIds<'_>) -> Value {
-    let calls: Vec<Value> = message
-        .tool_calls
-        .iter()
-        .map(|call| {
-            json!({
-                "id": ids.of(&call.id), "type": "function",
-                "function": { "name": call.name, "arguments": call.arguments.to_string() },
-            })
-        })
-        .collect();
-    let content = if message.text.is_empty() { Value::Null } else { json!(message.text) };
-    json!({ "role": "assistant", "content": content, "tool_calls": calls })
+/// A turn as words, its calls and results in brackets.
+fn plain(turn: &Turn<'_>) -> Value {
+    let said = turn.parts.iter().map(|part| match part {
+        Part::Text(text) => (*text).to_owned(),
+        Part::Call { call, .. } => format!("(Called {} with {}.)", call.name, object(&call.arguments)),
+        Part::Result { call, text, .. } => format!("(Result of {}: {text})", call.name),
+    });
+    let role = if turn.by_model { "assistant" } else { "user" };
+    json!({ "role": role, "content": said.collect::<Vec<_>>().join("\n") })
 }
 
 /// Reads a streamed response.
@@ -102,16 +144,17 @@ impl LlmResponse for ChatResponse {
         if let Some(reason) = nonempty(choice.get("finish_reason")) {
             self.reason = Some(reason.to_owned());
         }
-        let delta = choice.get("delta").unwrap_or(&Value::Null);
+        // Servers that do not stream send one whole message.
+        let delta = choice.get("delta").or_else(|| choice.get("message")).unwrap_or(&Value::Null);
         let mut step = StreamStep::Nothing;
         for call in delta.get("tool_calls").and_then(Value::as_array).into_iter().flatten() {
             self.take_tool_call(call);
             step = StreamStep::Tool;
         }
-        let text = nonempty(delta.get("content")).or_else(|| nonempty(delta.get("refusal")));
-        Ok(text.map_or(step, |text| {
+        let text = [delta.get("content"), delta.get("refusal")].into_iter().flatten().map(spoken);
+        Ok(text.into_iter().find(|text| !text.is_empty()).map_or(step, |text| {
             self.written = true;
-            StreamStep::Text(text.to_owned())
+            StreamStep::Text(text)
         }))
     }
 
@@ -125,7 +168,10 @@ impl LlmResponse for ChatResponse {
             Some("content_filter") if !self.written && tools.is_empty() => {
                 Err(LlmFailure::content_refused("its content filter withheld the response (content_filter)"))
             }
-            _ => tools.into_iter().enumerate().map(|(position, call)| call.finish(position)).collect(),
+            reason => {
+                let cut = reason == Some("length");
+                Ok(tools.into_iter().enumerate().map(|(position, call)| call.finish(position, cut)).collect())
+            }
         }
     }
 
@@ -185,13 +231,23 @@ impl ChatResponse {
 }
 
 impl OpenCall {
-    fn finish(self, position: usize) -> Result<ToolCall, LlmFailure> {
-        let text = if self.arguments.trim().is_empty() { "{}" } else { self.arguments.as_str() };
-        let arguments = serde_json::from_str(text).map_err(|_| {
-            LlmFailure::unusable(format!("it called the tool {} with arguments that are not JSON", self.name))
-        })?;
+    fn finish(self, position: usize, cut: bool) -> ToolCall {
         let id = if self.id.is_empty() { format!("call_{position}") } else { self.id };
-        Ok(ToolCall { id, name: self.name, arguments, signature: None })
+        ToolCall { id, name: self.name, arguments: arguments(&self.arguments, cut), signature: None }
+    }
+}
+
+/// What of a message's content is for the caller: text, or of a list of parts those of text and not those of reasoning.
+fn spoken(content: &Value) -> String {
+    match content {
+        Value::String(text) => text.clone(),
+        Value::Array(parts) => parts.iter().map(spoken).collect(),
+        Value::Object(part) => match part.get("type").and_then(Value::as_str) {
+            None | Some("text" | "output_text") => nonempty(part.get("text")).unwrap_or_default().to_owned(),
+            Some("refusal") => nonempty(part.get("refusal")).unwrap_or_default().to_owned(),
+            Some(_) => String::new(),
+        },
+        _ => String::new(),
     }
 }
 
@@ -221,6 +277,8 @@ pub(crate) const FUZZED: switchhook_fuzz::Target = switchhook_fuzz::Target {
 
 #[cfg(test)]
 mod tests {
+    use switchhook_core::conversation::Role;
+
     use super::*;
 
     #[test]
@@ -228,5 +286,78 @@ mod tests {
         let chunk = json!({ "choices": [{ "delta": { "content": null, "refusal": "I cannot help with that." } }] });
         let step = ChatResponse::default().take(&chunk);
         assert!(matches!(step, Ok(StreamStep::Text(text)) if text == "I cannot help with that."));
+    }
+
+    #[test]
+    fn of_content_in_parts_only_the_text_is_said() {
+        let said = |content: Value| match ChatResponse::default()
+            .take(&json!({ "choices": [{ "delta": { "content": content } }] }))
+        {
+            Ok(StreamStep::Text(text)) => text,
+            _ => String::new(),
+        };
+        let thinking = json!({ "type": "thinking", "thinking": [{ "type": "text", "text": "Hm." }], "closed": true });
+        let text = |text: &str| json!({ "type": "text", "text": text });
+        assert_eq!(said(json!([thinking])), "");
+        assert_eq!(said(json!([thinking, text("At "), text("seven.")])), "At seven.");
+        assert_eq!(said(json!([{ "type": "reasoning", "text": "Hm." }, "At seven."])), "At seven.");
+        assert_eq!(said(text("At seven.")), "At seven.");
+        assert_eq!(said(json!([{ "type": "image_url", "image_url": { "url": "x" } }, 7, null])), "");
+    }
+
+    fn call(id: &str, arguments: Value) -> ToolCall {
+        ToolCall { id: id.to_owned(), name: "tables".to_owned(), arguments, signature: None }
+    }
+
+    fn conversation() -> Vec<Message> {
+        let called =
+            Message { tool_calls: vec![call("a", json!("{\"day\":\"Fri"))], ..Message::new(Role::Assistant, "") };
+        vec![
+            Message::new(Role::System, "Be brief."),
+            Message::new(Role::Assistant, "Hello?"),
+            Message::new(Role::Assistant, "Are you there?"),
+            Message::new(Role::User, "Yes."),
+            Message::new(Role::User, "A table."),
+            Message::new(Role::Assistant, "Let me look."),
+            called,
+            Message { tool_call_id: Some("a".to_owned()), ..Message::new(Role::Tool, "7") },
+            Message::new(Role::User, "Hurry."),
+        ]
+    }
+
+    fn shown(sent: &[Value]) -> Vec<String> {
+        let text = |message: &Value| message["content"].as_str().unwrap_or("null").to_owned();
+        sent.iter()
+            .map(|message| format!("{}: {}", message["role"].as_str().unwrap_or_default(), text(message)))
+            .collect()
+    }
+
+    #[test]
+    fn turns_alternate_and_begin_and_end_with_the_caller() {
+        let sent = messages(&conversation(), Template::Usual);
+        let expected = [
+            "system: Be brief.",
+            "user: (The call is connected.)",
+            "assistant: Hello?\nAre you there?",
+            "user: Yes.\nA table.",
+            "assistant: Let me look.",
+            "tool: 7",
+            "user: Hurry.",
+        ];
+        assert_eq!(shown(&sent), expected);
+        assert_eq!(sent[4]["tool_calls"][0]["function"]["arguments"], "{}", "servers parse them");
+        let last = messages(&conversation()[..3], Template::Usual).pop().expect("a message");
+        assert_eq!(last["role"], "user", "the last message is never the model's");
+    }
+
+    #[test]
+    fn strict_templates_get_no_instructions_of_their_own_and_plain_ones_no_tools() {
+        let strict = shown(&messages(&conversation(), Template::Strict));
+        assert_eq!(strict[0], "user: Be brief.\n\n(The call is connected.)");
+        assert_eq!(strict[3..], ["assistant: Let me look.", "tool: 7", "assistant: \u{2026}", "user: Hurry."]);
+        let plain = messages(&conversation(), Template::Plain);
+        assert!(plain.iter().all(|message| message.get("tool_calls").is_none()));
+        let expected = ["assistant: Let me look.\n(Called tables with {}.)", "user: (Result of tables: 7)\nHurry."];
+        assert_eq!(shown(&plain)[3..], expected);
     }
 }

@@ -1,6 +1,8 @@
 //! When words are spoken: from what providers say about words or single characters.
 
 use switchhook_core::conversation::SpokenWord;
+use switchhook_core::language::is_unspaced;
+use unicode_segmentation::UnicodeSegmentation as _;
 
 /// What came with a piece of audio.
 #[derive(Default)]
@@ -32,7 +34,8 @@ pub(crate) struct Character {
     pub(crate) end_ms: u64,
 }
 
-/// Puts characters together to words; a word may be cut by the end of a piece.
+/// Puts characters together to words; a word may be cut by the end of a piece. Where words are written without spaces, each character
+/// is one.
 #[derive(Default)]
 pub(crate) struct WordAssembler {
     open: Option<SpokenWord>,
@@ -60,11 +63,20 @@ impl WordAssembler {
             return self.open.take();
         }
         let [start_ms, end_ms] = [character.start_ms, character.end_ms].map(|ms| before_ms.saturating_add(ms));
+        let complete = self.open.take_if(|open| stand_apart(&open.text, &character.text));
         let word = self.open.get_or_insert_with(|| SpokenWord { text: String::new(), start_ms, end_ms });
         word.text.push_str(&character.text);
         word.end_ms = end_ms;
-        None
+        complete
     }
+}
+
+/// Whether `next` begins another word though no space is between them: one of them is written without spaces, and people do not see
+/// them as one character. Punctuation stays with what is before it.
+fn stand_apart(before: &str, next: &str) -> bool {
+    let unspaced = before.contains(is_unspaced) || next.starts_with(is_unspaced);
+    let last = before.graphemes(true).next_back().unwrap_or_default();
+    unspaced && next.starts_with(char::is_alphanumeric) && format!("{last}{next}").graphemes(true).count() > 1
 }
 
 #[cfg(test)]
@@ -88,6 +100,22 @@ mod tests {
         all.extend(words.finish());
         let all: Vec<_> = all.iter().map(|word| (word.text.as_str(), word.start_ms, word.end_ms)).collect();
         assert_eq!(all, [("Yes,", 0, 40), ("from", 50, 120), ("ten.", 130, 170)]);
+    }
+
+    #[test]
+    fn without_spaces_each_character_is_a_word() {
+        let mut words = WordAssembler::default();
+        let mut all = words.push(characters("はい、Ann 7時。", 10), 0);
+        all.extend(words.finish());
+        let all: Vec<_> = all.iter().map(|word| (word.text.as_str(), word.start_ms, word.end_ms)).collect();
+        let expected = [("は", 0, 10), ("い、", 10, 30), ("Ann", 30, 60), ("7", 70, 80), ("時。", 80, 100)];
+        assert_eq!(all, expected);
+        let mut words = WordAssembler::default();
+        let mut thai = words.push(characters("ค่ะดี", 10), 0);
+        thai.extend(words.finish());
+        let thai: Vec<_> = thai.iter().map(|word| word.text.as_str()).collect();
+        assert_eq!(thai.concat(), "ค่ะดี");
+        assert!(thai.len() > 1 && thai[0].starts_with("ค่"), "{thai:?}");
     }
 
     #[test]

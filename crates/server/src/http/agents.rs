@@ -8,7 +8,7 @@ use axum::Json;
 use axum::http::StatusCode;
 use axum::response::Response;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use switchhook_core::Timestamp;
 use switchhook_core::agent::{AgentConfig, FieldError};
 use switchhook_core::id::AgentId;
@@ -34,9 +34,6 @@ use crate::store::page::PageRequest;
 use crate::store::tenants::TenantRow;
 use crate::store::{Conn, Tx, connections, is_duplicate, is_foreign_key};
 use crate::talk::tools::secrets;
-
-/// Fields where `null` is a value and does not restore the default.
-const NULLABLE: &[&str] = &["silence.hangup_after_seconds", "dtmf.finish_on_key"];
 
 /// The routes below `/v1`.
 pub fn routes() -> OpenApiRouter<HttpState> {
@@ -66,15 +63,10 @@ struct CreateAgent {
 }
 
 /// Changes to merge into the agent, object by object. `null` restores a default.
-#[derive(Deserialize, ToSchema)]
+// Its fields follow from `CreateAgent` (`openapi::requests`); the body is merged as JSON.
+#[derive(ToSchema)]
 #[schema(example = json!({"greeting": {"text": "Good morning!"}, "limits": {"max_duration_seconds": 600}}))]
-#[expect(dead_code, reason = "describes the body; it is merged as JSON")]
-struct UpdateAgent {
-    /// Any fields of an agent.
-    #[serde(flatten)]
-    #[schema(value_type = Object)]
-    fields: Map<String, Value>,
-}
+struct UpdateAgent {}
 
 /// An agent.
 #[derive(Debug, Serialize, ToSchema)]
@@ -308,11 +300,11 @@ async fn next_version(tx: &mut Tx, owner: &TenantRow, agent: AgentRow, now: Time
 }
 
 fn patched(row: &AgentRow, patch: &[u8]) -> Result<Body<(String, AgentConfig)>, ApiError> {
-    let patch = merge_patch::read(patch)?;
+    let patch = extract::parse_object(patch)?;
     let config = serde_json::to_value(&row.config.0).map_err(anyhow::Error::from)?;
     let Value::Object(mut whole) = config else { return Err(ApiError::internal()) };
     whole.insert("name".to_owned(), row.name.clone().into());
-    merge_patch::merge(&mut whole, patch, NULLABLE);
+    merge_patch::merge(&mut whole, patch, extract::NULL_IS_A_VALUE);
     read(&serde_json::to_vec(&whole).map_err(anyhow::Error::from)?)
 }
 

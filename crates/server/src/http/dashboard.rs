@@ -1,9 +1,9 @@
-//! The dashboard: the built files of `dashboard/`, embedded in a release and read from the disk otherwise. Every path that is
-//! nobody else's is a page of it.
+//! The dashboard: the built files of `dashboard/`, embedded in a release and read from the disk otherwise. Every path without a
+//! route of its own is a page of it for clients that accept HTML. Others get its pages alone, and 404 for paths that do not exist.
 
 use axum::extract::Request;
 use axum::http::header::{
-    ACCEPT_ENCODING, ACCESS_CONTROL_ALLOW_ORIGIN, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY,
+    ACCEPT, ACCEPT_ENCODING, ACCESS_CONTROL_ALLOW_ORIGIN, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY,
     CONTENT_TYPE, ETAG, HeaderName, IF_NONE_MATCH, REFERRER_POLICY, VARY, X_CONTENT_TYPE_OPTIONS,
 };
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
@@ -23,6 +23,8 @@ const INDEX: &str = "index.html";
 /// Paths, and all below them, that are not pages. Nothing else of the service is served in place of a missing page.
 const NOT_PAGES: [&str; 9] =
     ["/v1", "/auth", "/carrier", "/media", "/docs", "/healthz", "/readyz", "/metrics", "/openapi.json"];
+/// Where the dashboard's pages begin, as in its `routes.tsx`.
+const PAGES: [&str; 8] = ["agents", "calls", "numbers", "connections", "webhooks", "api-keys", "usage", "settings"];
 /// Where the build puts scripts, styles and fonts; a missing one is not a page.
 const ASSETS: &str = "assets/";
 /// The beginning of files for other sites' pages.
@@ -44,7 +46,9 @@ pub(super) async fn serve(state: HttpState, request: Request) -> Response {
         return found.respond(headers, name, &state);
     }
     match EncodedFile::file(INDEX, headers) {
-        Some(index) if !name.starts_with(ASSETS) => index.respond(headers, INDEX, &state),
+        Some(index) if !name.starts_with(ASSETS) && (name.is_empty() || accepts(headers, is_known_page(name))) => {
+            index.respond(headers, INDEX, &state)
+        }
         None if name.is_empty() => not_built(),
         _ => fallback::not_found().await.into_response(),
     }
@@ -52,6 +56,24 @@ pub(super) async fn serve(state: HttpState, request: Request) -> Response {
 
 fn is_page(path: &str) -> bool {
     !NOT_PAGES.iter().any(|other| path.strip_prefix(other).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
+}
+
+fn is_known_page(name: &str) -> bool {
+    PAGES.contains(&name.split('/').next().unwrap_or_default())
+}
+
+/// Whether the client accepts a page: HTML by name, or for a known page anything.
+fn accepts(headers: &HeaderMap, known: bool) -> bool {
+    if !headers.contains_key(ACCEPT) {
+        return known;
+    }
+    let accepted = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    accepted.flat_map(|value| value.split(',')).any(|one| {
+        let mut parts = one.split(';').map(str::trim);
+        let kind = parts.next().unwrap_or_default();
+        let fits = kind.eq_ignore_ascii_case("text/html") || known && kind == "*/*";
+        fits && !parts.any(|part| matches!(part, "q=0" | "q=0.0" | "q=0.00" | "q=0.000"))
+    })
 }
 
 /// A file in the encoding that the client prefers.
@@ -84,7 +106,7 @@ impl EncodedFile {
         headers.insert(CONTENT_TYPE, content_type(name));
         // File names are the same in every build, so browsers ask whether a file has changed.
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-        headers.insert(VARY, HeaderValue::from_static("accept-encoding"));
+        headers.insert(VARY, HeaderValue::from_static("accept, accept-encoding"));
         headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
         if name.starts_with(EMBED) {
             headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
@@ -170,6 +192,31 @@ mod tests {
         {
             assert!(!is_page(other), "{other}");
         }
+    }
+
+    #[test]
+    fn a_page_is_for_clients_that_accept_html_or_ask_for_a_page() {
+        let accepts = |value: &'static str, known| {
+            accepts(&HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static(value))]), known)
+        };
+        for html in ["text/html", "application/xml;q=0.9, Text/HTML;q=0.8,*/*"] {
+            assert!(accepts(html, false) && accepts(html, true), "{html}");
+        }
+        for other in ["application/json", "text/html;q=0", "text/htmlx", "*/*;q=0"] {
+            assert!(!accepts(other, false) && !accepts(other, true), "{other}");
+        }
+        assert!(!accepts("*/*", false) && accepts("*/*", true));
+        assert!(!super::accepts(&HeaderMap::new(), false) && super::accepts(&HeaderMap::new(), true));
+    }
+
+    #[test]
+    fn known_pages_are_those_of_the_dashboard() {
+        let routes = include_str!("../../../../dashboard/src/routes.tsx");
+        let paths = routes.split("path: \"").skip(1).filter_map(|rest| rest.split(['/', '"']).next());
+        let mut first: Vec<&str> = paths.filter(|path| !["", "*"].contains(path)).collect();
+        first.dedup();
+        assert_eq!(first, PAGES);
+        assert!(is_known_page("calls/7") && !is_known_page("v2/calls") && !is_known_page("openapi.yaml"));
     }
 
     #[test]

@@ -1,12 +1,16 @@
 //! One shape for every error (R10 of the contract); `detail` is always one plain sentence.
 
+pub mod codes;
+
 use std::sync::Arc;
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use switchhook_core::agent::FieldError;
-use utoipa::{IntoResponses, ToSchema};
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
+use utoipa::{IntoResponses, PartialSchema, ToSchema};
 
 /// An error response. Middleware adds the request's id to its body and headers.
 #[derive(Clone, Debug)]
@@ -34,7 +38,7 @@ pub struct ErrorBody {
     /// The problem in one sentence.
     pub detail: String,
     /// A stable code for programs.
-    #[schema(pattern = "^[a-z_]+$")]
+    #[schema(value_type = ProblemCode)]
     pub code: String,
     /// The id of this request, as in `X-Request-Id` and the service's logs.
     #[schema(format = Uuid)]
@@ -43,10 +47,20 @@ pub struct ErrorBody {
     pub errors: Vec<ErrorField>,
 }
 
+/// A code of errors.
+struct ProblemCode;
+
+impl ToSchema for ProblemCode {}
+impl PartialSchema for ProblemCode {
+    fn schema() -> RefOr<Schema> {
+        ObjectBuilder::new().schema_type(Type::String).into() // The document has its words.
+    }
+}
+
 /// An invalid field.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct ErrorField {
-    /// Its path in the body, for example `limits.max_duration_seconds`.
+    /// Its path in the body, for example `limits.max_duration_seconds`, or the name of a parameter or header.
     pub path: String,
     /// The problem.
     pub message: String,
@@ -83,7 +97,7 @@ pub enum NotFound {
     NotFound(ErrorBody),
 }
 
-/// The errors of every endpoint that takes a body or a query, for the OpenAPI document.
+/// The errors of every endpoint that takes a body, for the OpenAPI document.
 #[derive(IntoResponses)]
 pub enum InvalidRequest {
     /// The body did not arrive in time.
@@ -106,6 +120,7 @@ impl ApiError {
     /// Creates an error with a status, a stable code and a sentence.
     #[must_use]
     pub fn new(status: StatusCode, code: &'static str, detail: impl Into<String>) -> Self {
+        debug_assert!(codes::meaning(code).is_some(), "codes.rs lacks {code}");
         Self { status, code, detail: detail.into(), errors: Vec::new(), retry_after_seconds: None, allow: None }
     }
 
@@ -138,6 +153,7 @@ impl ApiError {
     #[must_use]
     pub fn invalid_fields(errors: Vec<FieldError>) -> Self {
         let detail = match errors.first() {
+            Some(first) if first.message.ends_with('?') => format!("{}: {}", first.path, first.message),
             Some(first) => format!("{}: {}.", first.path, first.message),
             None => "The request is invalid.".to_owned(),
         };

@@ -23,7 +23,7 @@ pub(super) use self::feed::Feeds;
 use super::HttpState;
 use super::auth::Tenant;
 use super::calls::followers::{self, FollowerPlace};
-use super::error::{ApiError, CommonErrors, InvalidRequest};
+use super::error::{ApiError, CommonErrors};
 use super::response::List;
 use crate::store::events::{self, TenantEvent};
 use crate::store::page::PageRequest;
@@ -52,7 +52,6 @@ pub(super) fn routes() -> OpenApiRouter<HttpState> {
     ),
     responses(
         (status = 200, description = "A page of events", content((List<TenantEvent> = "application/json"), (String = "text/event-stream"))),
-        InvalidRequest,
         CommonErrors,
     )
 )]

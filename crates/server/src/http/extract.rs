@@ -1,24 +1,29 @@
 //! Extractors: a path id, a JSON body, a page of a list. Errors are 404 or 422 in the API's error shape.
 
-use std::collections::HashMap;
+mod nulls;
+mod query;
+mod words;
+
+pub use self::nulls::NULL_IS_A_VALUE;
+pub use self::query::Params;
+pub use self::words::in_our_words;
+
 use std::str::FromStr;
 
 use axum::body::{Bytes, HttpBody as _};
-use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
+use axum::extract::{FromRequest, FromRequestParts, Path, Request};
 use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, StatusCode, Uri};
-use percent_encoding::percent_decode_str;
+use axum::http::{HeaderMap, StatusCode};
 use serde::de::{DeserializeOwned, IgnoredAny};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use serde_path_to_error::Segment;
 use switchhook_core::agent::FieldError;
-use url::form_urlencoded;
 
+use self::words::blame;
 use super::BODY_LIMIT;
 use super::error::ApiError;
 use crate::listener::TooSlow;
-use crate::store::page::PageRequest;
 
 /// A JSON body. `warnings` names unknown fields; a missing body is `{}`.
 #[derive(Debug)]
@@ -117,7 +122,8 @@ fn is_json(content_type: &str) -> bool {
     kind.eq_ignore_ascii_case("application/json") || kind.to_ascii_lowercase().ends_with("+json")
 }
 
-/// Parses `T` from a JSON object; names the invalid field and lists unknown ones.
+/// Parses `T` from a JSON object; names the invalid field and lists unknown ones. A field that is `null` is absent, but where
+/// `null` is a value.
 ///
 /// # Errors
 /// 422 with the path of the first invalid field.
@@ -131,11 +137,21 @@ pub fn parse<T: DeserializeOwned>(json: &[u8]) -> Result<Body<T>, ApiError> {
 /// Like [`parse`].
 pub fn parse_part<T: DeserializeOwned>(json: &[u8], elsewhere: &[&str]) -> Result<Body<T>, ApiError> {
     must_be_object(json)?;
-    read_part(json, elsewhere).or_else(|refused| {
+    let json = nulls::without_nulls(json);
+    read_part(&json, elsewhere).or_else(|refused| {
         // JSON treats 2.0 as a whole number; serde does not.
-        let whole = without_empty_fractions(json).ok_or(refused)?;
+        let whole = without_empty_fractions(&json).ok_or(refused)?;
         read_part(&whole, elsewhere)
     })
+}
+
+/// Parses a JSON object, with every field that it has.
+///
+/// # Errors
+/// 422 if it is none.
+pub fn parse_object(json: &[u8]) -> Result<Map<String, Value>, ApiError> {
+    must_be_object(json)?;
+    Ok(read_part(json, &[])?.value)
 }
 
 /// Replaces `2.0` by `2`; `None` if there is no such number.
@@ -279,43 +295,6 @@ pub fn check_name(path: &str, name: &str) -> Option<FieldError> {
     Some(FieldError::new(path, message))
 }
 
-fn blame(path: &str, error: &serde_json::Error) -> ApiError {
-    if error.is_syntax() || error.is_eof() {
-        return ApiError::invalid(format!("The body is not valid JSON: {error}."));
-    }
-    let words = error.to_string();
-    let message = words.split(" at line ").next().unwrap_or(&words);
-    if let Some(missing) = message.strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`')) {
-        let above = if path == "." { String::new() } else { format!("{path}.") };
-        return ApiError::invalid_field(format!("{above}{missing}"), "is required");
-    }
-    if path == "." {
-        ApiError::invalid(format!("The body is invalid: {message}."))
-    } else {
-        ApiError::invalid_field(path, in_our_words(message))
-    }
-}
-
-/// Rewrites a parser error without Rust's type names.
-pub fn in_our_words(message: &str) -> String {
-    let Some((_, expected)) = message.rsplit_once(", expected ") else { return message.to_owned() };
-    let choice =
-        message.starts_with("unknown variant").then(|| expected.trim_start_matches("one of ").replace('`', ""));
-    match expected {
-        _ if choice.is_some() => format!("must be one of: {}", choice.unwrap_or_default().replace(" or ", ", ")),
-        "a boolean" => "must be true or false".to_owned(),
-        "a sequence" => "must be a list".to_owned(),
-        "f32" | "f64" => "must be a number".to_owned(),
-        "u8" | "u16" | "u32" | "u64" | "usize" => "must be a non-negative whole number".to_owned(),
-        "i8" | "i16" | "i32" | "i64" => "must be a whole number".to_owned(),
-        "a map" => "must be an object".to_owned(),
-        "string or map" => "must be a string".to_owned(),
-        _ if expected.starts_with("struct ") => "must be an object".to_owned(),
-        _ if message.starts_with("invalid type") => format!("must be {expected}"),
-        _ => message.to_owned(),
-    }
-}
-
 /// An id from the path. Anything but a UUID is a 404.
 #[derive(Debug)]
 pub struct PathId<T>(pub T);
@@ -342,60 +321,6 @@ impl<S: Send + Sync, A: FromStr + Send, B: FromStr + Send> FromRequestParts<S> f
         let path = Path::<(String, String)>::from_request_parts(parts, state).await;
         let Path((outer, inner)) = path.map_err(|_| missing())?;
         Ok(Self(outer.parse().map_err(|_| missing())?, inner.parse().map_err(|_| missing())?))
-    }
-}
-
-/// Query parameters of type `T`; invalid ones are a 422.
-#[derive(Debug)]
-pub struct Params<T>(pub T);
-
-impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Params<T> {
-    type Rejection = ApiError;
-
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
-        let sent: Vec<u8> = percent_decode_str(parts.uri.query().unwrap_or_default()).collect();
-        if std::str::from_utf8(&sent).is_err() {
-            return Err(ApiError::invalid("The query must be UTF-8, percent-encoded."));
-        }
-        if sent.contains(&0) {
-            return Err(ApiError::invalid("The query must not contain the character U+0000."));
-        }
-        let uri = match joined(parts.uri.query().unwrap_or_default()) {
-            Some(query) => Uri::try_from(format!("/?{query}")).unwrap_or_else(|_| parts.uri.clone()),
-            None => parts.uri.clone(),
-        };
-        Query::<T>::try_from_uri(&uri)
-            .map(|Query(value)| Self(value))
-            .map_err(|rejection| ApiError::invalid(format!("{}.", rejection.body_text())))
-    }
-}
-
-/// Joins the values of repeated parameters with commas, as generated clients send lists either way; `None` if nothing is repeated.
-fn joined(query: &str) -> Option<String> {
-    let mut merged: Vec<(String, String)> = Vec::new();
-    let mut places: HashMap<String, usize> = HashMap::new();
-    let mut repeated = false;
-    for (name, value) in form_urlencoded::parse(query.as_bytes()) {
-        if let Some(place) = places.get(&*name) {
-            repeated = true;
-            let values = &mut merged[*place].1;
-            values.push(',');
-            values.push_str(&value);
-        } else {
-            places.insert(name.to_string(), merged.len());
-            merged.push((name.into_owned(), value.into_owned()));
-        }
-    }
-    repeated.then(|| form_urlencoded::Serializer::new(String::new()).extend_pairs(merged).finish())
-}
-
-impl<S: Send + Sync> FromRequestParts<S> for PageRequest {
-    type Rejection = ApiError;
-
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
-        let Params(page) = Params::<Self>::from_request_parts(parts, state).await?;
-        let valid = (1..=100).contains(&page.limit).then_some(page);
-        valid.ok_or_else(|| ApiError::invalid_field("limit", "must be from 1 to 100"))
     }
 }
 
@@ -445,13 +370,6 @@ mod tests {
         let body = parse::<Sample>(br#"{"inner":{"count":408.0}}"#).expect("a whole number");
         assert_eq!(body.value.inner.count, 408);
         assert!(parse::<Sample>(br#"{"inner":{"count":408.5}}"#).is_err());
-    }
-
-    #[test]
-    fn repeated_parameters_are_one_list() {
-        assert_eq!(joined("status=queued&limit=2&status=a%2Cb").as_deref(), Some("status=queued%2Ca%2Cb&limit=2"));
-        assert_eq!(joined("status=queued,dialing&limit=2"), None);
-        assert_eq!(joined(""), None);
     }
 
     #[test]

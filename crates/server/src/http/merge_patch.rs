@@ -5,20 +5,6 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 use switchhook_core::Timestamp;
 
-use super::error::ApiError;
-use super::extract;
-
-/// Parses a patch.
-///
-/// # Errors
-/// 422 if it is not an object.
-pub fn read(json: &[u8]) -> Result<Map<String, Value>, ApiError> {
-    match extract::parse::<Value>(json)?.value {
-        Value::Object(patch) => Ok(patch),
-        _ => Err(ApiError::invalid("The body must be a JSON object.")),
-    }
-}
-
 /// Applies `patch` to `target`: values replace, `null` removes, objects are merged. At the paths in `nullable`, such as
 /// `silence.hangup_after_seconds`, `null` is itself a value.
 pub fn merge(target: &mut Map<String, Value>, patch: Map<String, Value>, nullable: &[&str]) {

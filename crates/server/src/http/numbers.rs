@@ -75,8 +75,7 @@ struct UpdateNumber {
     /// The agent that answers it; `null` rejects inbound calls.
     inbound_agent_id: Option<Uuid>,
     /// Configure the carrier to send the number's calls here. If that fails, the response has a warning.
-    #[schema(required = false, default = false)]
-    configure_carrier: bool,
+    configure_carrier: Option<bool>,
 }
 
 /// A phone number.
@@ -286,7 +285,7 @@ async fn update(
 }
 
 fn patched(row: &NumberRow, patch: &[u8]) -> Result<Body<CreateNumber>, ApiError> {
-    let patch = merge_patch::read(patch)?;
+    let patch = extract::parse_object(patch)?;
     let whole = json!({
         "number": row.number,
         "label": row.label,

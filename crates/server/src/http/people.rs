@@ -78,9 +78,10 @@ impl InvitePerson {
 
 /// Changes to a person.
 #[derive(Debug, Deserialize, ToSchema)]
+#[schema(example = json!({"role": "viewer"}))]
 pub struct UpdatePerson {
     /// The new role.
-    #[schema(value_type = Option<RoleName>, required = false, example = "viewer")]
+    #[schema(value_type = Option<RoleName>, required = false)]
     role: Option<String>,
 }
 

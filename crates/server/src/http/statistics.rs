@@ -16,7 +16,7 @@ use uuid::Uuid;
 use self::span::Interval;
 use super::HttpState;
 use super::auth::Tenant;
-use super::error::{ApiError, CommonErrors, InvalidRequest};
+use super::error::{ApiError, CommonErrors};
 use super::extract::Params;
 use crate::store::statistics::{self, Sums};
 
@@ -156,7 +156,6 @@ impl Figures {
     get, path = "/statistics", operation_id = "show_statistics", tag = "Statistics", params(Query),
     responses(
         (status = 200, description = "The statistics", body = Statistics),
-        InvalidRequest,
         CommonErrors,
     )
 )]

@@ -9,7 +9,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use switchhook_core::agent::FieldError;
 use url::form_urlencoded;
-use utoipa::openapi::path::{ParameterIn, PathItem};
+use utoipa::openapi::path::{ParameterIn, ParameterStyle, PathItem};
 use utoipa::openapi::{OpenApi, RefOr};
 
 use super::error::ApiError;
@@ -21,11 +21,13 @@ const UNDESCRIBED: [(&str, &str); 4] = [
     ("/v1/calls/{id}/events", "token"),
     ("/v1/calls/{id}/transcript", "token"),
 ];
-/// The path that takes `metadata[key]`.
-const BY_METADATA: &str = "/v1/calls";
+/// The end of the name of a parameter whose key the client chooses: `metadata[key]`.
+const ANY_KEY: &str = "[key]";
 /// Most parameters that are named, and the most characters of a name.
-const MAX_NAMED: usize = 10;
+pub(super) const MAX_NAMED: usize = 10;
 const MAX_NAME: usize = 100;
+/// How alike names are, from 0 to 1, if one was probably meant to be the other.
+const ALIKE: f64 = 0.85;
 
 /// The query parameters of each operation.
 #[derive(Clone)]
@@ -48,18 +50,47 @@ impl KnownParameters {
         let is_known = |name: &str| {
             known.contains(name)
                 || method == Method::GET && UNDESCRIBED.contains(&(path, name))
-                || path == BY_METADATA && name.starts_with("metadata[") && name.ends_with(']')
+                || keyed(name).is_some_and(|name| known.contains(&name))
         };
         let unknown: BTreeSet<String> = form_urlencoded::parse(query.as_bytes())
             .filter(|(name, _)| !is_known(name))
             .map(|(name, _)| name.chars().take(MAX_NAME).collect::<String>().replace(char::is_control, " "))
             .collect();
-        let taken = match known.iter().map(String::as_str).collect::<Vec<_>>().join(", ") {
-            none if none.is_empty() => "there are none".to_owned(),
-            names => format!("there are {names}"),
+        let error = |name: String| {
+            let message = match nearest(&name, known) {
+                Some(near) => format!("is not a query parameter here; did you mean {near}?"),
+                None => format!("is not a query parameter here: {}", listed(known)),
+            };
+            FieldError::new(name, message)
         };
-        let error = |name| FieldError::new(name, format!("is not a query parameter here: {taken}"));
         unknown.into_iter().take(MAX_NAMED).map(error).collect()
+    }
+}
+
+/// `metadata[key]` for `metadata[crm]`.
+fn keyed(name: &str) -> Option<String> {
+    let (name, key) = name.split_once('[')?;
+    key.ends_with(']').then(|| format!("{name}{ANY_KEY}"))
+}
+
+/// The known parameter that a name was probably meant to be.
+fn nearest(name: &str, known: &BTreeSet<String>) -> Option<String> {
+    let with_key = known.iter().filter_map(|known| known.strip_suffix(ANY_KEY)).find_map(|above| {
+        let rest = name.strip_prefix(above).filter(|rest| rest.is_empty() || rest.starts_with(['.', '[', '_']))?;
+        let key = rest.trim_start_matches(['.', '[', '_']).trim_end_matches(']');
+        Some(if key.is_empty() { format!("{above}{ANY_KEY}") } else { format!("{above}[{key}]") })
+    });
+    with_key.or_else(|| {
+        let likeness = |known: &&String| strsim::jaro_winkler(&name.to_lowercase(), known);
+        let near = known.iter().filter(|known| likeness(known) > ALIKE);
+        near.max_by(|one, other| likeness(one).total_cmp(&likeness(other))).cloned()
+    })
+}
+
+fn listed(known: &BTreeSet<String>) -> String {
+    match known.iter().map(String::as_str).collect::<Vec<_>>().join(", ") {
+        none if none.is_empty() => "there are none".to_owned(),
+        names => format!("there are {names}"),
     }
 }
 
@@ -74,7 +105,10 @@ fn operations(item: &PathItem) -> impl Iterator<Item = (Method, BTreeSet<String>
     all.into_iter().filter_map(|(method, operation)| {
         let parameters = operation.as_ref()?.parameters.iter().flatten();
         let names = parameters.filter_map(|parameter| match parameter {
-            RefOr::T(parameter) if parameter.parameter_in == ParameterIn::Query => Some(parameter.name.clone()),
+            RefOr::T(parameter) if parameter.parameter_in == ParameterIn::Query => Some(match parameter.style {
+                Some(ParameterStyle::DeepObject) => format!("{}{ANY_KEY}", parameter.name),
+                _ => parameter.name.clone(),
+            }),
             _ => None,
         });
         Some((method, names.collect()))
@@ -109,7 +143,7 @@ mod tests {
             ((method, path.to_owned()), names.iter().map(|name| (*name).to_owned()).collect())
         };
         KnownParameters(Arc::new(HashMap::from([
-            operation(Method::GET, "/v1/calls", &["limit", "status"]),
+            operation(Method::GET, "/v1/calls", &["direction", "limit", "metadata[key]", "status"]),
             operation(Method::POST, "/v1/calls", &[]),
             operation(Method::GET, "/v1/events", &["limit"]),
         ])))
@@ -134,9 +168,21 @@ mod tests {
     }
 
     #[test]
-    fn the_error_names_what_the_operation_takes() {
-        let message = |method, path| known().unknown(method, path, "stat=x").remove(0).message;
-        assert_eq!(message(&Method::GET, "/v1/calls"), "is not a query parameter here: there are limit, status");
-        assert_eq!(message(&Method::POST, "/v1/calls"), "is not a query parameter here: there are none");
+    fn the_error_names_what_was_probably_meant_or_all_that_the_operation_takes() {
+        let message = |method, path, query| known().unknown(method, path, query).remove(0).message;
+        for (query, meant) in [
+            ("stauts=failed", "status"),
+            ("Status=failed", "status"),
+            ("directoin=inbound", "direction"),
+            ("metadata=order", "metadata[key]"),
+            ("metadata.order=7", "metadata[order]"),
+            ("metadata[order=7", "metadata[order]"),
+        ] {
+            let expected = format!("is not a query parameter here; did you mean {meant}?");
+            assert_eq!(message(&Method::GET, "/v1/calls", query), expected, "{query}");
+        }
+        let all = "is not a query parameter here: there are direction, limit, metadata[key], status";
+        assert_eq!(message(&Method::GET, "/v1/calls", "colour=red"), all);
+        assert_eq!(message(&Method::POST, "/v1/calls", "stat=x"), "is not a query parameter here: there are none");
     }
 }

@@ -16,6 +16,7 @@ use openidconnect::{
 use switchhook_core::Timestamp;
 use switchhook_core::webhook::AddressPolicy;
 use switchhook_net::outbound::{Client, Request, SendError};
+use switchhook_net::text::{content_type, text};
 use switchhook_runtime::clock::Clock;
 use tokio::sync::{OnceCell, Semaphore, watch};
 use tokio::time::timeout;
@@ -291,7 +292,8 @@ async fn send(http: &Client, request: HttpRequest) -> Result<HttpResponse, Excha
             return Err(ExchangeError::TooLarge);
         }
     }
-    answer.body(bytes).map_err(|_| ExchangeError::Malformed)
+    let text = text(content_type(response.headers()), &bytes);
+    answer.body(text.into_bytes()).map_err(|_| ExchangeError::Malformed)
 }
 
 /// `client_secret_basic`, which is the default, unless the provider only takes the secret in the body.

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 use switchhook_core::histogram::Histogram;
+use utoipa::ToSchema;
 
 /// Frames of 20 ms that were due.
 const FRAMES: &str = "switchhook_frames_total";
@@ -43,8 +44,9 @@ pub struct Latencies {
     greeting: Option<Duration>,
 }
 
-/// What a call's resource shows of them. Times are whole milliseconds.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+/// How long the caller waited, in whole milliseconds.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(as = CallLatency)]
 pub struct Summary {
     /// From the end of the caller's speech to the first audio of the answer.
     pub response_ms: Percentiles,
@@ -55,7 +57,8 @@ pub struct Summary {
 }
 
 /// Percentiles by the nearest-rank method.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(as = LatencyPercentiles)]
 pub struct Percentiles {
     /// Half waited no longer.
     pub p50: Option<u64>,

@@ -25,6 +25,8 @@ mod tests;
 const CALLER_BEHIND: usize = 10;
 /// Frames that are later than this are not sent after each other: what they would have played is played a little later.
 const LATEST: Duration = Duration::from_millis(200);
+/// Without audio of the caller for so long they are silent: jitter is shorter.
+const GAP: Duration = Duration::from_millis(400);
 /// How long the end of a recording is waited for.
 const RECORDING_CLOSED: Duration = Duration::from_secs(1);
 
@@ -39,6 +41,8 @@ pub(super) struct MediaSession {
     tones_until: Instant,
     punctuality: Punctuality,
     echo: EchoGuard,
+    /// When audio of the caller last came.
+    heard_at: Instant,
     /// When the line began.
     began: Instant,
     recorder: Option<Recorder>,
@@ -86,6 +90,7 @@ impl MediaSession {
             tones_until: now,
             punctuality: Punctuality::default(),
             echo: EchoGuard::default(),
+            heard_at: now,
             began: now,
             recorder,
             tap,
@@ -154,6 +159,11 @@ impl MediaSession {
     /// Who is heard in a frame of the caller: lines return the agent's voice. To be asked for every frame.
     pub(super) fn heard(&mut self, frame: &CallerAudio) -> Heard {
         self.echo.heard(self.began.elapsed(), frame.0.rms_dbfs())
+    }
+
+    /// Whether no audio of the caller comes, and that is silence. Frames that wait to be received are not missing.
+    pub(super) fn is_gap(&self) -> bool {
+        self.media.gaps_are_silence && self.heard_at.elapsed() >= GAP && !self.media.incoming.has_audio()
     }
 
     /// 20 ms of both sides to the recording and to whoever listens, as they are heard.
@@ -233,6 +243,7 @@ impl MediaSession {
     pub(super) fn arrived(&mut self, message: Option<FromCarrier>) -> Arrived {
         match message {
             Some(FromCarrier::Audio(frame)) => {
+                self.heard_at = Instant::now();
                 if self.is_overheard() {
                     if self.caller_behind.len() >= CALLER_BEHIND {
                         self.caller_behind.pop_front();

@@ -20,6 +20,7 @@ use switchhook_core::id::{CallId, ConnectionId};
 use switchhook_net::outbound::{Client, Page, Request, SendError};
 use switchhook_providers::ToolSpec;
 use switchhook_providers::json_schema::Schema;
+use switchhook_providers::model_schema::for_model;
 use tokio::sync::OnceCell;
 
 pub use self::mcp::{Lists, Shared};
@@ -172,7 +173,7 @@ impl Toolbox {
             for tool in listed.iter() {
                 let name = mcp::called(&tool.name, &server.prefix, &taken);
                 taken.insert(name.clone());
-                let (description, parameters) = (tool.description.clone(), tool.parameters.clone());
+                let (description, parameters) = (tool.description.clone(), for_model(&tool.parameters));
                 let spec = ToolSpec { name, description, parameters };
                 let (server, name, schema) = (server.clone(), tool.name.clone(), tool.schema.clone());
                 all.push(Remote { server, name, spec, schema });
@@ -184,6 +185,9 @@ impl Toolbox {
 
     /// What the model's call comes to.
     pub(super) fn run(&self, call: &ToolCall) -> ToolOutcome {
+        if let Some(wrong) = not_an_object(&call.arguments) {
+            return ToolOutcome::Result(wrong);
+        }
         let remote = self.remote.get().and_then(|remote| remote.iter().find(|remote| remote.spec.name == call.name));
         if let Some(remote) = remote {
             return remote.run(&call.arguments);
@@ -223,6 +227,19 @@ impl Toolbox {
     }
 }
 
+/// What is wrong with arguments that are no object, for the model; text is what could not be read.
+fn not_an_object(arguments: &Value) -> Option<Value> {
+    match arguments {
+        Value::Object(_) => None,
+        Value::String(text) => {
+            let reason = serde_json::from_str::<Value>(text).err().map(|error| error.to_string());
+            let reason = reason.unwrap_or_else(|| "it is no object".to_owned());
+            Some(error(&format!("The arguments are not JSON: {reason}. Call the tool again with one JSON object.")))
+        }
+        _ => Some(error("The arguments must be a JSON object. Call the tool again with one.")),
+    }
+}
+
 /// What is wrong with arguments, for the model.
 fn wrong(problems: &[String]) -> Option<Value> {
     (!problems.is_empty()).then(|| error(&format!("The arguments are wrong: {}.", problems.join("; "))))
@@ -256,8 +273,7 @@ impl Remote {
                 let (server, tool, arguments) = (self.server.clone(), self.name.clone(), fields.clone());
                 ToolOutcome::Mcp(mcp::McpCall { server, tool, arguments, check })
             }
-            // Their schemas are of objects.
-            _ => ToolOutcome::Result(error("The arguments must be an object.")),
+            other => ToolOutcome::Result(not_an_object(other).unwrap_or_else(|| error("There is no such tool."))),
         }
     }
 }
@@ -270,13 +286,14 @@ impl Ready {
         schemas: &HashMap<String, Schema>,
     ) -> Self {
         let tool = filled_in(tool, variables);
+        let original = parameters(&tool);
         let spec = ToolSpec {
             name: tool.name().to_owned(),
             description: tool.description.clone().unwrap_or_else(|| usual_description(&tool).to_owned()),
-            parameters: parameters(&tool),
+            parameters: for_model(&original),
         };
         let compiled = schemas.get(tool.name()).filter(|_| tool.kind == ToolKind::Http);
-        let parameters = compiled.cloned().or_else(|| Schema::new(&spec.parameters).ok());
+        let parameters = compiled.cloned().or_else(|| Schema::new(&original).ok());
         Self { tool, spec, parameters, secrets }
     }
 
@@ -335,13 +352,14 @@ impl HttpCall {
 
 /// JSON as it is, anything else as text.
 fn tool_result(page: &Page) -> Value {
-    let text = || String::from_utf8_lossy(&page.body).chars().take(MAX_TEXT).collect::<String>();
-    let read = || serde_json::from_slice::<Value>(&page.body).ok().filter(|_| page.whole);
+    let body = page.text();
+    let text = || body.chars().take(MAX_TEXT).collect::<String>();
+    let read = || serde_json::from_str::<Value>(&body).ok().filter(|_| page.whole);
     match page.status {
         204 => json!({ "ok": true }),
         200..=299 if page.body.is_empty() => json!({ "ok": true }),
         200..=299 => {
-            read().unwrap_or_else(|| json!({ "text": text(), "whole": page.whole && page.body.len() <= MAX_TEXT }))
+            read().unwrap_or_else(|| json!({ "text": text(), "whole": page.whole && body.chars().count() <= MAX_TEXT }))
         }
         status => {
             let mut result = json!({ "error": format!("The service responded with status {status}."), "text": text() });
@@ -415,6 +433,7 @@ pub(crate) const FUZZED: switchhook_fuzz::Target = switchhook_fuzz::Target {
             let page = |status, retry_after: Option<&str>| Page {
                 status,
                 retry_after: retry_after.map(str::to_owned),
+                content_type: None,
                 body: body.to_vec(),
                 whole: true,
             };
@@ -495,6 +514,16 @@ mod tests {
             "and is not, since it has no such argument"
         );
         assert!(wrong(called(&toolbox, "made_up", json!({}))).contains("no such tool"));
+        for (written, words) in [
+            (json!("{\"day\":\"Fri"), "not JSON: EOF while parsing a string at line 1 column 11"),
+            (json!("{\"day\":1}{\"day\":1}"), "not JSON: trailing characters"),
+            (json!(["Friday"]), "must be a JSON object"),
+        ] {
+            for name in ["tables", "get", "transfer", "send_dtmf"] {
+                let told = wrong(called(&toolbox, name, written.clone()));
+                assert!(told.contains(words) && told.contains("again"), "{name}: {told}");
+            }
+        }
 
         let ToolOutcome::Http(asking) = called(&toolbox, "tables", json!({ "day": "Friday" })) else {
             panic!("it is asked")
@@ -510,9 +539,10 @@ mod tests {
     #[test]
     fn answers_are_reported_as_json_or_text_and_no_more_than_fits() {
         let page = |status, body: &str, whole| {
-            tool_result(&Page { status, retry_after: None, body: body.as_bytes().to_vec(), whole })
+            tool_result(&Page { status, retry_after: None, content_type: None, body: body.as_bytes().to_vec(), whole })
         };
         assert_eq!(page(200, "{\"free\":7}", true), json!({ "free": 7 }));
+        assert_eq!(page(200, "\u{feff}{\"free\":7}", true), json!({ "free": 7 }), "a byte order mark is no part of it");
         assert_eq!(page(200, "seven", true), json!({ "text": "seven", "whole": true }));
         assert_eq!(page(204, "", true), json!({ "ok": true }));
         assert_eq!(page(500, "Oh.", true), json!({ "error": "The service responded with status 500.", "text": "Oh." }));

@@ -150,6 +150,21 @@ async fn a_server_that_is_down_costs_the_tools_and_not_the_call() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_has_moved_on_its_origin_is_followed() {
+    let service = TestService::start_allowing("127.0.0.0/8,http").await;
+    let server = McpDouble::start(vec![vec![tables()]]).await;
+    let double = Double::start(OpenAi, vec![calls("tables", json!({ "day": "Friday" })), goodbye()]).await;
+    let agent = agent(&service, &double, json!([{ "type": "mcp", "url": server.moved_url() }])).await;
+    whole_call(&service, &agent).await;
+    assert_eq!(results(&double.asked()[1]), ["{\"free\":[\"19:00\"]}"]);
+    assert_eq!(server.called(), [("tables".to_owned(), json!({ "day": "Friday" }))], "once, with its arguments");
+    server.closed(1).await;
+    double.finish();
+    server.finish();
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_session_that_the_server_has_forgotten_is_opened_again() {
     let service = TestService::start_allowing("127.0.0.0/8,http").await;
     let server = McpDouble::start(vec![vec![tables()]]).await;

@@ -256,6 +256,65 @@ async fn a_patch_merges_null_clears_and_only_a_change_is_a_version() {
     service.stop().await;
 }
 
+/// `whole` with every field of `fields` as `null`.
+fn nulled(whole: &Value, fields: &[&str]) -> Value {
+    fields.iter().fold(whole.clone(), |whole, field| with(&whole, field, &Value::Null))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_field_that_is_null_in_a_new_resource_is_absent() {
+    let (service, agent) = TestService::ready().await;
+    let client = &service.client;
+    let whole = json!({ "name": "Iris", "instructions": "Book a table." });
+    let plain = client.create("/v1/agents", whole.clone()).await;
+    let fields = [
+        "language",
+        "greeting",
+        "stt",
+        "llm.hedge",
+        "tts.fallbacks",
+        "turn_taking.eagerness",
+        "interruption",
+        "limits",
+        "dtmf.enabled",
+        "answering_machine.mode",
+        "tools",
+        "analysis.summary",
+        "recording",
+        "privacy.redact",
+        "variables.guest",
+    ];
+    let with_null = client.create("/v1/agents", with(&nulled(&whole, &fields), "name", &json!("Eve"))).await;
+    for field in
+        ["language", "greeting", "turn_taking", "interruption", "limits", "dtmf", "tools", "privacy", "variables"]
+    {
+        assert_eq!(with_null[field], plain[field], "{field}");
+    }
+    let never = with(&with(&whole, "name", &json!("Never")), "silence.hangup_after_seconds", &Value::Null);
+    let never = client.create("/v1/agents", never).await;
+    assert_eq!(never["silence"]["hangup_after_seconds"], json!(null), "here it means never");
+
+    let call = json!({ "agent_id": agent.id, "to": "+12025550111", "metadata": { "a": null } });
+    let fields = ["variables", "overrides", "dry_run", "from", "number_id", "answering_machine", "schedule_at"];
+    let placed = client.create("/v1/calls", nulled(&call, &fields)).await;
+    assert_eq!((&placed["metadata"], &placed["variables"]), (&json!({ "a": null }), &json!({})), "{placed}");
+    let call = json!({ "agent_id": agent.id, "to": "+12025550111", "dry_run": true });
+    let variables = json!({ "guest": null, "id": 1_234_567_890_123_456_789_i64, "largest": u64::MAX, "half": 0.5 });
+    let (_, checked) = client.post("/v1/calls", with(&call, "variables", &variables)).await;
+    let expected = json!({ "id": "1234567890123456789", "largest": "18446744073709551615", "half": "0.5" });
+    assert_eq!(checked["variables"], expected, "{checked}");
+
+    let (_, listed) = client.get("/v1/connections").await;
+    let carrier = listed["data"].as_array().and_then(|all| all.iter().find(|one| one["provider"] == "simulator"));
+    let number = json!({ "number": "+12025550150", "connection_id": carrier.expect("it was made")["id"] });
+    client.create("/v1/numbers", nulled(&number, &["label", "inbound_agent_id", "configure_carrier"])).await;
+    let connection = json!({ "name": "x", "provider": "local" });
+    client.create("/v1/connections", nulled(&connection, &["settings", "credentials.api_key", "limits"])).await;
+    client.create("/v1/webhooks", nulled(&json!({ "url": "https://1.1.1.1/" }), &["events", "enabled"])).await;
+    client.create("/v1/api-keys", nulled(&json!({}), &["name", "expires_in_days"])).await;
+    service.stop().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_keeps_the_version_it_was_placed_with() {
     let (service, agent) = TestService::ready().await;
@@ -321,7 +380,7 @@ async fn fields_of_connections_numbers_and_calls_are_checked_and_blamed_by_their
         ("from", also(not(&[]), vec![json!("2025550100"), json!("+12025550198")])),
         ("number_id", also(not(&[]), vec![json!("x"), json!(NOBODY)])),
         ("variables", also(not(&["object"]), vec![many.clone()])),
-        ("variables.guest", vec![json!([]), json!({}), json!(null)]),
+        ("variables.guest", vec![json!([]), json!({}), json!(1e20), json!(-1e20)]),
         ("metadata", also(not(&["object"]), vec![many])),
         ("overrides", not(&["object"])),
         ("overrides.greeting", not(&["text", "object"])),

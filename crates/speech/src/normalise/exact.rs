@@ -26,6 +26,27 @@ const CUES: [&str; 13] = [
     "flight",
 ];
 
+/// Keys of the phone with a star among them, such as `*67`; between two numbers it is a sign.
+pub(super) fn keys(words: &[Word<'_>], before: Option<&Word<'_>>) -> Option<Reading> {
+    let pressed = words[0].raw.trim_matches(|c: char| !c.is_alphanumeric() && !"*#".contains(c));
+    if !pressed.contains('*')
+        || pressed.contains("**")
+        || !pressed.chars().all(|c| c.is_ascii_digit() || "*#".contains(c))
+    {
+        return None;
+    }
+    let is_number = |word: &Word<'_>| !word.core.is_empty() && word.core.chars().all(|c| c.is_ascii_digit());
+    if pressed == "*" && before.is_some_and(is_number) && words.get(1).is_some_and(is_number) {
+        return Some(Reading::words(1, "times".to_owned()));
+    }
+    let said = pressed.chars().map(|key| match key {
+        '*' => "star".to_owned(),
+        '#' => "pound".to_owned(),
+        digit => digits(&digit.to_string(), "zero"),
+    });
+    Some(Reading::words(1, said.collect::<Vec<_>>().join(" ")))
+}
+
 /// "+1 (415) 555-0142", "555-0142", "415.555.0142": groups of digits with a pause between them.
 pub(super) fn telephone(words: &[Word<'_>]) -> Option<Reading> {
     let most = words.len().min(5);

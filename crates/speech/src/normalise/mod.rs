@@ -106,7 +106,8 @@ fn read(words: &[Word<'_>], at: usize) -> Reading {
     let (ahead, before) = (&words[at..], at.checked_sub(1).map(|index| &words[index]));
     let starts_with_digit = |word: &Word<'_>| word.core.starts_with(|c: char| c.is_ascii_digit());
     let number_before = words[at.saturating_sub(4)..at].iter().any(starts_with_digit);
-    exact::telephone(ahead)
+    exact::keys(ahead, before)
+        .or_else(|| exact::telephone(ahead))
         .or_else(|| exact::net_address(ahead))
         .or_else(|| amounts::money(ahead))
         .or_else(|| when::time(ahead))

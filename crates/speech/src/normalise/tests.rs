@@ -20,6 +20,15 @@ fn check(table: &[(&str, &str)]) {
 }
 
 #[test]
+fn keys_are_said_by_their_names() {
+    check(&[
+        ("Dial *67 first.", "Dial star six seven first."),
+        ("Press * or *0#.", "Press star or star zero pound."),
+        ("2 * 3 is 6", "two times three is six"),
+    ]);
+}
+
+#[test]
 fn telephone_numbers_are_said_in_groups_of_digits() {
     check(&[
         ("Call 555-0142.", "Call five five five, oh one four two."),

@@ -10,7 +10,7 @@ import type { AgentForm } from "./form";
 import { draftOf, type Template } from "./templates";
 
 type Schemas = components["schemas"];
-type Saved = Schemas["WithWarnings_AgentResource"];
+type Saved = Schemas["AgentWithWarnings"];
 
 export interface DraftState {
   form: AgentForm;

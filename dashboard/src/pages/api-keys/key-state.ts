@@ -2,7 +2,7 @@
 
 import type { components } from "../../api/schema";
 
-export type ApiKey = components["schemas"]["ApiKeyResource"];
+export type ApiKey = components["schemas"]["ApiKey"];
 export type KeyState = "active" | "expiring" | "expired" | "revoked";
 
 /** A key that expires within a week asks for a new one. */

@@ -4,29 +4,13 @@ import { Card } from "../../components/Card";
 import { cost, count, duration } from "../../lib/format";
 import styles from "./CallPage.module.css";
 
-type Usage = {
-  stt_audio_ms?: number;
-  llm_input_tokens?: number;
-  llm_output_tokens?: number;
-  audio_input_tokens?: number;
-  audio_output_tokens?: number;
-  tts_characters?: number;
-  cost_usd?: number;
-  unpriced?: boolean;
-  costs?: {
-    stt_usd: number;
-    llm_usd: number;
-    tts_usd: number;
-    realtime_usd: number;
-    carrier_usd: number | null;
-  };
-};
+type Usage = NonNullable<Call["usage"]>;
 
 type Part = { name: string; amount: string; usd: number | null; colour: string };
 
 /** What the call cost, by part. */
 export function CostCard({ call }: { call: Call }) {
-  const usage = call.usage as Usage | null;
+  const usage = call.usage;
   if (!usage) {
     return (
       <Card title="Cost">
@@ -71,43 +55,43 @@ export function CostCard({ call }: { call: Call }) {
 
 function partsOf(usage: Usage, call: Call): Part[] {
   const { costs } = usage;
-  const tokens = (usage.llm_input_tokens ?? 0) + (usage.llm_output_tokens ?? 0);
-  const audio = (usage.audio_input_tokens ?? 0) + (usage.audio_output_tokens ?? 0);
-  const heard = Math.round((usage.stt_audio_ms ?? 0) / 1000);
-  const spoken = usage.tts_characters ?? 0;
+  const tokens = usage.llm_input_tokens + usage.llm_output_tokens;
+  const audio = usage.audio_input_tokens + usage.audio_output_tokens;
+  const heard = Math.round(usage.stt_audio_ms / 1000);
+  const spoken = usage.tts_characters;
   const parts: (Part & { used: boolean })[] = [
     {
       name: "Speech to text",
       amount: duration(heard),
-      usd: costs?.stt_usd ?? null,
+      usd: costs.stt_usd,
       colour: "--stage-turn",
       used: heard > 0,
     },
     {
       name: "Language model",
       amount: `${count(tokens)} tokens`,
-      usd: costs?.llm_usd ?? null,
+      usd: costs.llm_usd,
       colour: "--stage-model",
-      used: tokens > 0 || (costs?.llm_usd ?? 0) > 0,
+      used: tokens > 0 || costs.llm_usd > 0,
     },
     {
       name: "Text to speech",
       amount: `${count(spoken)} characters`,
-      usd: costs?.tts_usd ?? null,
+      usd: costs.tts_usd,
       colour: "--stage-voice",
       used: spoken > 0,
     },
     {
       name: "Speech-to-speech",
       amount: `${count(audio)} tokens`,
-      usd: costs?.realtime_usd ?? null,
+      usd: costs.realtime_usd,
       colour: "--stage-play",
-      used: audio > 0 || (costs?.realtime_usd ?? 0) > 0,
+      used: audio > 0 || costs.realtime_usd > 0,
     },
     {
       name: "Carrier",
       amount: duration(call.duration_seconds),
-      usd: costs?.carrier_usd ?? null,
+      usd: costs.carrier_usd,
       colour: "--wave-caller",
       used: call.answered_at !== null,
     },

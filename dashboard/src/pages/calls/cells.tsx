@@ -45,8 +45,7 @@ function Running({ since }: { since: string | null }) {
 
 /** The summary of a call's response times. */
 export function responseTimes(call: Call): { p50: number | null; p95: number | null } {
-  const waits = (call.latency as { response_ms?: { p50?: number; p95?: number } } | null)
-    ?.response_ms;
+  const waits = call.latency?.response_ms;
   return { p50: waits?.p50 ?? null, p95: waits?.p95 ?? null };
 }
 

@@ -3,7 +3,7 @@
 import type { components } from "../../api/schema";
 
 export type Provider = components["schemas"]["ProviderName"];
-export type Kind = components["schemas"]["Kind"];
+export type Kind = components["schemas"]["ConnectionKind"];
 
 export interface ProviderField {
   /** Its path in the body: `credentials.auth_token`, `settings.space`. */

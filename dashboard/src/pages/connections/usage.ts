@@ -3,8 +3,16 @@
 import type { components } from "../../api/schema";
 
 type Schemas = components["schemas"];
-type Agent = Pick<Schemas["AgentResource"], "id" | "name" | "stt" | "llm" | "tts" | "realtime" | "tools">;
-type PhoneNumber = Pick<Schemas["NumberResource"], "id" | "number" | "connection_id">;
+type Stage = { connection_id: string | null; fallbacks?: { connection_id: string }[] } | null;
+/** What says which connections an agent uses. */
+type Agent = Pick<Schemas["Agent"], "id" | "name"> & {
+  stt?: Stage;
+  llm?: Stage;
+  tts?: Stage;
+  realtime?: Stage;
+  tools?: { connection_id?: string | null }[];
+};
+type PhoneNumber = Pick<Schemas["PhoneNumber"], "id" | "number" | "connection_id">;
 
 export interface User {
   type: "agent" | "number";

@@ -14,7 +14,7 @@ import { clockMillis, dayAndTime, milliseconds, shortId } from "../../lib/format
 import { DeliveryBadge } from "./Deliveries";
 import styles from "./DeliveryDialog.module.css";
 
-type Attempt = components["schemas"]["Attempt"];
+type Attempt = components["schemas"]["WebhookDeliveryAttempt"];
 
 type DeliveryDialogProps = {
   webhookId: string;

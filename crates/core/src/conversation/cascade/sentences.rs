@@ -119,16 +119,76 @@ fn is_abbreviation(text: &str, at: usize, language: &Language) -> bool {
 fn clean(text: &str) -> Option<String> {
     let mut plain = String::with_capacity(text.len());
     for line in text.lines() {
-        let line = line.trim_start().trim_start_matches('#');
+        let line = without_heading(line.trim_start());
         let line = ["- ", "* ", "\u{2022} ", "> "].iter().find_map(|mark| line.strip_prefix(mark)).unwrap_or(line);
         plain.push_str(&without_links(line));
         plain.push(' ');
     }
-    plain.retain(|c| !matches!(c, '*' | '`' | '~') && !is_pictogram(c));
+    let mut plain = without_emphasis(&plain);
+    plain.retain(|c| !matches!(c, '`' | '~') && !is_pictogram(c));
     let words: Vec<&str> =
         plain.split_whitespace().map(|word| word.trim_matches('_')).filter(|w| !w.is_empty()).collect();
     let plain = words.join(" ");
     has_words(&plain).then_some(plain)
+}
+
+/// A line without the marks of a heading; a key such as `#1` is none.
+fn without_heading(line: &str) -> &str {
+    let rest = line.trim_start_matches('#');
+    if line.len() - rest.len() <= 6 && (rest.is_empty() || rest.starts_with(' ')) { rest } else { line }
+}
+
+/// Takes out the stars of emphasis, as CommonMark has it (section 6.2), and those whose counterpart stands in another sentence. A star
+/// that stands alone or beside a digit is a key or a sign.
+fn without_emphasis(text: &str) -> String {
+    let characters: Vec<char> = text.chars().collect();
+    let mut kept = vec![true; characters.len()];
+    let mut opener = None;
+    let mut at = 0;
+    while at < characters.len() {
+        let run = characters[at..].iter().take_while(|c| **c == '*').count();
+        if run == 0 {
+            at += 1;
+            continue;
+        }
+        let before = at.checked_sub(1).map_or(' ', |last| characters[last]);
+        let after = characters.get(at + run).copied().unwrap_or(' ');
+        if run > 1 {
+            kept[at..at + run].fill(before.is_whitespace() && after.is_whitespace());
+        } else if is_alone(before, after) {
+            // It is no mark.
+        } else if let Some(opened) =
+            opener.filter(|opened| !before.is_whitespace() && !is_code(&characters[opened + 1..at]))
+        {
+            (kept[opened], kept[at], opener) = (false, false, None);
+        } else {
+            kept[at] = is_key(before, after);
+            // One beside a digit may open emphasis as well.
+            opener = if after.is_whitespace() { opener } else { Some(at) };
+        }
+        at += run;
+    }
+    characters.into_iter().zip(kept).filter_map(|(c, kept)| kept.then_some(c)).collect()
+}
+
+/// Whether a star between these stands by itself: between blanks, at the end of a sentence, in quotation marks or brackets.
+fn is_alone(before: char, after: char) -> bool {
+    let encloses = |c: char| {
+        matches!(c, '"' | '\'' | '(' | ')' | '[' | ']' | '„' | '“' | '”' | '«' | '»' | '‘' | '’' | '「' | '」')
+    };
+    let blank = before.is_whitespace() && (after.is_whitespace() || matches!(after, '.' | ',' | ';' | ':' | '!' | '?'));
+    blank || (encloses(before) && encloses(after))
+}
+
+/// Whether a star between these is a key: beside a digit or another key.
+fn is_key(before: char, after: char) -> bool {
+    let key = |c: char| c.is_ascii_digit() || c == '#';
+    key(before) || key(after)
+}
+
+/// Whether what stands between two stars is a code of the phone.
+fn is_code(between: &[char]) -> bool {
+    between.iter().all(|c| c.is_ascii_digit() || *c == '#')
 }
 
 /// Replaces `[text](address)` by `text`.
@@ -170,6 +230,27 @@ mod tests {
         let mut all = sentences.push(text);
         all.extend(sentences.finish());
         all
+    }
+
+    #[test]
+    fn stars_that_are_keys_or_signs_stay_and_those_of_emphasis_go() {
+        for (written, plain) in [
+            ("That is **important**, and 2 * 3 is 6.", "That is important, and 2 * 3 is 6."),
+            ("Dial *67 first.", "Dial *67 first."),
+            ("Dial *67 or *69, then **wait**.", "Dial *67 or *69, then wait."),
+            ("Dial *#06# or *67*1.", "Dial *#06# or *67*1."),
+            ("Or press * to go back.", "Or press * to go back."),
+            ("Press \"*\" or (*), then *.", "Press \"*\" or (*), then *."),
+            ("It is *very* important, *really*.", "It is very important, really."),
+            ("That is ***very*** important.", "That is very important."),
+            ("**Note this and *that.", "Note this and that."),
+            ("It costs *20 euros* today.", "It costs 20 euros today."),
+            ("#1 is the sales team.", "#1 is the sales team."),
+            ("## Our hours", "Our hours"),
+            ("* One table", "One table"),
+        ] {
+            assert_eq!(clean(written).as_deref(), Some(plain));
+        }
     }
 
     #[test]

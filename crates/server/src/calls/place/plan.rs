@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Number, Value};
 use switchhook_carriers::{registry, web};
 use switchhook_core::Timestamp;
 use switchhook_core::agent::{AgentConfig, FieldError, check_map};
@@ -236,11 +236,22 @@ fn call_request(request: &PlaceCall, agent: &AgentConfig) -> (CallRequest, Vec<F
     (call_request, errors)
 }
 
+/// Whether a number is beyond the integers of 64 bits: the parser rounds those.
+fn is_rounded(number: &Number) -> bool {
+    const LOWEST: f64 = i64::MIN as f64;
+    const ABOVE: f64 = u64::MAX as f64;
+    number.is_f64() && number.as_f64().is_some_and(|number| number <= LOWEST || number >= ABOVE)
+}
+
 fn variables(request: &PlaceCall, agent: &AgentConfig, errors: &mut Vec<FieldError>) -> BTreeMap<String, String> {
     let mut variables = BTreeMap::new();
     for (name, value) in &request.variables {
         match value {
             Value::String(text) => drop(variables.insert(name.clone(), text.clone())),
+            Value::Number(number) if is_rounded(number) => {
+                let message = "is beyond the integers of 64 bits and would be rounded: send it as a string";
+                errors.push(FieldError::new(format!("variables.{name}"), message));
+            }
             Value::Number(_) | Value::Bool(_) => drop(variables.insert(name.clone(), value.to_string())),
             _ => errors.push(FieldError::new(format!("variables.{name}"), "must be a string, a number or a boolean")),
         }

@@ -19,11 +19,11 @@ use switchhook_core::idempotency::{Fingerprint, IdempotencyKey};
 use switchhook_core::phone_number::PhoneNumber;
 use switchhook_core::quota::QuotaExceeded;
 use utoipa::openapi::RefOr;
-use utoipa::openapi::schema::{AdditionalProperties, ObjectBuilder, Schema, SchemaType, Type};
+use utoipa::openapi::schema::{AdditionalProperties, ObjectBuilder, Schema, Type};
 use utoipa::{PartialSchema, ToSchema};
 
 use super::CallResource;
-use super::resource::{UnplacedCall, WebPart};
+use super::resource::{Metadata, UnplacedCall, WebPart};
 use crate::calls::place::{AgentOverrides, Checked, LimitOverrides, PlaceCall, PlaceError, Placed, PlacedResponse};
 use crate::http::HttpState;
 use crate::http::auth::{self, Tenant};
@@ -54,7 +54,7 @@ pub(super) struct CreateCall {
     /// One of the tenant's numbers.
     #[schema(value_type = Option<String>, format = Uuid)]
     number_id: Option<NumberId>,
-    /// Values for `{{name}}` in the agent's texts; at most 50 keys and 16 KiB of JSON.
+    /// Values for `{{name}}` in the agent's texts; at most 50 keys and 16 KiB of JSON. Send long ids as strings.
     #[serde(default)]
     #[schema(value_type = Variables, example = json!({"name": "Ana"}))]
     variables: BTreeMap<String, Value>,
@@ -158,29 +158,15 @@ struct Variables;
 impl ToSchema for Variables {}
 impl PartialSchema for Variables {
     fn schema() -> RefOr<Schema> {
-        let value =
-            ObjectBuilder::new().schema_type(SchemaType::from_iter([Type::String, Type::Number, Type::Boolean]));
         let variables = ObjectBuilder::new()
             .schema_type(Type::Object)
-            .description(Some("Values for `{{name}}` in the agent's texts, by name."))
+            .description(Some(
+                "Values for `{{name}}` in the agent's texts, by name. Send long ids as strings: JavaScript and others round numbers \
+                 of more than 15 digits.",
+            ))
             .max_properties(Some(MAX_KEYS))
-            .additional_properties(Some(RefOr::<Schema>::from(value)));
+            .additional_properties(Some(AdditionalProperties::FreeForm(true))); // `openapi::values` describes them.
         variables.into()
-    }
-}
-
-/// The client's own data.
-struct Metadata;
-
-impl ToSchema for Metadata {}
-impl PartialSchema for Metadata {
-    fn schema() -> RefOr<Schema> {
-        let metadata = ObjectBuilder::new()
-            .schema_type(Type::Object)
-            .description(Some("Your own data, returned in the call and its events."))
-            .max_properties(Some(MAX_KEYS))
-            .additional_properties(Some(AdditionalProperties::FreeForm(true)));
-        metadata.into()
     }
 }
 
@@ -311,5 +297,6 @@ fn response(placed: &Placed) -> Response {
 
 fn idempotency_key(headers: &HeaderMap) -> Result<Option<IdempotencyKey>, ApiError> {
     let values = headers.get_all("idempotency-key").iter().map(HeaderValue::as_bytes);
-    IdempotencyKey::from_header_values(values).map_err(|error| ApiError::invalid(error.to_string()))
+    IdempotencyKey::from_header_values(values)
+        .map_err(|error| ApiError::invalid_field("Idempotency-Key", error.to_string()))
 }

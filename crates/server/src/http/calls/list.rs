@@ -21,7 +21,7 @@ use crate::store::page::PageRequest;
 /// Maximum values per filter; each is a separate lookup.
 const MAX_FILTER_VALUES: usize = 100;
 /// Maximum metadata filters.
-const MAX_METADATA_FILTERS: usize = 10;
+pub(in crate::http) const MAX_METADATA_FILTERS: usize = 10;
 /// Maximum length of a metadata filter's key and value, in bytes.
 const MAX_METADATA_BYTES: usize = 2_048;
 
@@ -74,7 +74,12 @@ pub(in crate::http) struct Phone(String);
 /// Lists calls, newest first. Filters take one value or up to 100, separated by commas or in repeated parameters; up to 10 `metadata[key]=value` filters
 /// match the calls with this metadata.
 #[utoipa::path(
-    get, path = "/calls", operation_id = "list_calls", tag = "Calls", params(Query, PageRequest),
+    get, path = "/calls", operation_id = "list_calls", tag = "Calls", params(
+        Query,
+        ("metadata" = Option<BTreeMap<String, String>>, Query, style = DeepObject, explode, nullable = false,
+            description = "Only calls with this metadata, `metadata[key]=value`; up to 10 keys.", example = json!({"order": "A-17"})),
+        PageRequest,
+    ),
     responses((status = 200, description = "A page of calls", body = List<CallResource>))
 )]
 pub(super) async fn list(
@@ -98,9 +103,6 @@ pub(super) async fn list(
         metadata: metadata(raw.as_deref().unwrap_or_default()),
     };
     check_metadata(&filter.metadata)?;
-    if filter.metadata.iter().any(|(key, value)| key.contains('\0') || value.contains('\0')) {
-        return Err(ApiError::invalid("The query must not contain the character U+0000."));
-    }
     let mut conn = state.store.read().await?;
     let page = calls::list(&mut conn, tenant.id, &filter, page).await?;
     Ok(Json(List::of(page, CallResource::from)))
@@ -108,8 +110,8 @@ pub(super) async fn list(
 
 /// Parses the comma-separated ids of a filter.
 fn ids(name: &str, value: Option<String>) -> Result<Vec<Uuid>, ApiError> {
-    let words = words::<Uuid>(name, value)?;
-    Ok(words.iter().filter_map(|word| word.parse().ok()).collect())
+    let ids = values(name, value)?.into_iter().map(|word| word.parse());
+    ids.collect::<Result<_, _>>().map_err(|_| ApiError::invalid_field(name, "must be a UUID"))
 }
 
 /// Parses the comma-separated enum values of a filter.
@@ -117,6 +119,14 @@ fn words<T: std::str::FromStr<Err: std::fmt::Display>>(
     name: &str,
     value: Option<String>,
 ) -> Result<Vec<String>, ApiError> {
+    let words = values(name, value)?;
+    for word in &words {
+        word.parse::<T>().map_err(|error| ApiError::invalid_field(name, error.to_string()))?;
+    }
+    Ok(words)
+}
+
+fn values(name: &str, value: Option<String>) -> Result<Vec<String>, ApiError> {
     let Some(value) = value else { return Ok(Vec::new()) };
     let mut words: Vec<String> = value.split(',').map(|word| word.trim().to_owned()).collect();
     if words.len() > MAX_FILTER_VALUES {
@@ -124,9 +134,6 @@ fn words<T: std::str::FromStr<Err: std::fmt::Display>>(
     }
     words.sort_unstable();
     words.dedup();
-    for word in &words {
-        word.parse::<T>().map_err(|error| ApiError::invalid_field(name, error.to_string()))?;
-    }
     Ok(words)
 }
 

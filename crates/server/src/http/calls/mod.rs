@@ -19,7 +19,7 @@ mod transcript;
 mod transfer;
 
 pub use followers::Followers;
-pub(super) use list::Phone;
+pub(super) use list::{MAX_METADATA_FILTERS, Phone};
 pub use resource::CallResource;
 
 use utoipa_axum::router::OpenApiRouter;

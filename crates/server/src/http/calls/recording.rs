@@ -17,7 +17,7 @@ use crate::http::error::{ApiError, ErrorBody};
 use crate::http::extract::PathId;
 use crate::store::calls;
 
-/// Returns the recording: a stereo WAV, 8 kHz, caller left, agent right.
+/// Returns the recording: a stereo WAV, 8 or 16 kHz like the call, caller left, agent right.
 ///
 /// Supports one byte range (RFC 9110 section 14); several return the whole file. `If-Range` takes the `ETag`.
 #[utoipa::path(

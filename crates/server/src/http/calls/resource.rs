@@ -5,14 +5,18 @@ use std::collections::BTreeMap;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 use switchhook_core::Timestamp;
-use switchhook_core::call::{Direction, EndReason, EndedBy, ErrorCode, Status};
+use switchhook_core::agent::MAX_KEYS;
+use switchhook_core::call::{CarrierCause, Direction, EndReason, EndedBy, ErrorCode, Status};
 use switchhook_core::event::NO_CONVERSATION;
+use switchhook_providers::Usage;
 use utoipa::openapi::RefOr;
-use utoipa::openapi::schema::Schema;
+use utoipa::openapi::schema::{AdditionalProperties, ObjectBuilder, Schema, Type};
 use utoipa::{PartialSchema, ToSchema};
 use uuid::Uuid;
 
+use crate::http::openapi;
 use crate::store::calls::{AnalysisResult, CallRow};
+use crate::talk::latency;
 
 /// A call.
 #[derive(Serialize, ToSchema)]
@@ -41,7 +45,7 @@ pub struct CallResource {
     /// Values for `{{name}}` in the agent's texts.
     pub variables: BTreeMap<String, String>,
     /// The client's own data.
-    #[schema(value_type = Object)]
+    #[schema(value_type = Metadata, example = json!({"order": "A-17"}))]
     pub metadata: Map<String, Value>,
     /// When it was accepted.
     #[schema(value_type = String, format = DateTime)]
@@ -73,7 +77,8 @@ pub struct CallResource {
     /// Who ended it.
     #[schema(value_type = Option<EndedBy>)]
     pub ended_by: Option<String>,
-    /// `human` or `voicemail`, if known.
+    /// Who answered, if known.
+    #[schema(value_type = Option<AnsweredBy>)]
     pub answered_by: Option<String>,
     /// Why a failed call failed.
     #[schema(value_type = Option<ErrorCode>, example = json!(null))]
@@ -90,16 +95,40 @@ pub struct CallResource {
     /// How post-call analysis went; `null` until the call has ended, and if there was no conversation.
     pub analysis: Option<AnalysisResult>,
     /// How long the caller waited for responses.
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<latency::Summary>)]
     pub latency: Option<Value>,
     /// Usage in the units that providers charge.
-    #[schema(value_type = Option<Object>)]
-    pub usage: Option<Value>,
+    pub usage: Option<Usage>,
     /// URL of the recording; needs an API key.
     pub recording_url: Option<String>,
     /// Where the browser of a web call connects; in the response to its creation only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub web: Option<WebPart>,
+}
+
+/// The client's own data.
+pub(super) struct Metadata;
+
+impl ToSchema for Metadata {}
+impl PartialSchema for Metadata {
+    fn schema() -> RefOr<Schema> {
+        let metadata = ObjectBuilder::new()
+            .schema_type(Type::Object)
+            .description(Some("Your own data, returned in the call and its events."))
+            .max_properties(Some(MAX_KEYS))
+            .additional_properties(Some(AdditionalProperties::FreeForm(true)));
+        metadata.into()
+    }
+}
+
+/// Who answered a call.
+struct AnsweredBy;
+
+impl ToSchema for AnsweredBy {}
+impl PartialSchema for AnsweredBy {
+    fn schema() -> RefOr<Schema> {
+        openapi::words("Who answered a call.", ["human", "voicemail"])
+    }
 }
 
 /// The call that a dry run would place. It has no id: there is no such call.
@@ -121,7 +150,7 @@ impl PartialSchema for UnplacedCall {
             object.properties.remove("id");
             object.required.retain(|name| name != "id");
             object.description =
-                Some("The call that a dry run would place. It has no id: there is no such call.".to_owned());
+                Some("The call that a dry run would place: a call without id, since there is no such call.".to_owned());
         }
         schema
     }
@@ -148,6 +177,7 @@ pub struct CarrierPart {
     /// The carrier's id of the call.
     pub call_id: Option<String>,
     /// Why it ended.
+    #[schema(value_type = Option<CarrierCause>)]
     pub cause: Option<String>,
     /// The SIP status code, if any.
     pub sip_code: Option<i64>,
@@ -194,7 +224,7 @@ impl From<CallRow> for CallResource {
             outcome: row.outcome.map(|json| json.0),
             analysis: row.analysis.map(|json| json.0).filter(|_| ended),
             latency: row.latency.map(|json| json.0),
-            usage: row.usage.map(|json| json.0),
+            usage: row.usage.and_then(|json| serde_json::from_value(json.0).ok()),
             recording_url: row.recording.map(|_| format!("/v1/calls/{}/recording", row.id)),
             web: None,
             status: row.status,

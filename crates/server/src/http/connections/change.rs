@@ -8,7 +8,7 @@ use switchhook_core::agent::FieldError;
 use switchhook_core::header::is_framing;
 use switchhook_core::id::TenantId;
 use switchhook_core::private::Credentials;
-use switchhook_core::webhook::{AddressPolicy, UrlRefusal, judge_url};
+use switchhook_core::webhook::{AddressPolicy, UrlRefusal, entered_url, judge_url};
 use switchhook_net::outbound::ws::http_address;
 use url::Url;
 
@@ -41,7 +41,12 @@ pub(super) fn read(json: &[u8], addresses: &AddressPolicy) -> Result<Body<Create
     if !misshapen.is_empty() {
         return Err(ApiError::invalid_fields(misshapen));
     }
-    let body = extract::parse::<CreateConnection>(json)?;
+    let mut body = extract::parse::<CreateConnection>(json)?;
+    if let Some(Value::String(url)) = body.value.settings.get_mut("base_url")
+        && let Ok(entered) = entered_url(url)
+    {
+        *url = entered;
+    }
     let errors = check(&body.value, addresses);
     if errors.is_empty() { Ok(body) } else { Err(ApiError::invalid_fields(errors)) }
 }
@@ -111,7 +116,8 @@ fn large_settings(settings: &Map<String, Value>) -> Option<FieldError> {
 fn bad_base_url(settings: &Map<String, Value>, addresses: &AddressPolicy) -> Option<FieldError> {
     let wrong = |message: String| Some(FieldError::new("settings.base_url", message));
     let Value::String(url) = settings.get("base_url")? else { return wrong("must be a string".to_owned()) };
-    match judge_url(&http_address(url), addresses) {
+    let judged = entered_url(&http_address(url.trim())).and_then(|url| judge_url(&url, addresses));
+    match judged {
         Ok(_) => None,
         Err(UrlRefusal::Credentials) => {
             wrong("must not contain a user name or password; put secrets in credentials".to_owned())
@@ -164,7 +170,7 @@ pub(super) struct Patched {
 
 /// Applies a patch to a row.
 pub(super) fn apply(mut row: ConnectionRow, patch: &[u8], state: &HttpState) -> Result<Patched, ApiError> {
-    let mut patch = merge_patch::read(patch)?;
+    let mut patch = extract::parse_object(patch)?;
     if patch.get("provider").is_some_and(|provider| *provider != row.provider) {
         return Err(ApiError::invalid_field("provider", "cannot be changed: create another connection"));
     }

@@ -16,7 +16,7 @@ use super::connection_not_found;
 use crate::calls::setup::VoiceError;
 use crate::http::HttpState;
 use crate::http::auth::Tenant;
-use crate::http::error::{ApiError, InvalidRequest};
+use crate::http::error::ApiError;
 use crate::http::extract::{Body, PathId, PathIds, UnreadBody};
 use crate::http::response::JsonResponse;
 use crate::store::connections::{self, ConnectionRow};
@@ -115,7 +115,7 @@ async fn connection(state: &HttpState, tenant: Tenant, id: ConnectionId) -> Resu
 #[utoipa::path(
     get, path = "/connections/{id}/voices", operation_id = "list_voices", tag = "Connections",
     params(("id" = uuid::Uuid, Path, description = "The connection")),
-    responses((status = 200, description = "The voices", body = VoiceList), InvalidRequest)
+    responses((status = 200, description = "The voices", body = VoiceList))
 )]
 pub(super) async fn list(
     state: HttpState,

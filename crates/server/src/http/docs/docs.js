@@ -26,6 +26,11 @@ function resolve(api, schema) {
   return schema ?? {};
 }
 
+// What operations share: a response, a header, a parameter.
+function referred(api, part) {
+  return part.$ref ? part.$ref.slice(2).split("/").reduce((at, name) => at?.[name], api) : part;
+}
+
 // What a value may be, in a few words.
 function kind(api, schema) {
   const name = schema?.$ref?.split("/").pop();
@@ -81,9 +86,18 @@ function fieldTable(api, schema, depth = 0) {
   return all;
 }
 
+// The example of a schema: its own, that of its first part, or a list of that of its rows.
+function exampleOf(api, schema) {
+  const found = resolve(api, schema);
+  if (found.example !== undefined) return found.example;
+  if (found.allOf) return exampleOf(api, found.allOf[0]);
+  const row = found.properties?.has_more && exampleOf(api, found.properties.data.items);
+  return row ? { data: [row], has_more: false, next_cursor: null } : undefined;
+}
+
 function contents(api, content) {
   const all = document.createDocumentFragment();
-  for (const [type, { schema, example }] of Object.entries(content ?? {})) {
+  for (const [type, { schema, example = exampleOf(api, schema) }] of Object.entries(content ?? {})) {
     all.append(make("p", { class: "quiet" }, type));
     if (example !== undefined) all.append(make("pre", {}, JSON.stringify(example, null, 2)));
     const table = fieldTable(api, schema);
@@ -93,8 +107,9 @@ function contents(api, content) {
 }
 
 function responses(api, operation) {
-  return Object.entries(operation.responses).map(([status, response]) => {
-    const headers = Object.entries(response.headers ?? {});
+  return Object.entries(operation.responses).map(([status, shared]) => {
+    const response = referred(api, shared);
+    const headers = Object.entries(response.headers ?? {}).map(([name, header]) => [name, referred(api, header)]);
     const table = make("table", {}, ...headers.map(([name, header]) => row(name, kind(api, header.schema), header.description)));
     return make("details", {},
       make("summary", {}, make("strong", {}, status), ` ${response.description}`),
@@ -104,7 +119,7 @@ function responses(api, operation) {
 }
 
 function article(api, path, method, operation) {
-  const parameters = (operation.parameters ?? []).map((parameter) =>
+  const parameters = (operation.parameters ?? []).map((shared) => referred(api, shared)).map((parameter) =>
     row(parameter.name, `${parameter.in}: ${kind(api, parameter.schema)}`, parameter.description, parameter.required));
   return make("article", { id: operation.operationId },
     make("h3", {}, operation.summary ?? operation.operationId),

@@ -2,21 +2,55 @@
 
 use serde_json::{Map, Value, json};
 
-use super::example::{error_example, example};
+use super::document::{METHODS, SCHEMAS, operations, reference};
+use super::example::{conflict, error_example, example};
+use super::requests::{complete_requests, sent};
+use super::values::{describe_metadata_filter, describe_values};
+use super::{names, shared};
 
 const JSON: &str = "application/json";
 const UUID: &str = "^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$";
+/// What the service ignored of a request.
+const WARNINGS: &str = "Warnings";
 /// RFC 3339, section 5.6.
 const DATE_TIME: &str = "^[0-9]{4}-((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|(0[469]|11)-(0[1-9]|[12][0-9]|30)|02-(0[1-9]|[12][0-9]))\
     T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]{1,9})?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$";
-const METHODS: [&str; 4] = ["get", "post", "patch", "delete"];
 
 /// Completes a document with paths and schemas.
 pub(super) fn complete(document: &mut Value) {
     refer_to_generic_parts(document);
-    spell_out_formats(&mut document["components"]["schemas"]);
+    names::rename(document);
     describe_values(&mut document["components"]["schemas"]);
+    describe_metadata_filter(document);
+    complete_requests(document);
+    spell_out_formats_of_requests(document);
     require_what_answers_always_hold(document);
+    add_examples(document);
+    document["servers"] = json!([{ "url": "/", "description": "The service that serves this document" }]);
+    complete_operations(document);
+    shared::share(document);
+}
+
+/// Gives an example to each schema of a body. It stands there once, and not at every operation; a page of a list has that of its rows.
+fn add_examples(document: &mut Value) {
+    let mut names = Vec::new();
+    for operation in operations(document) {
+        let responses = operation["responses"].as_object().into_iter().flat_map(Map::values);
+        for body in responses.chain(operation.get("requestBody")) {
+            let name = body["content"][JSON]["schema"]["$ref"].as_str().and_then(|at| at.strip_prefix(SCHEMAS));
+            names.extend(name.map(str::to_owned));
+        }
+    }
+    for name in names {
+        let name = name.strip_suffix(names::WITH_WARNINGS).unwrap_or(&name);
+        let schemas = &mut document["components"]["schemas"];
+        if schemas[name].get("example").is_none() && !name.ends_with(names::LIST) && name != "ErrorBody" {
+            schemas[name]["example"] = example(&reference(name), schemas);
+        }
+    }
+}
+
+fn complete_operations(document: &mut Value) {
     let schemas = document["components"]["schemas"].clone();
     let links = links(document);
     let Some(paths) = document["paths"].as_object_mut() else { return };
@@ -31,54 +65,28 @@ pub(super) fn complete(document: &mut Value) {
     }
 }
 
-/// Adds constraints that the types of fields cannot express.
-fn describe_values(schemas: &mut Value) {
-    let fields = &mut schemas["AgentConfig"]["properties"];
-    fields["variables"]["propertyNames"] = json!({ "type": "string", "pattern": "^[A-Za-z0-9_.-]{1,64}$" });
-    fields["variables"]["maxProperties"] = json!(50);
-    for of in ["SttChoice", "LlmChoice", "TtsChoice", "RealtimeChoice", "Fallback"] {
-        for word in ["model", "voice"] {
-            schemas[of]["properties"].get_mut(word).map(describe_word);
-        }
-    }
-    for (of, words) in [("SttChoice", "keyterms"), ("Interruption", "backchannels"), ("Tool", "tools")] {
-        describe_word(&mut schemas[of]["properties"][words]["items"]);
-    }
-    for (of, name) in [
-        ("Destination", "name"),
-        ("CreateConnection", "name"),
-        ("UpdateConnection", "name"),
-        ("CreateNumber", "label"),
-        ("UpdateNumber", "label"),
-    ] {
-        describe_word(&mut schemas[of]["properties"][name]);
-    }
-}
-
-/// Text on one line, not only whitespace.
-fn describe_word(schema: &mut Value) {
-    schema["minLength"] = json!(1);
-    schema["maxLength"] = json!(200);
-    schema["pattern"] = json!(r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$");
-}
-
-/// Replaces the copy of `T`'s schema in `List<T>` and `WithWarnings<T>` by a reference.
+/// Replaces the copy of `T`'s schema in `List<T>` and `WithWarnings<T>`, and that of the warnings, by references.
 fn refer_to_generic_parts(document: &mut Value) {
     let Some(schemas) = document["components"]["schemas"].as_object_mut() else { return };
-    for (name, schema) in schemas {
+    let mut warnings = None;
+    for (name, schema) in schemas.iter_mut() {
         if let Some(inner) = name.strip_prefix("List_") {
             schema["properties"]["data"]["items"] = reference(inner);
         } else if let Some(inner) = name.strip_prefix("WithWarnings_") {
             schema["allOf"][0] = reference(inner);
+            warnings = Some(std::mem::replace(&mut schema["allOf"][1], reference(WARNINGS)));
         }
+    }
+    schemas.extend(warnings.map(|warnings| (WARNINGS.to_owned(), warnings)));
+}
+
+/// Adds patterns to what is sent, because many tools ignore formats.
+fn spell_out_formats_of_requests(document: &mut Value) {
+    for name in sent(document) {
+        spell_out_formats(&mut document["components"]["schemas"][name]);
     }
 }
 
-fn reference(name: &str) -> Value {
-    json!({ "$ref": format!("#/components/schemas/{name}") })
-}
-
-/// Adds patterns, because many tools ignore formats.
 fn spell_out_formats(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {
@@ -95,79 +103,62 @@ fn spell_out_formats(schema: &mut Value) {
     }
 }
 
-/// Marks all fields of responses as required: they can be `null`, but only `warnings`, and `web` of calls, can be absent.
+/// Fields that a response can lack: `*` stands for any schema.
+const SOMETIMES: [(&str, &[&str]); 2] = [("*", &["warnings", "web"]), ("Tool", &["headers", "tools", "destinations"])];
+
+/// Marks all fields of responses as required: they can be `null`, but hardly any can be absent.
 fn require_what_answers_always_hold(document: &mut Value) {
-    let mut sent = Vec::new();
-    for operation in operations(document) {
-        collect(&operation["requestBody"], document, &mut sent);
-    }
+    let sent = sent(document);
     let Some(schemas) = document["components"]["schemas"].as_object_mut() else { return };
-    for (_, schema) in schemas.iter_mut().filter(|(name, _)| !sent.contains(name)) {
-        require_all(schema);
-        schema.get_mut("allOf").and_then(Value::as_array_mut).into_iter().flatten().for_each(require_all);
+    for (name, schema) in schemas.iter_mut().filter(|(name, _)| !sent.contains(name)) {
+        require_all(name, schema);
+        schema
+            .get_mut("allOf")
+            .and_then(Value::as_array_mut)
+            .into_iter()
+            .flatten()
+            .for_each(|part| require_all(name, part));
     }
 }
 
-fn require_all(schema: &mut Value) {
+fn require_all(of: &str, schema: &mut Value) {
     let Some(properties) = schema["properties"].as_object() else { return };
-    let names: Vec<_> =
-        properties.keys().filter(|name| !["warnings", "web"].contains(&name.as_str())).cloned().collect();
+    let sometimes =
+        |name: &str| SOMETIMES.iter().any(|(schema, names)| ["*", of].contains(schema) && names.contains(&name));
+    let names: Vec<_> = properties.keys().filter(|name| !sometimes(name)).cloned().collect();
     if !names.is_empty() {
         schema["required"] = names.into();
     }
 }
 
-/// Returns the operations of a document.
-pub(super) fn operations(document: &Value) -> impl Iterator<Item = &Value> {
-    let paths = document["paths"].as_object().into_iter().flat_map(|paths| paths.values());
-    paths.flat_map(|operations| METHODS.iter().filter_map(|method| operations.get(method)))
-}
-
-/// Returns the names of all schemas that `part` refers to, directly or indirectly.
-fn collect(part: &Value, document: &Value, names: &mut Vec<String>) {
-    match part {
-        Value::Object(fields) => {
-            for (key, value) in fields {
-                let name = value.as_str().and_then(|at| at.strip_prefix("#/components/schemas/"));
-                match name {
-                    Some(name) if key == "$ref" && !names.iter().any(|known| known == name) => {
-                        names.push(name.to_owned());
-                        collect(&document["components"]["schemas"][name], document, names);
-                    }
-                    _ => collect(value, document, names),
-                }
-            }
-        }
-        Value::Array(items) => items.iter().for_each(|item| collect(item, document, names)),
-        _ => {}
-    }
-}
-
 fn complete_operation(operation: &mut Value, schemas: &Value) {
     if let Some(body) = operation.get_mut("requestBody") {
-        let content = &mut body["content"][JSON];
         // A body without required fields is optional.
-        let required = requires_something(&content["schema"], schemas);
-        if content.get("example").is_none() {
-            content["example"] = example(&content["schema"], schemas);
-        }
-        body["required"] = required.into();
+        body["required"] = requires_something(&body["content"][JSON]["schema"], schemas).into();
     }
+    let id = operation["operationId"].as_str().unwrap_or_default().to_owned();
     let Some(responses) = operation["responses"].as_object_mut() else { return };
     for (status, response) in responses {
+        if status == "409" {
+            let conflict = conflict(&id);
+            response["description"] = conflict["detail"].clone();
+            response["content"][JSON]["example"] = conflict;
+        }
         let named = headers(status);
         let headers = response["headers"].as_object().cloned().unwrap_or_default();
-        response["headers"] = named.into_iter().chain(headers).collect::<Map<_, _>>().into();
+        let all: Map<_, _> = named.into_iter().chain(headers).collect();
+        if !all.is_empty() {
+            response["headers"] = all.into();
+        }
         let Some(content) = response.get_mut("content").and_then(Value::as_object_mut) else { continue };
         for (kind, content) in content.iter_mut().filter(|(_, content)| content.get("example").is_none()) {
             match kind.as_str() {
                 JSON if status.as_str() >= "400" => content["example"] = error_example(status),
-                JSON => content["example"] = example(&content["schema"], schemas),
                 _ => {}
             }
         }
         for (kind, content) in content.iter_mut().filter(|(kind, _)| kind.starts_with("audio/")) {
-            content["schema"] = json!({ "type": "string", "contentMediaType": kind });
+            content["schema"] = json!({ "type": "string", "format": "binary", "contentMediaType": kind });
         }
     }
 }
@@ -180,12 +171,16 @@ fn requires_something(schema: &Value, schemas: &Value) -> bool {
 }
 
 fn resolved<'a>(schema: &'a Value, schemas: &'a Value) -> &'a Value {
-    let name = schema["$ref"].as_str().and_then(|at| at.strip_prefix("#/components/schemas/"));
+    let name = schema["$ref"].as_str().and_then(|at| at.strip_prefix(SCHEMAS));
     name.map_or(schema, |name| &schemas[name])
 }
 
-/// Returns the headers of every response with this status.
+/// Returns the headers of every error with this status. Successes have the same, as the document's description says; at each operation they
+/// would make a tenth of the document.
 fn headers(status: &str) -> Map<String, Value> {
+    if status < "400" {
+        return Map::new();
+    }
     let text = |description: &str, schema: Value, example: Value| json!({ "description": description, "schema": schema, "example": example });
     let id = json!({ "type": "string", "format": "uuid" });
     let string = json!({ "type": "string" });
@@ -202,11 +197,15 @@ fn headers(status: &str) -> Map<String, Value> {
         let policy = "The request limit and its window, in seconds";
         let left = "Remaining requests; after a refusal also `t`, the seconds until there is one";
         headers.insert("RateLimit-Policy".to_owned(), text(policy, string.clone(), "\"requests\";q=120;w=60".into()));
-        headers.insert("RateLimit".to_owned(), text(left, string, "\"requests\";r=119".into()));
+        let example = if status == "429" { "\"requests\";r=0;t=9" } else { "\"requests\";r=119" };
+        headers.insert("RateLimit".to_owned(), text(left, string, example.into()));
     }
     if matches!(status, "429" | "503") {
         let seconds = json!({ "type": "integer", "minimum": 1 });
-        headers.insert("Retry-After".to_owned(), text("Seconds to wait", seconds, 1.into()));
+        headers.insert(
+            "Retry-After".to_owned(),
+            text("Seconds to wait", seconds, if status == "429" { 9 } else { 1 }.into()),
+        );
     }
     headers
 }
@@ -218,14 +217,15 @@ struct Links {
     links: Map<String, Value>,
 }
 
-/// Links a created resource, and the first row of a list, to the operations on it.
+/// Links a created resource, and the first row of a list of what is not created there, to the operations on it.
 fn links(document: &Value) -> Vec<Links> {
     let Some(paths) = document["paths"].as_object() else { return Vec::new() };
     let mut all = Vec::new();
     for (path, operations) in paths {
         for (method, status, id) in [("post", "201", "$response.body#/id"), ("get", "200", "$response.body#/data/0/id")]
         {
-            if operations[method]["responses"][status].is_null() {
+            let is_created_here = !operations["post"]["responses"]["201"].is_null();
+            if operations[method]["responses"][status].is_null() || method == "get" && is_created_here {
                 continue;
             }
             let below = format!("{path}/{{");

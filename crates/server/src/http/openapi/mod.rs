@@ -1,9 +1,14 @@
 //! The OpenAPI document and the page that renders it.
 
 mod complete;
+mod document;
 mod example;
+mod names;
+mod requests;
+mod shared;
 #[cfg(test)]
 mod tests;
+mod values;
 
 use axum::Router;
 use axum::body::Bytes;
@@ -11,7 +16,6 @@ use axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use axum::response::IntoResponse;
 use axum::routing::get;
 use serde_json::Value;
-use utoipa::openapi::path::{Parameter, ParameterIn};
 use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 use utoipa::openapi::security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::openapi::{OpenApi, RefOr};
@@ -26,9 +30,10 @@ use super::error::{CommonErrors, ErrorBody, InvalidRequest, NotFound};
     info(
         title = "Switchhook",
         description = "Places and answers phone calls with AI agents.\n\n\
-            Every error has the same shape. Unknown body fields are ignored and listed in `warnings`. Lists are newest \
+            Every error has the same shape; its `code` says what is wrong. Unknown body fields are ignored and listed in `warnings`. Lists are newest \
             first; pass `next_cursor` of one page as `cursor` of the next. A method that a path does not support gets 405 \
-            with `Allow`.",
+            with `Allow`. Every response has `X-Request-Id`, and with a valid key \
+            `RateLimit-Policy` and `RateLimit`.",
         license(name = "Apache-2.0 OR MIT", identifier = "Apache-2.0 OR MIT"),
     ),
     components(schemas(super::calls::Phone, ErrorBody)),
@@ -68,12 +73,17 @@ impl Modify for Credentials {
 /// Returns the OpenAPI document; the same bytes on every call.
 #[must_use]
 pub fn openapi() -> Value {
+    let mut document = described();
+    complete::complete(&mut document);
+    document
+}
+
+/// The document as the code describes it.
+fn described() -> Value {
     let mut described =
         OpenApiRouter::<HttpState>::with_openapi(Document::openapi()).nest("/v1", super::v1()).into_openapi();
     add_errors(&mut described);
-    let mut document = serde_json::to_value(described).expect("a document has string keys only");
-    complete::complete(&mut document);
-    document
+    serde_json::to_value(described).expect("a document has string keys only")
 }
 
 /// Adds the errors that follow from an operation's shape. What the endpoint itself declares for a status wins.
@@ -84,8 +94,7 @@ fn add_errors(document: &mut OpenApi) {
             if path.contains('{') {
                 errors.extend(NotFound::responses());
             }
-            let in_query = |parameter: &RefOr<Parameter>| matches!(parameter, RefOr::T(parameter) if parameter.parameter_in == ParameterIn::Query);
-            if operation.request_body.is_some() || operation.parameters.iter().flatten().any(in_query) {
+            if operation.request_body.is_some() {
                 errors.extend(InvalidRequest::responses());
             }
             for (status, response) in errors {

@@ -2,8 +2,15 @@
 
 use serde_json::{Value, json};
 
-use super::complete::operations;
+use super::document::operations;
+use super::example::example;
 use super::openapi;
+
+/// What a value refers to, or the value.
+fn resolved<'a>(value: &'a Value, document: &'a Value) -> &'a Value {
+    let pointer = value["$ref"].as_str().and_then(|at| at.strip_prefix('#'));
+    pointer.map_or(value, |pointer| document.pointer(pointer).unwrap_or_else(|| panic!("{pointer} leads nowhere")))
+}
 
 fn name(operation: &Value) -> &str {
     operation["operationId"].as_str().unwrap_or("an operation without operationId")
@@ -21,6 +28,7 @@ fn every_operation_has_a_unique_name_a_summary_a_tag_and_described_parameters() 
         let known = document["tags"].as_array().expect("tags").iter().any(|tag| tag["name"] == operation["tags"][0]);
         assert!(known, "{id} has no tag, or one that is not described");
         for parameter in operation["parameters"].as_array().into_iter().flatten() {
+            let parameter = resolved(parameter, &document);
             assert!(parameter["description"].is_string(), "{id}: {} needs a description", parameter["name"]);
         }
         names.push(id);
@@ -44,15 +52,21 @@ fn every_operation_tells_of_every_status_and_every_status_of_its_headers() {
             for status in expected {
                 assert!(operation["responses"][status].is_object(), "{method} {path} does not tell of {status}");
             }
+            for status in ["408", "413"] {
+                let has_body = operation.get("requestBody").is_some();
+                assert_eq!(operation["responses"].get(status).is_some(), has_body, "{method} {path} {status}");
+            }
             for (status, response) in operation["responses"].as_object().expect("responses") {
-                let has = |header: &str| response["headers"][header]["schema"].is_object();
+                let response = resolved(response, &document);
+                let has = |header: &str| resolved(&response["headers"][header], &document)["schema"].is_object();
                 let at = format!("{method} {path} {status}");
                 assert!(response["description"].as_str().is_some_and(|text| !text.is_empty()), "{at}");
                 assert!(response.get("content").is_none_or(Value::is_object), "{at}");
-                assert!(has("X-Request-Id"), "{at}");
+                assert_eq!(has("X-Request-Id"), status.as_str() >= "400", "{at}");
                 assert_eq!(has("WWW-Authenticate"), status == "401", "{at}");
                 assert_eq!(has("Retry-After"), matches!(status.as_str(), "429" | "503"), "{at}");
-                assert!(has("RateLimit") || matches!(status.as_str(), "401" | "403" | "500" | "503"), "{at}");
+                let counted = status.as_str() >= "400" && !matches!(status.as_str(), "401" | "403" | "500" | "503");
+                assert_eq!(has("RateLimit") && has("RateLimit-Policy"), counted, "{at}");
                 assert!(has("Location") || status != "201", "{at}");
                 assert!(has("Content-Range") || !matches!(status.as_str(), "206" | "416"), "{at}");
             }
@@ -61,12 +75,20 @@ fn every_operation_tells_of_every_status_and_every_status_of_its_headers() {
 }
 
 /// Every body of an operation: where it is, its media type's description.
-fn bodies(operation: &Value) -> Vec<(String, &Value)> {
+fn bodies<'a>(operation: &'a Value, document: &'a Value) -> Vec<(String, &'a Value)> {
     let request = operation.get("requestBody").map(|body| (format!("{} request", name(operation)), body));
     let responses = operation["responses"].as_object().into_iter().flatten();
     let answers = responses.map(|(status, response)| (format!("{} {status}", name(operation)), response));
     let all = request.into_iter().chain(answers);
-    all.filter_map(|(at, body)| Some((at, body["content"].get("application/json")?))).collect()
+    all.filter_map(|(at, body)| Some((at, resolved(body, document)["content"].get("application/json")?))).collect()
+}
+
+/// What is wrong with an example of a schema.
+fn misfits(example: &Value, schema: &Value, document: &Value) -> Vec<String> {
+    let mut schema = schema.clone();
+    schema["components"] = document["components"].clone();
+    let validator = jsonschema::options().should_validate_formats(true).build(&schema).expect("a schema");
+    validator.iter_errors(example).map(|error| format!("{}: {error}", error.instance_path)).collect()
 }
 
 #[test]
@@ -74,18 +96,125 @@ fn every_body_has_an_example_that_fits_its_schema() {
     let document = openapi();
     let mut seen = 0;
     for operation in operations(&document) {
-        for (at, content) in bodies(operation) {
-            let example = content.get("example").unwrap_or_else(|| panic!("{at} has no example"));
-            let mut schema = content["schema"].clone();
-            schema["components"] = document["components"].clone();
-            let validator = jsonschema::options().should_validate_formats(true).build(&schema).expect("a schema");
-            let errors: Vec<_> =
-                validator.iter_errors(example).map(|error| format!("{}: {error}", error.instance_path)).collect();
-            assert!(errors.is_empty(), "{at}: {errors:?}\n{example}");
+        for (at, content) in bodies(operation, &document) {
+            let schema = &content["schema"];
+            let example =
+                content.get("example").cloned().unwrap_or_else(|| example(schema, &document["components"]["schemas"]));
+            assert!(example.as_object().is_some_and(|fields| !fields.is_empty()), "{at} has no example");
+            assert_eq!(misfits(&example, schema, &document), [""; 0], "{at}: {example}");
             seen += 1;
         }
     }
     assert!(seen > 200, "{seen}");
+}
+
+/// Calls `each` with every schema, and whether it has a name.
+fn each_schema(document: &Value, each: &mut dyn FnMut(&str, &Value, bool)) {
+    for (name, schema) in document["components"]["schemas"].as_object().expect("schemas") {
+        walk_schema(name, schema, true, each);
+    }
+    for operation in operations(document) {
+        for parameter in operation["parameters"].as_array().into_iter().flatten() {
+            let parameter = resolved(parameter, document);
+            walk_schema(&format!("{} {}", name(operation), parameter["name"]), &parameter["schema"], false, each);
+        }
+        for (at, content) in bodies(operation, document) {
+            walk_schema(&at, &content["schema"], false, each);
+        }
+    }
+}
+
+fn walk_schema(at: &str, schema: &Value, named: bool, each: &mut dyn FnMut(&str, &Value, bool)) {
+    each(at, schema, named);
+    for (field, schema) in schema["properties"].as_object().into_iter().flatten() {
+        walk_schema(&format!("{at}.{field}"), schema, false, each);
+    }
+    for word in ["items", "additionalProperties"] {
+        if schema[word].is_object() {
+            walk_schema(&format!("{at}.*"), &schema[word], false, each);
+        }
+    }
+    for word in ["oneOf", "anyOf", "allOf"] {
+        schema[word].as_array().into_iter().flatten().for_each(|part| walk_schema(at, part, false, each));
+    }
+}
+
+/// The types of a schema but `null`.
+fn types(schema: &Value) -> Vec<&str> {
+    let one = schema["type"].as_str().into_iter();
+    let several = schema["type"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    one.chain(several).filter(|kind| *kind != "null").collect()
+}
+
+#[test]
+fn an_object_says_what_it_holds_or_that_it_holds_anything() {
+    let document = openapi();
+    each_schema(&document, &mut |at, schema, _| {
+        if types(schema).contains(&"object") {
+            let filled = schema["properties"].as_object().is_some_and(|fields| !fields.is_empty());
+            assert!(filled || !schema["additionalProperties"].is_null(), "{at} is a bare object: {schema}");
+        }
+    });
+    let schemas = &document["components"]["schemas"];
+    for (of, field) in super::values::FREE {
+        let free = &schemas[of]["properties"][field];
+        assert!(types(free) == ["object"], "{of}.{field} is no object any more: {free}");
+    }
+    let latency = &schemas["Call"]["properties"]["latency"]["oneOf"][0]["$ref"];
+    assert_eq!(latency, "#/components/schemas/CallLatency");
+}
+
+#[test]
+fn a_union_has_a_name_so_that_generated_types_have() {
+    each_schema(&openapi(), &mut |at, schema, named| {
+        let mut alternatives = types(schema).len();
+        for word in ["oneOf", "anyOf"] {
+            let kinds = schema[word].as_array().into_iter().flatten();
+            alternatives = alternatives.max(kinds.filter(|kind| kind["type"] != "null").count());
+        }
+        assert!(named || alternatives < 2, "{at} is a union without a name: {schema}");
+    });
+}
+
+#[test]
+fn an_example_of_a_schema_parameter_or_header_fits_it() {
+    let document = openapi();
+    let mut seen = 0;
+    let mut check = |at: &str, example: Option<&Value>, schema: &Value| {
+        let Some(example) = example else { return };
+        seen += 1;
+        assert_eq!(misfits(example, schema, &document), [""; 0], "{at}: {example}");
+    };
+    each_schema(&document, &mut |at, schema, _| {
+        check(at, schema.get("example"), schema);
+        check(at, schema.get("default"), schema);
+    });
+    for operation in operations(&document) {
+        for parameter in operation["parameters"].as_array().into_iter().flatten() {
+            let parameter = resolved(parameter, &document);
+            check(name(operation), parameter.get("example"), &parameter["schema"]);
+        }
+        for response in operation["responses"].as_object().into_iter().flat_map(|responses| responses.values()) {
+            let headers = resolved(response, &document)["headers"].as_object().into_iter().flat_map(|all| all.values());
+            for header in headers.map(|header| resolved(header, &document)) {
+                check(name(operation), header.get("example"), &header["schema"]);
+            }
+        }
+    }
+    assert!(seen > 100, "{seen}");
+}
+
+#[test]
+fn what_operations_share_is_written_once() {
+    let document = openapi();
+    let size = document.to_string().len();
+    assert!(size < 200_000, "{size} bytes");
+    let call = &document["paths"]["/v1/calls"]["get"];
+    assert_eq!(call["responses"]["401"], json!({ "$ref": "#/components/responses/Unauthorized" }));
+    let refused = &document["components"]["responses"]["TooManyRequests"];
+    assert_eq!(resolved(&refused["headers"]["RateLimit"], &document)["example"], "\"requests\";r=0;t=9");
+    let cursor = json!({ "$ref": "#/components/parameters/cursor" });
+    assert!(call["parameters"].as_array().is_some_and(|parameters| parameters.contains(&cursor)), "{call}");
 }
 
 #[test]
@@ -93,11 +222,22 @@ fn words_that_are_closed_sets_are_described_as_such() {
     let document = openapi();
     let schemas = &document["components"]["schemas"];
     let ends = ["completed", "failed", "queued", "dialing", "in_progress"];
-    let status = schemas["Status"]["enum"].as_array().expect("an enumeration");
+    let status = schemas["CallStatus"]["enum"].as_array().expect("an enumeration");
     assert!(ends.iter().all(|word| status.contains(&json!(word))) && status.len() == ends.len());
-    assert_eq!(schemas["ErrorCode"]["enum"].as_array().map(Vec::len), Some(11));
+    assert_eq!(schemas["CallFailure"]["enum"].as_array().map(Vec::len), Some(11));
     assert_eq!(schemas["EventKind"]["enum"].as_array().map(Vec::len), Some(7));
-    assert!(schemas["DeliveryEvent"]["enum"].as_array().is_some_and(|words| words.contains(&json!("webhook.test"))));
+    for (name, words) in [
+        ("AnsweredBy", json!(["human", "voicemail"])),
+        ("TranscriptRole", json!(["caller", "agent"])),
+        ("ToolCallStatus", json!(["succeeded", "failed"])),
+    ] {
+        assert_eq!(schemas[name]["enum"], words, "{name}");
+    }
+    let codes = schemas["ProblemCode"]["x-extensible-enum"].as_array().expect("codes");
+    assert!(codes.contains(&json!("idempotency_key_reused")) && codes.len() > 40);
+    assert!(
+        schemas["WebhookDeliveryEvent"]["enum"].as_array().is_some_and(|words| words.contains(&json!("webhook.test")))
+    );
 }
 
 #[test]
@@ -127,4 +267,49 @@ fn every_reference_leads_somewhere() {
     }
     let document = openapi();
     walk(&document, &document);
+}
+
+/// Fields that cannot change.
+const FIXED: [(&str, &str); 1] = [("UpdateConnection", "provider")];
+
+#[test]
+fn an_update_takes_every_field_of_what_it_changes_requires_none_and_fills_in_nothing() {
+    let document = openapi();
+    let schemas = &document["components"]["schemas"];
+    for (update, create) in [
+        ("UpdateAgent", "CreateAgent"),
+        ("UpdateNumber", "CreateNumber"),
+        ("UpdateWebhook", "CreateWebhook"),
+        ("UpdateConnection", "CreateConnection"),
+    ] {
+        let (taken, required) = super::requests::fields(&schemas[create], schemas);
+        assert!(taken.len() > 2, "{create}: {taken:?}");
+        for name in taken.keys().filter(|name| !FIXED.contains(&(update, name))) {
+            let schema = &schemas[update]["properties"][name];
+            assert!(schema.is_object(), "{update} has no {name}");
+            let nullable = schema.to_string().contains(r#""null""#);
+            assert_eq!(nullable, !required.contains(name), "{update}.{name}: null restores a default, if there is one");
+        }
+        changes_nothing_by_itself(update, schemas);
+    }
+    assert_eq!(schemas["GreetingInput"]["properties"]["text"]["type"], json!(["string", "null"]));
+    let text = schemas["GreetingInput"]["properties"]["text"]["description"].as_str();
+    assert_eq!(text, Some("The text for mode `speak`. Default: `\"Hello, how can I help you?\"`."));
+    assert_eq!(schemas["RealtimeChanges"]["properties"]["connection_id"]["type"], "string");
+    let variables = &schemas["UpdateAgent"]["properties"]["variables"]["additionalProperties"];
+    assert_eq!(variables["oneOf"][0]["$ref"], "#/components/schemas/AgentVariableInput", "{variables}");
+}
+
+/// Lists are replaced as a whole, so what is in them may have defaults.
+fn changes_nothing_by_itself(name: &str, schemas: &Value) {
+    let schema = &schemas[name];
+    assert!(schema["required"].is_null(), "{name}: {schema}");
+    for (field, schema) in schema["properties"].as_object().into_iter().flatten() {
+        assert!(schema["default"].is_null(), "{name}.{field} would be reset to its default");
+        let alternatives = schema["oneOf"].as_array().into_iter().flatten();
+        for one in alternatives.chain([schema, &schema["additionalProperties"]]) {
+            let referred = one["$ref"].as_str().and_then(|at| at.rsplit('/').next());
+            referred.into_iter().for_each(|name| changes_nothing_by_itself(name, schemas));
+        }
+    }
 }

@@ -11,7 +11,7 @@ use super::span::Interval;
 use super::{Cost, ResponseTimes};
 use crate::http::HttpState;
 use crate::http::auth::Tenant;
-use crate::http::error::{ApiError, CommonErrors, InvalidRequest};
+use crate::http::error::{ApiError, CommonErrors};
 use crate::http::extract::Params;
 use crate::store::statistics::{self, Part, Sums};
 
@@ -111,7 +111,6 @@ struct UsedByConnection {
     get, path = "/usage", operation_id = "show_usage", tag = "Statistics", params(Query),
     responses(
         (status = 200, description = "The usage", body = UsageStatistics),
-        InvalidRequest,
         CommonErrors,
     )
 )]

@@ -47,8 +47,8 @@ pub fn routes() -> OpenApiRouter<HttpState> {
 /// A webhook endpoint to register.
 #[derive(Debug, Deserialize, ToSchema)]
 pub struct CreateWebhook {
-    /// A public HTTPS URL that receives the events.
-    #[schema(format = "uri", pattern = "^https://", max_length = 2048, example = "https://example.com/hooks/calls")]
+    /// A public HTTPS URL that receives the events; `http://` only where the operator allows it.
+    #[schema(format = "uri", pattern = "^https?://", max_length = 2048, example = "https://example.com/hooks/calls")]
     url: String,
     /// The events to send; all if empty or absent.
     #[schema(value_type = Option<Vec<EventKind>>, example = json!(["call.completed", "call.failed"]))]
@@ -61,9 +61,9 @@ pub struct CreateWebhook {
 #[derive(Debug, Deserialize, ToSchema)]
 #[expect(dead_code, reason = "describes the body; it is merged as JSON")]
 struct UpdateWebhook {
-    /// A public HTTPS URL that receives the events.
+    /// A public HTTPS URL that receives the events; `http://` only where the operator allows it.
     #[schema(
-        value_type = String, required = false, format = "uri", pattern = "^https://", max_length = 2048,
+        value_type = String, required = false, format = "uri", pattern = "^https?://", max_length = 2048,
         example = "https://example.com/hooks/calls"
     )]
     url: Option<String>,
@@ -86,6 +86,7 @@ pub struct WebhookResource {
     #[schema(example = json!(["call.completed", "call.failed"]))]
     events: Vec<EventKind>,
     /// Whether events are sent.
+    #[schema(example = true)]
     enabled: bool,
     /// Why the service disabled it after 5 days of failures only. `null` if it is enabled or you disabled it.
     disabled_reason: Option<String>,
@@ -142,11 +143,12 @@ async fn create(
     Body { value: request, warnings }: Body<CreateWebhook>,
 ) -> Result<Response, ApiError> {
     let events = filter(request.events.as_deref())?;
-    target::check(&state.config, &request.url).await?;
+    let url = target::entered(&request.url)?;
+    target::check(&state.config, &url).await?;
     let now = state.clock.now();
     let id = WebhookId::new(now, clock::random());
     let secret = SigningSecret::generate(clock::random());
-    let mut row = WebhookRow::new(id, tenant.id, request.url, &state.vault, &secret, now);
+    let mut row = WebhookRow::new(id, tenant.id, url, &state.vault, &secret, now);
     row.events.0 = events;
     row.enable(request.enabled.unwrap_or(true));
     let mut tx = state.store.begin().await?;
@@ -209,14 +211,16 @@ async fn update(
     filter(request.events.as_deref())?;
     if request.url != row.url {
         // A DNS lookup can be slow, so it runs before the transaction.
-        target::check(&state.config, &request.url).await?;
+        target::check(&state.config, &target::entered(&request.url)?).await?;
     }
     let mut tx = state.store.begin().await?;
     let mut row = webhooks::lock(&mut tx, tenant.id, id).await?.ok_or_else(webhook_not_found)?;
     // Another request or a failure may have changed the row meanwhile; the patch keeps fields that it does not name.
     let Body { value: request, .. } = patched(&row, &patch)?;
     row.events.0 = filter(request.events.as_deref())?;
-    row.url = request.url;
+    if request.url != row.url {
+        row.url = target::entered(&request.url)?;
+    }
     row.enable(request.enabled.unwrap_or(true));
     row.updated_at = merge_patch::newer(row.updated_at, state.clock.now());
     webhooks::update(&mut tx, &row).await?;
@@ -240,7 +244,7 @@ async fn cancel_waiting(state: &HttpState, tenant: Tenant, id: WebhookId) -> Res
 }
 
 fn patched(row: &WebhookRow, patch: &[u8]) -> Result<Body<CreateWebhook>, ApiError> {
-    let patch = merge_patch::read(patch)?;
+    let patch = extract::parse_object(patch)?;
     let whole = json!({ "url": row.url, "events": row.events.0, "enabled": row.enabled });
     let Value::Object(mut whole) = whole else { return Err(ApiError::internal()) };
     merge_patch::merge(&mut whole, patch, &[]);

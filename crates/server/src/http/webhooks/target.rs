@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use switchhook_core::webhook::{AddressPolicy, UrlRefusal, judge_address, judge_url};
+use switchhook_core::webhook::{AddressPolicy, UrlRefusal, entered_url, judge_address, judge_url};
 use switchhook_net::outbound::{LookupError, Names};
 use url::{Host, Url};
 
@@ -32,6 +32,11 @@ fn is_near(url: &str) -> bool {
     let https = url.map(|url| url.as_str().replacen("http", "https", 1));
     let judged = https.map(|url| judge_url(&url, &AddressPolicy::default()));
     matches!(judged, Some(Err(UrlRefusal::PrivateName | UrlRefusal::Address(_))))
+}
+
+/// Returns the URL as it is stored.
+pub(super) fn entered(url: &str) -> Result<String, ApiError> {
+    entered_url(url).map_err(|refusal| refused(url, refusal))
 }
 
 /// Rejects a URL that deliveries could not be sent to. An unresolved name is accepted, because it may resolve later; every

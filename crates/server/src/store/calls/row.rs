@@ -161,10 +161,11 @@ pub(in crate::store) fn cost_micros(usage: &Value) -> Option<i64> {
     (micros > 0).then_some(micros)
 }
 
-/// A row of `transcript_entries`.
+/// A line of a transcript.
 #[derive(Clone, FromRow, Serialize, utoipa::ToSchema)]
 pub struct TranscriptEntry {
-    /// `caller` or `agent`.
+    /// Who said it.
+    #[schema(value_type = TranscriptRole)]
     pub role: String,
     /// The words; the agent's as far as they were heard.
     pub text: String,
@@ -179,6 +180,17 @@ pub struct TranscriptEntry {
     /// When the response reached which stage; only where `latency_ms` is.
     #[schema(value_type = Option<ResponseStages>)]
     pub stages: Option<Json<ResponseStages>>,
+}
+
+/// Who said a line of a transcript.
+#[derive(utoipa::ToSchema)]
+#[schema(rename_all = "lowercase")]
+#[expect(dead_code, reason = "describes the role of a TranscriptEntry")]
+enum TranscriptRole {
+    /// The person on the phone.
+    Caller,
+    /// The agent.
+    Agent,
 }
 
 pub(super) fn word<T: std::str::FromStr>(text: &str, column: &str) -> Result<T, sqlx::Error> {

@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 
 use crate::store::{Conn, Tx, execute, run};
 
-/// A row of `tool_calls`.
+/// A tool that the agent used.
 #[derive(Clone, FromRow, Serialize, ToSchema)]
 pub struct ToolCallEntry {
     /// The model's id of it.
@@ -23,8 +23,8 @@ pub struct ToolCallEntry {
     /// What the model was told; `null` if it was told nothing.
     #[schema(value_type = Option<Value>)]
     pub result: Option<Json<Value>>,
-    /// `succeeded` or `failed`.
-    #[schema(pattern = "^(succeeded|failed)$", example = "succeeded")]
+    /// Whether it worked.
+    #[schema(value_type = ToolCallStatus)]
     pub status: String,
     /// Why it failed.
     pub error: Option<String>,
@@ -32,6 +32,17 @@ pub struct ToolCallEntry {
     pub start_ms: i64,
     /// How long it took, in milliseconds.
     pub duration_ms: i64,
+}
+
+/// Whether a tool worked.
+#[derive(ToSchema)]
+#[schema(rename_all = "lowercase")]
+#[expect(dead_code, reason = "describes the status of a ToolCallEntry")]
+enum ToolCallStatus {
+    /// It did.
+    Succeeded,
+    /// It failed or was refused.
+    Failed,
 }
 
 /// Returns a call's tools from number `from`, in the order in which they ended.

@@ -13,7 +13,7 @@ use crate::talk::playback::{Playback, Played};
 use crate::talk::{Ended, panicked};
 
 impl Driver {
-    /// 20 ms of the agent to the line.
+    /// 20 ms of the agent to the line, and of silence from it where nothing else comes.
     pub(super) fn frame_out(&mut self, due: Instant) -> Inputs {
         let sent = self.media_session.tick(due);
         if sent.speech && !self.greeted {
@@ -24,7 +24,12 @@ impl Driver {
         let late = self.time_out_synthesis();
         let keys = sent.dtmf_sent.then_some(Input::DtmfSent);
         let playback = &self.media_session.playback;
-        keys.into_iter().chain(sent.heard.into_iter().map(|played| heard(playback, played))).chain(late).collect()
+        let heard = sent.heard.into_iter().map(|played| heard(playback, played));
+        let mut inputs: Inputs = keys.into_iter().chain(heard).chain(late).collect();
+        if self.media_session.is_gap() {
+            inputs.extend(self.silence());
+        }
+        inputs
     }
 
     /// Something from the line; nothing more comes when it is gone.
@@ -52,10 +57,21 @@ impl Driver {
         // A voice that may be the agent's takes no turn, but its words are not lost.
         let voice = if heard == Heard::Caller { frame.clone() } else { silence() };
         let frame = if heard == Heard::Agent { silence() } else { frame };
+        self.listen(&frame, &voice)
+    }
+
+    /// 20 ms in which nothing came from the line. Nothing was recorded and nothing is learned of its echo.
+    fn silence(&mut self) -> Inputs {
+        let silence = CallerAudio(Frame::silence(self.media_session.playback.format()));
+        self.listen(&silence, &silence)
+    }
+
+    /// 20 ms for the models, and what of it may be the caller's voice.
+    fn listen(&mut self, frame: &CallerAudio, voice: &CallerAudio) -> Inputs {
         let (listening, now) = (self.conversation.listens(), self.now());
-        self.models.caller_audio(&frame, listening, now);
+        self.models.caller_audio(frame, listening, now);
         let mut inputs = Inputs::new();
-        match self.vad.push(&voice) {
+        match self.vad.push(voice) {
             Some(VadEvent::SpeechStarted) => {
                 self.models.speech_started();
                 inputs.push(Input::SpeechStarted);

@@ -31,6 +31,8 @@ use crate::talk::provider_health::ProviderHealth;
 use crate::talk::tools::{Shared, Toolbox};
 use crate::talk::voice::TtsSettings;
 
+mod gaps;
+
 const GREETING: &str = "Hello, this is Ava from Harbor Table.";
 
 /// What an STT does that has a bug.
@@ -123,7 +125,7 @@ fn line() -> Media {
             }
         }
     });
-    Media { incoming, outgoing, buffered: false, shows_conversation: false }
+    Media { incoming, outgoing, buffered: false, gaps_are_silence: true, shows_conversation: false }
 }
 
 /// Holds a call until it ends, or hangs up after 20 s. Gives how it went, its transcript and how long it took.

@@ -39,7 +39,7 @@ impl Phone {
         let phone = Self { began, to_carrier, network, messages: 0, arrived_at: began, frames: Vec::new(), heard: 0 };
         (
             MediaSession::new(
-                Media { incoming, outgoing, buffered, shows_conversation: false },
+                Media { incoming, outgoing, buffered, gaps_are_silence: true, shows_conversation: false },
                 AudioFormat::Narrowband,
                 None,
                 Audience::default().open(AudioFormat::Narrowband),
@@ -182,7 +182,7 @@ async fn a_recording_is_as_long_as_the_call_whatever_was_lost_or_late() {
     let path = folder.path().join("call.wav");
     let (line, incoming) = media_queue();
     let (outgoing, mut to_carrier) = mpsc::channel(200);
-    let media = Media { incoming, outgoing, buffered: true, shows_conversation: false };
+    let media = Media { incoming, outgoing, buffered: true, gaps_are_silence: true, shows_conversation: false };
     let mut media_session = MediaSession::new(
         media,
         AudioFormat::Narrowband,

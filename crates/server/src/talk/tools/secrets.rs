@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use switchhook_core::header::is_framing;
 use switchhook_core::id::ConnectionId;
 use switchhook_core::private::Credentials;
+use switchhook_core::webhook::entered_url;
 use switchhook_net::outbound::{Client, Request};
 use switchhook_providers::check::Check;
 use switchhook_vault::Vault;
@@ -134,7 +135,8 @@ pub fn unusable(credentials: &Credentials) -> Vec<(String, String)> {
 /// # Errors
 /// What is wrong with it, as a sentence part.
 pub fn base_url(text: &str) -> Result<Url, String> {
-    let url = Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
+    let text = entered_url(text).map_err(|refusal| refusal.to_string())?;
+    let url = Url::parse(&text).ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
     let url = url.ok_or("must be an http or https address")?;
     if url.query().is_some() || url.fragment().is_some() {
         return Err("must have neither ? nor #: it is the beginning of addresses".to_owned());

@@ -69,12 +69,12 @@ impl Peer for AssemblyAi {
             || serde_json::from_str::<Vec<String>>(terms)
                 .is_ok_and(|terms| terms.len() <= 100 && terms.iter().all(|term| term.chars().count() <= 50));
         let codes = asked.one("language_codes");
-        let switches = asked.one("speech_model").starts_with("universal-3");
+        let knows_several = asked.one("speech_model") != "universal-streaming-english";
         let has_language = serde_json::from_str::<Vec<String>>(codes)
             .is_ok_and(|codes| !codes.is_empty() && codes.len() <= 10 && codes.iter().all(|code| code.len() == 2));
         if asked.header("assemblyai-version") != "2025-05-12" {
             self.refused = Some((3006, "the version is not that of the published types".to_owned()));
-        } else if has_language != switches || has_language == codes.is_empty() {
+        } else if has_language != knows_several || has_language == codes.is_empty() {
             self.refused = Some((3006, format!("language_codes cannot be {codes:?} here")));
         } else if asked.header("authorization") != "aai-key" {
             self.refused = Some((4001, "Not authorized".to_owned()));

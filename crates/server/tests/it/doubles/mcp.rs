@@ -113,7 +113,13 @@ impl McpDouble {
 
     pub(crate) async fn start_at(address: &str, pages: Vec<Vec<Has>>) -> Self {
         let inner = Arc::new(Inner { pages, ..Inner::default() });
-        let router = Router::new().route("/mcp", axum::routing::any(serve)).with_state(inner.clone());
+        let moved = || async { ([("location", "/slash")], StatusCode::TEMPORARY_REDIRECT) };
+        let slash = || async { ([("location", "mcp")], StatusCode::PERMANENT_REDIRECT) };
+        let router = Router::new()
+            .route("/mcp", axum::routing::any(serve))
+            .route("/moved", axum::routing::any(moved))
+            .route("/slash", axum::routing::any(slash))
+            .with_state(inner.clone());
         let listener = tokio::net::TcpListener::bind(address).await.expect("a free port");
         let address = listener.local_addr().expect("bound");
         let server = tokio::spawn(async move { axum::serve(listener, router).await.expect("serves") });
@@ -122,6 +128,11 @@ impl McpDouble {
 
     pub(crate) fn url(&self) -> String {
         format!("http://{}/mcp", self.address)
+    }
+
+    /// Another address, from which two redirects lead to the server.
+    pub(crate) fn moved_url(&self) -> String {
+        format!("http://{}/moved", self.address)
     }
 
     /// Forgets the session at the next use of a tool, as a server that was restarted does.

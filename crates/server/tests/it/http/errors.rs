@@ -186,3 +186,27 @@ async fn what_is_no_number_of_this_world_makes_another_request() {
     assert_eq!(place("18446744073709551618").await.json()["code"], "idempotency_key_reused");
     service.stop().await;
 }
+
+#[tokio::test]
+async fn a_body_and_a_header_that_cannot_be_read_are_told_where() {
+    let service = TestService::start().await;
+    let send = async |more: &str, body: &[u8]| {
+        let request = with_key(&service.client.key, "POST /v1/calls", &format!("{JSON}{more}"), body);
+        send_raw(&service.client.base, &request).await.json()
+    };
+    assert_eq!(send("", b"nonsense").await["detail"], "The body is not JSON: line 1, column 2.");
+    assert_eq!(
+        send("", b"{\n\"to\":").await["detail"],
+        "The body is not JSON: it ends too early, at line 2, column 5."
+    );
+    assert_eq!(send("", br#"{"to":"web","to":"web"}"#).await["errors"][0]["path"], "to");
+    for (keys, message) in [
+        ("Idempotency-Key: a b\r\n", "must have 1 to 255 visible ASCII characters and no spaces"),
+        ("Idempotency-Key: a\r\nIdempotency-Key: b\r\n", "must be sent once"),
+    ] {
+        let refused = send(keys, b"{}").await;
+        let error = &refused["errors"][0];
+        assert_eq!((&error["path"], &error["message"]), (&"Idempotency-Key".into(), &message.into()), "{refused}");
+    }
+    service.stop().await;
+}

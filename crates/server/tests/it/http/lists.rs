@@ -48,6 +48,12 @@ async fn a_parameter_that_an_operation_does_not_take_is_refused_by_name() {
         let (status, refused) = client.get(path).await;
         assert_eq!((status.as_u16(), &refused["errors"][0]["path"]), (422, &json!(unknown)), "{path}: {refused}");
     }
+    for (query, detail) in [
+        ("stauts=failed", "stauts: is not a query parameter here; did you mean status?"),
+        ("metadata.order=7", "metadata.order: is not a query parameter here; did you mean metadata[order]?"),
+    ] {
+        assert_eq!(client.get(&format!("/v1/calls?{query}")).await.1["detail"], detail);
+    }
     let nothing = "/v1/calls/0198c6a0-0000-7000-8000-000000000000?x=1";
     assert_eq!(client.get(nothing).await.0, 404, "what is missing comes first");
     assert_eq!(client.get("/v1/nowhere?x=1").await.0, 404);
@@ -57,5 +63,31 @@ async fn a_parameter_that_an_operation_does_not_take_is_refused_by_name() {
     let (status, refused) = client.post("/v1/calls?dry_run=true", call).await;
     assert_eq!((status.as_u16(), &refused["errors"][0]["path"]), (422, &json!("dry_run")), "{refused}");
     assert_eq!(client.get("/v1/calls").await.1["data"], json!([]));
+    service.stop().await;
+}
+
+#[tokio::test]
+async fn every_wrong_parameter_is_named_and_told_what_it_must_be() {
+    let service = TestService::start().await;
+    let client = &service.client;
+    let time = "must be a date and time in RFC 3339 form, such as 2026-01-31T09:30:00Z";
+    for (path, field, message) in [
+        ("/v1/calls?limit=many", "limit", "must be a whole number"),
+        ("/v1/calls?limit=0", "limit", "must be from 1 to 100"),
+        ("/v1/calls?limit=1&limit=2", "limit", "must be a whole number"),
+        ("/v1/agents?cursor=nonsense", "cursor", "is not one that this API returned"),
+        ("/v1/calls?agent_id=7", "agent_id", "must be a UUID"),
+        ("/v1/statistics?agent_id=7", "agent_id", "must be a UUID"),
+        ("/v1/calls?created_after=yesterday", "created_after", time),
+        ("/v1/usage?before=1767225600", "before", time),
+        ("/v1/statistics?interval=week", "interval", "must be one of: hour, day"),
+        ("/v1/calls?to=%ff", "to", "must be UTF-8, percent-encoded"),
+        ("/v1/calls?metadata[a]=%00", "metadata[a]", "must not contain the character U+0000"),
+    ] {
+        let (status, refused) = client.get(path).await;
+        let expected = (422, json!([{ "path": field, "message": message }]));
+        assert_eq!((status.as_u16(), refused["errors"].clone()), expected, "{path}");
+        assert_eq!(refused["code"], "invalid_request", "{path}");
+    }
     service.stop().await;
 }

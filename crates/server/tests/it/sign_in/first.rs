@@ -32,7 +32,7 @@ async fn a_first_sign_in_makes_a_tenant_and_the_next_one_finds_it() {
         (&json!("ana@example.com"), &json!("Ana"), &json!("owner"))
     );
     assert_eq!((&who["tenant"]["name"], &who["tenant"]["rate_limit"]["limit"]), (&json!("Ana"), &json!(120)));
-    assert_eq!(who["expires_at"], "2026-11-21T21:00:00Z", "twelve hours without use");
+    assert_eq!(who["expires_at"], "2026-11-21T21:00:00.000000Z", "twelve hours without use");
     assert_eq!(ana.ask(Method::GET, "/v1/tenant", None).await, (StatusCode::OK, who["tenant"].clone()));
 
     // What the session makes, its key uses.

@@ -44,6 +44,12 @@ async fn pages_are_shielded_and_nothing_else_is_a_page() {
         let (status, body) = answer(browser(&service).request(Method::GET, path)).await;
         assert_eq!((status, &body["code"]), (StatusCode::NOT_FOUND, &json!("not_found")), "{path}");
     }
+    for (path, accepts) in [("/calls/7", "application/json"), ("/v2/calls", "*/*"), ("/openapi.yaml", "*/*")] {
+        let request = browser(&service).request(Method::GET, path).header(ACCEPT, accepts);
+        let (status, body) = answer(request).await;
+        let found = (status, &body["code"]);
+        assert_eq!(found, (StatusCode::NOT_FOUND, &json!("not_found")), "{path} is no page to a program");
+    }
     assert_eq!(answer(browser(&service).request(Method::POST, "/calls")).await.0, StatusCode::NOT_FOUND);
     assert_eq!(get("/auth/page.css").await.headers()[CONTENT_TYPE], "text/css; charset=utf-8");
     service.stop().await;

@@ -34,7 +34,7 @@ async fn an_invited_person_joins_the_tenant_at_the_first_verified_sign_in() {
         invited,
         json!({
             "id": invited["id"], "email": "bob@example.com", "name": null, "role": "viewer", "status": "invited",
-            "created_at": "2026-11-21T09:00:01Z", "last_seen_at": null,
+            "created_at": "2026-11-21T09:00:01.000000Z", "last_seen_at": null,
         })
     );
     let again = ana.ask(Method::POST, "/v1/people", Some(json!({ "email": "BOB@example.com" }))).await;

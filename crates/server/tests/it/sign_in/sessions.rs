@@ -37,7 +37,7 @@ async fn a_session_ends_after_twelve_idle_hours_and_after_a_week() {
         assert_eq!(ana.who().await.0, StatusCode::OK);
     }
     let (_, who) = ana.who().await;
-    assert_eq!(who["expires_at"], "2026-11-29T20:58:00Z", "a week after the sign-in");
+    assert_eq!(who["expires_at"], "2026-11-29T20:58:00.000000Z", "a week after the sign-in");
     clock.advance(HOUR * 3);
     assert_eq!(ana.who().await.0, StatusCode::UNAUTHORIZED, "used, and a week old");
     service.stop().await;

@@ -168,7 +168,10 @@ impl FarEnd {
                 }
             }
         });
-        (Self { began, heard }, Media { incoming, outgoing, buffered: false, shows_conversation: false })
+        (
+            Self { began, heard },
+            Media { incoming, outgoing, buffered: false, gaps_are_silence: true, shows_conversation: false },
+        )
     }
 
     fn now(&self) -> u64 {

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use futures_util::stream::BoxStream;
-use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION};
 use reqwest::{Method, Response};
 use rmcp::model::{ClientJsonRpcMessage, JsonRpcMessage, ServerJsonRpcMessage};
 use rmcp::transport::streamable_http_client::{
@@ -21,9 +21,13 @@ use rmcp::transport::streamable_http_client::{
 use sse_stream::{Sse, SseStream};
 use switchhook_net::outbound::{Client, Request, SendError};
 use switchhook_net::queues::Queue;
+use switchhook_net::text::{content_type, text};
+use url::Url;
 
 /// How much of one response is read, in bytes: a page of tools with their schemas fits.
 const READ_LIMIT: usize = 1024 * 1024;
+/// Redirects of one request that are followed: servers add or remove a slash.
+const MOST_REDIRECTS: usize = 3;
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const EVENTS: &str = "text/event-stream";
 const JSON: &str = "application/json";
@@ -56,8 +60,15 @@ impl Transport {
             let unusable = || Error::UnexpectedServerResponse("a session id that is no header".into());
             headers.insert(SESSION, HeaderValue::from_str(session).map_err(|_| unusable())?);
         }
-        let request = Request { method, url: uri.to_owned(), headers, body };
-        self.client.open(request, self.deadline).await.map_err(Error::Client)
+        let mut url = uri.to_owned();
+        for _ in 0..=MOST_REDIRECTS {
+            let request =
+                Request { method: method.clone(), url: url.clone(), headers: headers.clone(), body: body.clone() };
+            let response = self.client.open(request, self.deadline).await.map_err(Error::Client)?;
+            let Some(target) = redirect(&response) else { return Ok(response) };
+            url = followed(response.url(), response.status().as_u16(), &target).map_err(unexpected)?;
+        }
+        Err(unexpected(format!("it redirects more than {MOST_REDIRECTS} times")))
     }
 
     async fn read(&self, mut response: Response) -> Result<Vec<u8>, Error> {
@@ -69,8 +80,33 @@ impl Transport {
                 return Err(Error::ResponseBodyTooLarge { max_size: READ_LIMIT });
             }
         }
-        Ok(body)
+        Ok(text(content_type(response.headers()), &body).into_bytes())
     }
+}
+
+fn unexpected(words: String) -> Error {
+    Error::UnexpectedServerResponse(words.into())
+}
+
+/// Where a response redirects to.
+fn redirect(response: &Response) -> Option<String> {
+    let target = response.headers().get(LOCATION).filter(|_| response.status().is_redirection())?;
+    Some(String::from_utf8_lossy(target.as_bytes()).into_owned())
+}
+
+/// The address of a redirect that keeps method and body (RFC 9110 sections 15.4.8 and 15.4.9) and stays where the credentials may go.
+///
+/// # Errors
+/// Why it is not followed, with the address but for its query.
+fn followed(from: &Url, status: u16, target: &str) -> Result<String, String> {
+    let to = from.join(target).map_err(|_| format!("it redirects with status {status} to no address"))?;
+    if matches!(status, 307 | 308) && to.origin() == from.origin() {
+        return Ok(to.into());
+    }
+    let place = format!("{}{}", to.origin().ascii_serialization(), to.path());
+    Err(format!(
+        "it redirects with status {status} to {place}, which is not followed: set the tool's url to where it is"
+    ))
 }
 
 impl StreamableHttpClient for Transport {
@@ -179,3 +215,30 @@ pub(crate) const FUZZED: switchhook_fuzz::Target = switchhook_fuzz::Target {
         })
     },
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn redirects_are_followed_with_their_method_on_the_same_origin() {
+        let from: Url = "https://mcp.example.com/mcp?key=s3cret".parse().expect("an address");
+        for (status, target, expected) in [
+            (307, "/mcp/", Ok("https://mcp.example.com/mcp/")),
+            (308, "https://mcp.example.com:443/v2?a=b", Ok("https://mcp.example.com/v2?a=b")),
+            (307, "mcp/", Ok("https://mcp.example.com/mcp/")),
+            (302, "/mcp/", Err("status 302 to https://mcp.example.com/mcp/")),
+            (307, "http://mcp.example.com/mcp/?key=s3cret", Err("status 307 to http://mcp.example.com/mcp/,")),
+            (308, "https://other.example.com/mcp", Err("status 308 to https://other.example.com/mcp")),
+            (307, "https://", Err("to no address")),
+        ] {
+            match (followed(&from, status, target), expected) {
+                (Ok(to), Ok(expected)) => assert_eq!(to, expected),
+                (Err(words), Err(expected)) => {
+                    assert!(words.contains(expected) && !words.contains("s3cret"), "{words}");
+                }
+                (other, _) => panic!("{status} {target}: {other:?}"),
+            }
+        }
+    }
+}

@@ -1,9 +1,11 @@
 //! Calls that go well, and what is done to them.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::StatusCode;
-use serde_json::json;
+use serde_json::{Value, json};
+use tokio::sync::Notify;
 
 use crate::carriers::{Stage, event_data};
 use crate::doubles::twilio::Record;
@@ -180,6 +182,30 @@ async fn machines_that_the_carrier_tells_of_are_hung_up_on_or_hear_the_message()
         let lines = transcript["data"].as_array().expect("a list");
         assert_eq!(lines.iter().any(|line| line["text"] == message), heard, "{word}: {transcript}");
     }
+    stage.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_verdict_that_comes_in_the_middle_of_a_conversation_is_noted_and_changes_nothing() {
+    let stage = Stage::new(Flavour::Twilio).await;
+    let client = stage.client();
+    let finds_out = Arc::new(Notify::new());
+    let script =
+        Script { answered_by: "machine_start", finds_out: Some(finds_out.clone()), ..Script::with(FarEnd::Diner) };
+    stage.double.script(CALLEE, script);
+    let call = stage.place_with(CALLEE, json!({ "answering_machine": { "mode": "detect" } })).await;
+    let by_agent = |lines: &Value| {
+        let lines = lines["data"].as_array().expect("a list");
+        lines.iter().filter(|line| line["role"] == "agent").count()
+    };
+    client.look_until(&format!("/v1/calls/{call}/transcript"), |lines| by_agent(lines) >= 3).await;
+    finds_out.notify_one();
+    let ended = client.wait_for_end(&call).await;
+    assert_eq!((&ended["end_reason"], &ended["answered_by"]), (&json!("agent_hangup"), &json!("human")), "{ended}");
+    assert_eq!(ended["outcome"]["people"], 4, "{ended}");
+    assert_eq!(stage.double.call(CALLEE).answered_by, Some("machine_start"));
+    let (_, decisions) = client.get(&format!("/v1/calls/{call}/decisions")).await;
+    assert!(decisions.to_string().contains("machine_ignored"), "{decisions}");
     stage.stop().await;
 }
 

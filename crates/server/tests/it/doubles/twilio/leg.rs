@@ -190,7 +190,10 @@ impl Leg {
 /// Says what answered. Not who calls whom: that is only in the other reports.
 async fn tell_apart(network: Network, sid: String, amd: Amd, script: Script) {
     let answered_by = script.answered_by;
-    sleep(TELLS_APART).await;
+    match &script.finds_out {
+        Some(told) => told.notified().await,
+        None => sleep(TELLS_APART).await,
+    }
     network.change(&sid, |record| record.answered_by = Some(answered_by));
     let fields = signature::owned(&[
         ("AccountSid", network.flavour.account()),

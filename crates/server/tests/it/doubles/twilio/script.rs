@@ -1,6 +1,9 @@
 //! What happens when a number is dialled. Tests say it for each number that they dial.
 
+use std::sync::Arc;
 use std::time::Duration;
+
+use tokio::sync::Notify;
 
 /// One number's fate. What is not said: it is answered soon, by somebody who says nothing, and everything is told.
 #[derive(Clone, Debug)]
@@ -13,6 +16,8 @@ pub(crate) struct Script {
     pub(crate) far_end: FarEnd,
     /// What the carrier finds out about machines.
     pub(crate) answered_by: &'static str,
+    /// When it finds that out, if not at once.
+    pub(crate) finds_out: Option<Arc<Notify>>,
     /// How long after it was placed the call is in lists.
     pub(crate) listed_after: Duration,
 }
@@ -27,6 +32,7 @@ impl Default for Script {
             media: MediaFate::Flows,
             far_end: FarEnd::Silent,
             answered_by: "human",
+            finds_out: None,
             listed_after: Duration::ZERO,
         }
     }

@@ -64,7 +64,7 @@ async fn a_model_that_refuses_says_so() {
         ),
         event(&json!({ "type": "message_stop" })),
     ];
-    let double = Double::start(Anthropic, vec![Reply::Events(events)]).await;
+    let double = Double::start(Anthropic, vec![Reply::Events(events.clone()), Reply::Events(events)]).await;
     let (_, result) = ask(&*double.llm(), request()).await;
     assert!(matches!(&result, Err(ProviderError::Failed { words, .. }) if words.contains("refus")), "{result:?}");
     double.finish();

@@ -13,7 +13,9 @@ async fn a_blocked_conversation_has_no_candidates() {
     let blocked =
         data(&json!({ "promptFeedback": { "blockReason": "SAFETY" }, "usageMetadata": { "promptTokenCount": 3 } }));
     let held_back = chunk(&json!([]), Some("RECITATION"));
-    let double = Double::start(Gemini, vec![Reply::Events(vec![blocked]), Reply::Events(vec![held_back])]).await;
+    // Each is asked once more, without what the caller said.
+    let replies = [&blocked, &blocked, &held_back, &held_back].map(|event| Reply::Events(vec![event.clone()]));
+    let double = Double::start(Gemini, replies.into()).await;
     let llm = double.llm();
     for reason in ["SAFETY", "RECITATION"] {
         let (_, result) = ask(&*llm, request()).await;

@@ -205,13 +205,32 @@ async fn an_answer_that_ends_in_an_error_is_asked_for_again_while_nothing_was_sa
 }
 
 #[tokio::test]
-async fn a_filter_is_no_wrong_setting_and_not_asked_again() {
-    let body = json!({ "error": {
+async fn a_filter_is_no_wrong_setting_and_costs_one_sentence() {
+    let filtered = || {
+        json!({ "error": {
         "code": "content_filter", "message": "The response was filtered.", "status": 400,
         "innererror": { "code": "ResponsibleAIPolicyViolation" },
-    } });
-    let double = Double::start(OpenAi, vec![Reply::Refuses(400, Vec::new(), body)]).await;
-    let (_, result) = ask(&*double.llm(), request()).await;
+    } })
+    };
+    let refused = || Reply::Refuses(400, Vec::new(), filtered());
+    let replies = vec![refused(), says("Pardon?"), says("At seven."), refused(), refused()];
+    let double = Double::start(OpenAi, replies).await;
+    let llm = double.llm();
+    let mut talk = request();
+    talk.messages.push(Message::new(Role::Assistant, "For when?"));
+    talk.messages.push(Message::new(Role::User, "The bad word."));
+    let (events, result) = ask(&*llm, talk.clone()).await;
+    assert!(text(&events) == "Pardon?" && result.is_ok(), "{result:?}");
+    talk.messages.push(Message::new(Role::Assistant, "Pardon?"));
+    talk.messages.push(Message::new(Role::User, "Friday."));
+    let (events, _) = ask(&*llm, talk).await;
+    assert_eq!(text(&events), "At seven.", "while it stands in the history");
+    let asked = double.asked();
+    assert!(asked[0].to_string().contains("The bad word."));
+    let later = asked[1..].iter().map(Value::to_string);
+    assert!(later.into_iter().all(|asked| asked.contains("A table, please.") && !asked.contains("The bad word.")));
+    assert!(asked[2].to_string().contains("Friday."));
+    let (_, result) = ask(&*llm, request()).await;
     assert!(matches!(&result, Err(ProviderError::Failed { words, .. }) if words.contains("filtered")), "{result:?}");
     double.finish();
 }
@@ -237,9 +256,9 @@ async fn calls_are_shown_by_ids_that_every_server_takes() {
     ask(&*double.llm(), request).await.1.expect("answered");
     let messages = double.asked()[0]["messages"].as_array().cloned().unwrap_or_default();
     let ids: Vec<&str> = messages.iter().filter_map(|message| message["tool_call_id"].as_str()).collect();
-    assert_eq!(ids, ["call00001", "call00000", "call00002"], "nine letters and digits each, and none twice");
+    assert_eq!(ids, ["call00000", "call00001", "call00002"], "nine letters and digits each, and none twice");
     let told: Vec<&str> = messages[3..].iter().filter_map(|message| message["content"].as_str()).collect();
-    assert_eq!(told, ["cancelled", "toolu_01A-b", "call_0"], "each with its own answer");
+    assert_eq!(told, ["toolu_01A-b", "cancelled", "call_0"], "each with its own answer");
     double.finish();
 }
 
@@ -280,5 +299,173 @@ async fn settings_change_what_is_asked() {
     );
     assert!(asked.get("temperature").is_none() && asked.get("stream_options").is_none());
     assert!(!asked.to_string().contains(KEY));
+    double.finish();
+}
+
+fn called(events: &[LlmEvent]) -> Vec<(&str, Value)> {
+    let calls = events.iter().filter_map(|event| if let LlmEvent::ToolCall(call) = event { Some(call) } else { None });
+    calls.map(|call| (call.name.as_str(), call.arguments.clone())).collect()
+}
+
+#[tokio::test]
+async fn arguments_that_are_not_json_are_passed_on_and_not_asked_for_again() {
+    let cut = |arguments: &str, reason: &str| {
+        let function = json!({ "name": "tables", "arguments": arguments });
+        let piece = call(json!({ "index": 0, "id": "a", "function": function }));
+        Reply::Events(vec![piece, chunk(&json!({}), Some(reason)), done()])
+    };
+    let written = ["{\"day\":\"Fri", "{\"day\":\"Friday\"", "{\"day\":1}{\"day\":1}"];
+    let double = Double::start(OpenAi, written.map(|written| cut(written, "length")).into()).await;
+    let llm = double.llm();
+    for written in written {
+        let (events, result) = ask(&*llm, request()).await;
+        result.expect("the tool says what is wrong with them");
+        assert_eq!(called(&events), [("tables", json!(written))]);
+    }
+    double.finish();
+}
+
+#[tokio::test]
+async fn output_that_the_server_refuses_is_asked_for_again() {
+    let error = json!({ "error": {
+        "message": "Failed to call a function. See 'failed_generation' for more details.",
+        "type": "invalid_request_error", "code": "tool_use_failed", "failed_generation": "<function=tables{",
+    } });
+    let replies = vec![
+        Reply::Refuses(400, Vec::new(), error.clone()),
+        says("Yes."),
+        Reply::Events(vec![data(&error)]),
+        says("Yes."),
+    ];
+    let double = Double::start(OpenAi, replies).await;
+    let llm = double.llm();
+    for place in ["a refusal", "a stream"] {
+        let (events, result) = ask(&*llm, request()).await;
+        assert!(text(&events) == "Yes." && result.is_ok(), "{place}: {result:?}");
+    }
+    double.finish();
+}
+
+#[tokio::test]
+async fn of_reasoning_in_parts_nothing_is_said() {
+    let thinking = json!([{ "type": "thinking", "thinking": [{ "type": "text", "text": "Hm." }] }]);
+    let parts = |parts: Value| chunk(&json!({ "content": parts }), None);
+    let chunks = vec![
+        parts(thinking),
+        parts(json!([{ "type": "text", "text": "There is " }])),
+        chunk(&json!({ "content": "one." }), Some("stop")),
+        done(),
+    ];
+    assert_eq!(read(chunks).await.0, "There is one.");
+}
+
+#[tokio::test]
+async fn an_error_with_status_200_is_told_in_the_servers_words_and_asked_once() {
+    let html = "<html><head><title>Sign in</title></head></html>";
+    for (body, words) in [
+        (
+            json!({ "error": "Unexpected endpoint or method. (POST /chat/completions)" }).to_string(),
+            "Unexpected endpoint or method.",
+        ),
+        (json!({ "error": { "message": "model not found", "code": 404 } }).to_string(), "model not found"),
+        (html.to_owned(), "Sign in"),
+    ] {
+        let double = Double::start(OpenAi, vec![Reply::Events(vec![body])]).await;
+        let (_, result) = ask(&*double.llm(), request()).await;
+        let Err(ProviderError::Config { words: told, .. }) = result else { panic!("{result:?}") };
+        assert!(told.contains(words) && told.contains("/v1/chat/completions"), "{told}");
+        double.finish();
+    }
+}
+
+#[tokio::test]
+async fn a_response_that_was_not_streamed_is_read_whole() {
+    let function = json!({ "name": "tables", "arguments": "{\"day\":\"Friday\"}" });
+    let message = json!({
+        "role": "assistant", "content": "Let me look.", "tool_calls": [{ "id": "a", "type": "function", "function": function }],
+    });
+    let whole = json!({
+        "choices": [{ "index": 0, "message": message, "finish_reason": "tool_calls" }], "usage": { "prompt_tokens": 3 },
+    });
+    let double = Double::start(OpenAi, vec![Reply::Events(vec![whole.to_string()])]).await;
+    let (events, usage) = ask(&*double.llm(), request()).await;
+    assert_eq!((text(&events).as_str(), usage.expect("an answer").llm_input_tokens), ("Let me look.", 3));
+    assert_eq!(called(&events), [("tables", json!({ "day": "Friday" }))]);
+    double.finish();
+}
+
+#[tokio::test]
+async fn a_strict_template_is_learnt_at_its_first_refusal_and_kept() {
+    let refused = |status, words: &str| {
+        Reply::Refuses(status, Vec::new(), json!({ "error": { "message": words, "code": status } }))
+    };
+    let alternate = "Conversation roles must alternate user/assistant/user/assistant/...";
+    let replies =
+        vec![refused(400, alternate), says("Yes."), says("Yes."), refused(500, "Unexpected role 'tool'"), says("Yes.")];
+    let double = Double::start(OpenAi, replies).await;
+    let llm = double.llm();
+    let mut greeted = request();
+    greeted.messages.insert(1, Message::new(Role::Assistant, "Hello?"));
+    for _ in 0..3 {
+        let (events, result) = ask(&*llm, greeted.clone()).await;
+        assert!(text(&events) == "Yes." && result.is_ok(), "{result:?}");
+    }
+    let roles = |asked: &Value| {
+        let roles = asked["messages"].as_array().into_iter().flatten().map(|message| message["role"].clone());
+        roles.collect::<Vec<_>>()
+    };
+    let asked = double.asked();
+    assert_eq!(roles(&asked[0]), ["system", "user", "assistant", "user"]);
+    for asked in &asked[1..] {
+        assert_eq!(roles(asked), ["user", "assistant", "user"]);
+        assert!(asked["messages"][0]["content"].as_str().is_some_and(|text| text.starts_with("Be brief.")));
+    }
+    double.finish();
+}
+
+#[tokio::test]
+async fn a_tool_that_the_server_refuses_by_name_is_left_out() {
+    let words = "Invalid schema for function 'tables': In context=(), array schema missing items.";
+    let error = json!({ "error": {
+        "message": words, "type": "invalid_request_error", "param": "tools[1].function.parameters", "code": "invalid_function_parameters",
+    } });
+    let replies = vec![Reply::Refuses(400, Vec::new(), error), says("Yes."), says("Yes.")];
+    let double = Double::start(OpenAi, replies).await;
+    let llm = double.llm();
+    let mut with_two = request();
+    let tables = with_two.tools[0].clone();
+    with_two.tools.insert(0, switchhook_providers::ToolSpec { name: "hours".to_owned(), ..tables });
+    for _ in 0..2 {
+        let (events, result) = ask(&*llm, with_two.clone()).await;
+        assert!(text(&events) == "Yes." && result.is_ok(), "{result:?}");
+    }
+    let offered = |asked: &Value| asked["tools"].as_array().map_or(0, Vec::len);
+    assert_eq!(double.asked().iter().map(offered).collect::<Vec<_>>(), [2, 1, 1], "and not offered again");
+    double.finish();
+}
+
+#[tokio::test]
+async fn a_call_that_the_model_writes_as_text_is_made_and_half_a_one_is_asked_for_again() {
+    let written = |pieces: &[&str]| {
+        let chunks = pieces.iter().map(|piece| chunk(&json!({ "content": piece }), None));
+        Reply::Events(chunks.chain([chunk(&json!({}), Some("stop")), done()]).collect())
+    };
+    let replies = vec![
+        written(&[
+            "Let me look. <tool",
+            "_call>\n{\"name\": \"tables\", ",
+            "\"arguments\": {\"day\": 1}}\n</tool_",
+            "call>",
+        ]),
+        written(&["<tool_call>{\"name\": \"tables\", \"argu", "</tool_call>"]),
+        says("Yes."),
+    ];
+    let double = Double::start(OpenAi, replies).await;
+    let llm = double.llm();
+    let (events, result) = ask(&*llm, request()).await;
+    result.expect("a good answer");
+    assert_eq!((text(&events).trim(), called(&events)), ("Let me look.", vec![("tables", json!({ "day": 1 }))]));
+    let (events, result) = ask(&*llm, request()).await;
+    assert!(text(&events) == "Yes." && called(&events).is_empty() && result.is_ok(), "{result:?}");
     double.finish();
 }

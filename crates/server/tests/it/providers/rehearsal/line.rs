@@ -25,7 +25,7 @@ impl Line {
         let (outgoing, from_agent) = mpsc::channel(WAITING);
         (
             Self { to_agent, from_agent, sounds: Vec::new() },
-            Media { incoming, outgoing, buffered: false, shows_conversation: false },
+            Media { incoming, outgoing, buffered: false, gaps_are_silence: true, shows_conversation: false },
         )
     }
 

@@ -39,7 +39,7 @@ async fn what_a_provider_takes_is_sent_and_nothing_else() {
             "aai-key",
             json!({}),
             "de-DE",
-            vec![("speech_model", "universal-streaming-multilingual")],
+            vec![("speech_model", "universal-streaming-multilingual"), ("language_codes", r#"["de"]"#)],
         ),
         (
             assembly().await,

@@ -1,0 +1,154 @@
+//! How long a provider asks us to wait, wherever it says so.
+
+use std::time::Duration;
+
+use reqwest::header::HeaderMap;
+use serde_json::Value;
+use switchhook_core::Timestamp;
+use switchhook_core::retry_after::retry_after;
+
+use super::header;
+
+/// What limits are of, as OpenAI's headers call it.
+const LIMITED: [&str; 2] = ["requests", "tokens"];
+/// A number this large is a time in seconds since 1970, and one of these in milliseconds.
+const EPOCH_SECONDS: f64 = 1e9;
+const EPOCH_MS: f64 = 1e12;
+/// What stands before a pause in a sentence.
+const BEFORE: [&str; 4] = ["try again in ", "retry in ", "retry after ", "try again after "];
+
+/// `retry-after-ms`, `retry-after` in seconds or as a date, and of a rate limit when it resets.
+pub(super) fn in_headers(status: u16, headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
+    if let Some(ms) = header(headers, "retry-after-ms").and_then(|text| text.parse().ok()) {
+        return seconds(ms).map(|ms| ms / 1_000);
+    }
+    if let Some(text) = header(headers, "retry-after") {
+        return text.parse().ok().map_or_else(|| retry_after(text, now).or_else(|| duration(text)), seconds);
+    }
+    (status == 429).then(|| limit_resets(headers, now)).flatten()
+}
+
+/// The limit that is used up decides; where no header says which, the one that resets first.
+fn limit_resets(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
+    let reset = |name: &str| reset(header(headers, name)?, now);
+    let used_up = LIMITED.iter().filter(|of| header(headers, &format!("x-ratelimit-remaining-{of}")) == Some("0"));
+    let longest = used_up.filter_map(|of| reset(&format!("x-ratelimit-reset-{of}"))).max();
+    let any = || LIMITED.iter().filter_map(|of| reset(&format!("x-ratelimit-reset-{of}"))).min();
+    longest.or_else(any).or_else(|| reset("x-ratelimit-reset")).or_else(|| reset("ratelimit-reset"))
+}
+
+/// `1s`, `6m0s`, seconds, a time since 1970, or a date.
+fn reset(text: &str, now: Timestamp) -> Option<Duration> {
+    if let Ok(number) = text.parse::<f64>() {
+        if number < EPOCH_SECONDS {
+            return seconds(number);
+        }
+        let ms = if number < EPOCH_MS { number * 1_000.0 } else { number };
+        let since_1970 = Duration::try_from_secs_f64(ms / 1_000.0).ok()?;
+        return Some(Timestamp::from_millis(i64::try_from(since_1970.as_millis()).ok()?).since(now));
+    }
+    let date = || Timestamp::parse(text).ok().map(|date| date.since(now));
+    duration(text).or_else(date).or_else(|| retry_after(text, now))
+}
+
+/// Google's `RetryInfo` (`"retryDelay": "12s"`), or `retry_after` in seconds.
+pub(super) fn in_body(body: &Value) -> Option<Duration> {
+    let body = body.as_array().and_then(|list| list.first()).unwrap_or(body);
+    let details = body.pointer("/error/details").and_then(Value::as_array);
+    let delay = details.into_iter().flatten().find_map(|detail| detail.get("retryDelay")?.as_str());
+    let number =
+        || [body.get("error"), Some(body)].into_iter().flatten().find_map(|at| at.get("retry_after")?.as_f64());
+    delay.and_then(duration).or_else(|| number().and_then(seconds))
+}
+
+/// `Please try again in 1.2s.`
+pub(super) fn in_words(words: &str) -> Option<Duration> {
+    let words = words.to_lowercase();
+    BEFORE.iter().find_map(|before| duration(words.split_once(before)?.1))
+}
+
+/// The duration with which a text begins: numbers with units, such as `1m0.5s`, `120ms` or `20 seconds`.
+fn duration(text: &str) -> Option<Duration> {
+    let mut total = None;
+    let mut rest = text.trim_start();
+    loop {
+        let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
+        let (number, behind) = rest.split_at(digits);
+        let behind = behind.trim_start();
+        let letters = behind.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(behind.len());
+        let (unit, behind) = behind.split_at(letters);
+        let unit = match unit {
+            "ms" | "millisecond" | "milliseconds" => 0.001,
+            "s" | "sec" | "secs" | "second" | "seconds" => 1.0,
+            "m" | "min" | "mins" | "minute" | "minutes" => 60.0,
+            "h" | "hour" | "hours" => 3_600.0,
+            _ => return total,
+        };
+        let Ok(number) = number.parse::<f64>() else { return total };
+        total = Some(total.unwrap_or_default() + seconds(number * unit)?);
+        rest = behind.trim_start();
+    }
+}
+
+fn seconds(seconds: f64) -> Option<Duration> {
+    Duration::try_from_secs_f64(seconds.min(86_400_000.0)).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn ms(duration: Option<Duration>) -> Option<u128> {
+        duration.map(|duration| duration.as_millis())
+    }
+
+    #[test]
+    fn headers_say_it_in_milliseconds_seconds_dates_or_resets() {
+        let now = Timestamp::parse("2026-11-25T10:00:00.500Z").expect("a date");
+        for (given, expected) in [
+            (&[("retry-after-ms", "250"), ("retry-after", "30")][..], Some(250)),
+            (&[("retry-after", "0.9")], Some(900)),
+            (&[("retry-after", "Wed, 25 Nov 2026 10:00:02 GMT")], Some(1_500)),
+            (&[("retry-after", "Wednesday, 25-Nov-26 10:00:02 GMT")], Some(1_500)),
+            (&[("retry-after", "Wed Nov 25 10:00:02 2026")], Some(1_500)),
+            (&[("retry-after", "Wed, 25 Nov 2026 09:00:00 GMT")], Some(0)),
+            (&[("retry-after", "soon")], None),
+            (&[("x-ratelimit-reset-requests", "1s"), ("x-ratelimit-reset-tokens", "6m0s")], Some(1_000)),
+            (
+                &[
+                    ("x-ratelimit-reset-requests", "120ms"),
+                    ("x-ratelimit-reset-tokens", "6m0s"),
+                    ("x-ratelimit-remaining-tokens", "0"),
+                ],
+                Some(360_000),
+            ),
+            (&[("x-ratelimit-reset", "3")], Some(3_000)),
+            (&[("x-ratelimit-reset", "1795600801500")], Some(1_000)),
+            (&[("x-ratelimit-reset", "2026-11-25T10:00:01Z")], Some(500)),
+        ] {
+            let headers = given.iter().map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap())).collect();
+            assert_eq!(ms(in_headers(429, &headers, now)), expected, "{given:?}");
+        }
+        let reset = [("x-ratelimit-reset-requests".parse().unwrap(), "9s".parse().unwrap())].into_iter().collect();
+        assert_eq!(in_headers(500, &reset, now), None, "no limit was reached");
+    }
+
+    #[test]
+    fn bodies_and_sentences_say_it_too() {
+        let google = json!([{ "error": { "details": [{ "@type": "x" }, { "retryDelay": "34.07s" }] } }]);
+        assert_eq!(ms(in_body(&google)), Some(34_070));
+        assert_eq!(ms(in_body(&json!({ "error": "x", "retry_after": 2.5 }))), Some(2_500));
+        for (words, expected) in [
+            ("Rate limit reached. Please try again in 1.2s. Visit us.", Some(1_200)),
+            ("Please try again in 20ms.", Some(20)),
+            ("Please try again in 1m2.5s", Some(62_500)),
+            ("Please retry after 20 seconds.", Some(20_000)),
+            ("Try again in a while.", None),
+            ("Nothing.", None),
+        ] {
+            assert_eq!(ms(in_words(words)), expected, "{words}");
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! Tools that a model's API refuses: one whose schema it does not take would cost every request.
+
+use std::collections::HashSet;
+use std::sync::{Mutex, PoisonError};
+
+use super::LlmFailure;
+use crate::ToolSpec;
+
+/// Tools that are remembered; more agents than that seldom share a connection between two restarts.
+const MOST: usize = 1_000;
+/// What refusals of a tool speak of.
+const ABOUT_TOOLS: [&str; 5] = ["schema", "function", "tools.", "tools[", "parameters"];
+/// What stands before the position of a tool, the most exact first.
+const POSITIONS: [&str; 4] = ["function_declarations[", "functiondeclarations[", "tools[", "tools."];
+
+/// The tools that a connection's server has refused, as they were sent.
+#[derive(Default)]
+pub(super) struct RefusedTools(Mutex<HashSet<String>>);
+
+impl RefusedTools {
+    /// Leaves those out that are known to be refused.
+    pub(super) fn leave_out(&self, tools: &mut Vec<ToolSpec>) {
+        let refused = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if !refused.is_empty() {
+            tools.retain(|tool| !refused.contains(&written(tool)));
+        }
+    }
+
+    /// Takes out the tool that a refusal names, if it names one; its name.
+    pub(super) fn learn(&self, failure: &LlmFailure, tools: &mut Vec<ToolSpec>) -> Option<String> {
+        if !failure.blames_settings() || !failure.mentions(&ABOUT_TOOLS) {
+            return None;
+        }
+        let tool = tools.remove(named(failure.reason(), tools)?);
+        let mut refused = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if refused.len() < MOST {
+            refused.insert(written(&tool));
+        }
+        Some(tool.name)
+    }
+}
+
+fn written(tool: &ToolSpec) -> String {
+    serde_json::to_string(tool).unwrap_or_default()
+}
+
+/// The position of the tool that a refusal names, in quotation marks or by its position.
+fn named(words: &str, tools: &[ToolSpec]) -> Option<usize> {
+    let quoted = |name: &str| ["'", "\"", "`"].iter().any(|mark| words.contains(&format!("{mark}{name}{mark}")));
+    if let Some(at) = tools.iter().position(|tool| quoted(&tool.name)) {
+        return Some(at);
+    }
+    let words = words.to_lowercase();
+    let position = POSITIONS.iter().find_map(|before| {
+        let behind = words.split_once(before)?.1;
+        let digits = behind.find(|c: char| !c.is_ascii_digit()).unwrap_or(behind.len());
+        behind[..digits].parse::<usize>().ok()
+    });
+    position.filter(|at| *at < tools.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_tool_is_named_by_its_name_or_its_position() {
+        let tool = |name: &str| ToolSpec { name: name.to_owned(), description: String::new(), parameters: json!({}) };
+        let tools = ["end_call", "book", "tables"].map(tool);
+        for (words, at) in [
+            ("Invalid schema for function 'book': In context=(), object schema missing properties.", Some(1)),
+            ("tools.2.custom.input_schema: input_schema does not support oneOf at the top level", Some(2)),
+            ("tools.2.input_schema: JSON schema is invalid", Some(2)),
+            ("* GenerateContentRequest.tools[0].function_declarations[1].parameters.items: missing field.", Some(1)),
+            ("Invalid 'tools[2].function.parameters': bad", Some(2)),
+            ("tools.9.input_schema: bad", None),
+            ("this model takes no tools", None),
+        ] {
+            assert_eq!(named(words, &tools), at, "{words}");
+        }
+    }
+}

@@ -1,0 +1,350 @@
+//! What a model writes that is not for the caller: reasoning, calls of tools in the marks of its family, and marks of its template.
+//! Servers ought to take them out, and do so where they know the model.
+
+use switchhook_core::conversation::ToolCall;
+
+use super::written_calls::WrittenCalls;
+
+/// What stands between two marks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Kind {
+    Reasoning,
+    /// Calls of tools.
+    Call,
+    /// Nothing: the mark stands alone.
+    Alone,
+}
+
+/// A mark in lower case, and those that end what it begins; without any that is the end of the response.
+struct Mark(&'static str, &'static [&'static str], Kind);
+
+/// No mark begins with another one.
+const MARKS: [Mark; 43] = [
+    Mark("<think>", &["</think>"], Kind::Reasoning),
+    Mark("<thinking>", &["</thinking>"], Kind::Reasoning),
+    Mark("<thought>", &["</thought>"], Kind::Reasoning),
+    Mark("<reasoning>", &["</reasoning>"], Kind::Reasoning),
+    Mark("<seed:think>", &["</seed:think>"], Kind::Reasoning),
+    Mark("[think]", &["[/think]"], Kind::Reasoning),
+    Mark("◁think▷", &["◁/think▷"], Kind::Reasoning),
+    Mark("<|begin_of_thought|>", &["<|end_of_thought|>"], Kind::Reasoning),
+    Mark("<|start_thinking|>", &["<|end_thinking|>"], Kind::Reasoning),
+    Mark("<|channel>", &["<channel|>"], Kind::Reasoning),
+    // Harmony.
+    Mark("<|channel|>analysis", &["<|end|>", "<|start|>"], Kind::Reasoning),
+    Mark("<|channel|>commentary", &["<|call|>", "<|end|>", "<|start|>"], Kind::Call),
+    Mark("<tool_call>", &["</tool_call>"], Kind::Call),
+    Mark("<tool_calls>", &["</tool_calls>"], Kind::Call),
+    Mark("<toolcall>", &["</toolcall>"], Kind::Call),
+    Mark("<function_call>", &["</function_call>"], Kind::Call),
+    Mark("<function_calls>", &["</function_calls>"], Kind::Call),
+    Mark("<functioncall>", &["</functioncall>", "<|endoftext|>"], Kind::Call),
+    Mark("<function=", &["</function>"], Kind::Call),
+    Mark("<invoke ", &["</invoke>"], Kind::Call),
+    Mark("<minimax:tool_call>", &["</minimax:tool_call>"], Kind::Call),
+    Mark("<|tool_call>", &["<tool_call|>"], Kind::Call),
+    Mark("<|tool_call|>", &["<|/tool_call|>", "<|end_of_text|>"], Kind::Call),
+    Mark("<|tool_call_start|>", &["<|tool_call_end|>"], Kind::Call),
+    Mark("<|tool_calls_section_begin|>", &["<|tool_calls_section_end|>"], Kind::Call),
+    Mark("<|start_action|>", &["<|end_action|>"], Kind::Call),
+    Mark("<｜tool▁calls▁begin｜>", &["<｜tool▁calls▁end｜>"], Kind::Call),
+    Mark("<｜tool▁call▁begin｜>", &["<｜tool▁call▁end｜>"], Kind::Call),
+    Mark("<｜dsml｜function_calls>", &["</｜dsml｜function_calls>"], Kind::Call),
+    Mark("[tool_calls]", &["</s>"], Kind::Call),
+    Mark("<|python_tag|>", &["<|eom_id|>", "<|eot_id|>"], Kind::Call),
+    Mark("<|channel|>final", &[], Kind::Alone),
+    Mark("<|start|>assistant", &[], Kind::Alone),
+    Mark("<|message|>", &[], Kind::Alone),
+    Mark("<|end|>", &[], Kind::Alone),
+    Mark("<|return|>", &[], Kind::Alone),
+    Mark("<|im_start|>assistant", &[], Kind::Alone),
+    Mark("<|im_end|>", &[], Kind::Alone),
+    Mark("<|eot_id|>", &[], Kind::Alone),
+    Mark("<|endoftext|>", &[], Kind::Alone),
+    Mark("<end_of_turn>", &[], Kind::Alone),
+    Mark("</think>", &[], Kind::Alone),
+    Mark("</tool_call>", &[], Kind::Alone),
+];
+/// A response that begins so is a call without a mark, or no speech.
+const BARE: [&str; 3] = ["{", "[{", "```"];
+
+/// Takes out of a text what is not spoken, however its pieces are cut.
+#[derive(Default)]
+pub(super) struct SpeechFilter {
+    /// The tools that may be called.
+    tools: Vec<String>,
+    inside: Option<&'static Mark>,
+    /// What may turn out to be the beginning of a mark.
+    held: String,
+    /// What stands inside the mark so far.
+    inner: String,
+    /// Whether something was written that is no blank.
+    begun: bool,
+    /// Whether the response began like a call without a mark.
+    bare: bool,
+    calls: Vec<ToolCall>,
+    /// Whether there was a call that could not be read.
+    unreadable: bool,
+}
+
+impl SpeechFilter {
+    /// For a request with these tools.
+    pub(super) fn new(tools: Vec<String>) -> Self {
+        Self { tools, ..Self::default() }
+    }
+
+    /// What of the text so far can be spoken now.
+    pub(super) fn spoken(&mut self, text: &str) -> String {
+        self.held.push_str(text);
+        if self.may_be_bare() {
+            return String::new();
+        }
+        let mut spoken = String::new();
+        while self.step(&mut spoken) {}
+        spoken
+    }
+
+    /// What was held back, once nothing follows.
+    pub(super) fn rest(&mut self) -> String {
+        if std::mem::take(&mut self.bare) {
+            let calls = WrittenCalls::read(&self.held, &self.tools);
+            if calls.all_known(&self.tools) {
+                self.held.clear();
+                self.calls.extend(calls.into_calls());
+            }
+            return std::mem::take(&mut self.held);
+        }
+        let held = std::mem::take(&mut self.held);
+        match self.inside.take() {
+            None => held,
+            Some(mark) => {
+                self.inner.push_str(&held);
+                self.close(mark)
+            }
+        }
+    }
+
+    /// The calls that were written; nothing if one of them cannot be read.
+    pub(super) fn calls(&mut self) -> Option<Vec<ToolCall>> {
+        let calls = std::mem::take(&mut self.calls);
+        (!self.unreadable).then_some(calls)
+    }
+
+    /// Whether a call was written, or began to be.
+    pub(super) fn has_calls(&self) -> bool {
+        self.unreadable || !self.calls.is_empty() || self.inside.is_some_and(|mark| mark.2 == Kind::Call)
+    }
+
+    /// A call without a mark is known as such at its end.
+    fn may_be_bare(&mut self) -> bool {
+        if !self.begun && !self.tools.is_empty() {
+            let text = self.held.trim_start();
+            if text.is_empty() {
+                return false;
+            }
+            self.bare = BARE.iter().any(|begins| text.starts_with(begins));
+            // A bracket alone may become one.
+            if !self.bare && BARE.iter().any(|begins| begins.starts_with(text)) {
+                return true;
+            }
+        }
+        self.begun |= !self.held.trim_start().is_empty();
+        self.bare
+    }
+
+    /// Handles the next mark, if there is a whole one.
+    fn step(&mut self, spoken: &mut String) -> bool {
+        let text = self.held.to_ascii_lowercase();
+        let found = match self.inside {
+            None => first(&text, MARKS.iter().map(|mark| (mark.0, Some(mark)))),
+            Some(mark) => first(&text, mark.1.iter().map(|close| (*close, None))),
+        };
+        let Some((at, length, opened)) = found else {
+            let ready = text.len() - self.beginning_at_end(&text);
+            let ready: String = self.held.drain(..ready).collect();
+            if self.inside.is_some() {
+                self.inner.push_str(&ready);
+            } else {
+                spoken.push_str(&ready);
+            }
+            return false;
+        };
+        let before: String = self.held.drain(..at).collect();
+        self.held.drain(..length);
+        match self.inside.take() {
+            None => {
+                spoken.push_str(&before);
+                self.inside = opened.filter(|mark| mark.2 != Kind::Alone);
+            }
+            Some(mark) => {
+                self.inner.push_str(&before);
+                spoken.push_str(&self.close(mark));
+            }
+        }
+        true
+    }
+
+    /// Ends what `mark` began; what of it is spoken.
+    fn close(&mut self, mark: &Mark) -> String {
+        let inner = std::mem::take(&mut self.inner);
+        if mark.2 != Kind::Call {
+            return String::new();
+        }
+        // Harmony's remarks on what the model is about to do.
+        let remark =
+            inner.split_once("<|message|>").filter(|(to, _)| mark.0.ends_with("commentary") && !to.contains("to="));
+        if let Some((_, remark)) = remark {
+            return remark.to_owned();
+        }
+        // What the mark itself says is part of the call.
+        let opens = if mark.0.ends_with(['=', ' ']) { mark.0 } else { "" };
+        let calls = WrittenCalls::read(&format!("{opens}{inner}"), &self.tools);
+        self.unreadable |= calls.is_empty();
+        self.calls.extend(calls.into_calls());
+        String::new()
+    }
+
+    /// How many bytes at the end of `text` could be the beginning of a mark that matters now.
+    fn beginning_at_end(&self, text: &str) -> usize {
+        let longest = |mark: &str| {
+            let cuts = mark.char_indices().map(|(at, _)| at).skip(1);
+            cuts.filter(|length| text.ends_with(&mark[..*length])).max().unwrap_or(0)
+        };
+        match self.inside {
+            None => MARKS.iter().map(|mark| longest(mark.0)).max().unwrap_or(0),
+            Some(mark) => mark.1.iter().map(|close| longest(close)).max().unwrap_or(0),
+        }
+    }
+}
+
+type Found = (usize, usize, Option<&'static Mark>);
+
+/// The first of these marks in a text: where it is, how long, and what it opens.
+fn first<'m>(text: &str, marks: impl Iterator<Item = (&'m str, Option<&'static Mark>)>) -> Option<Found> {
+    let found = marks.filter_map(|(mark, opens)| Some((text.find(mark)?, mark.len(), opens)));
+    found.min_by_key(|(at, _, _)| *at)
+}
+
+#[cfg(test)]
+pub(crate) const FUZZED: switchhook_fuzz::Target = switchhook_fuzz::Target {
+    file: file!(),
+    seeds: || {
+        switchhook_fuzz::texts(&[
+            &[r##"<thi"##, r##"nk>Hm</thi"##, r##"nk>Yes: a<b. "##, r##"Bye <thi"##],
+            &[r##"Let me look. <tool_"##, r##"call>{"name":"tables","arguments":{"day":1}}</tool"##, r##"_call>"##],
+            &[r##"<function=tables><parameter=day>Friday</parameter></function>"##],
+            &[r##"{"name":"tables","##, r##""parameters":{}}"##],
+        ])
+    },
+    read: |messages| {
+        let mut filter = SpeechFilter::new(vec!["tables".to_owned()]);
+        let mut read = switchhook_fuzz::Read::each_text(messages, |text| Ok::<_, ()>(filter.spoken(text).len()));
+        read.given += filter.rest().len() + filter.calls().map_or(0, |calls| calls.len());
+        read
+    },
+};
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    /// What is spoken and called of a text, in pieces of so many characters.
+    fn cut(text: &str, step: usize) -> (String, Option<Vec<(String, Value)>>) {
+        let places: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
+        let cuts: Vec<usize> = places.iter().copied().step_by(step).chain([text.len()]).collect();
+        let mut filter = SpeechFilter::new(vec!["tables".to_owned(), "hours".to_owned()]);
+        let mut spoken = String::new();
+        for cut in cuts.windows(2) {
+            spoken.push_str(&filter.spoken(&text[cut[0]..cut[1]]));
+        }
+        spoken.push_str(&filter.rest());
+        let calls = filter.calls().map(|calls| calls.into_iter().map(|call| (call.name, call.arguments)).collect());
+        (spoken, calls)
+    }
+
+    #[test]
+    fn no_mark_begins_with_another_and_all_are_lower_case() {
+        for (at, mark) in MARKS.iter().enumerate() {
+            assert_eq!(mark.0, mark.0.to_ascii_lowercase());
+            let others = MARKS.iter().enumerate().filter(|(other, _)| *other != at);
+            assert!(others.into_iter().all(|(_, other)| !mark.0.starts_with(other.0)), "{}", mark.0);
+        }
+    }
+
+    #[test]
+    fn reasoning_is_left_out_however_it_is_cut() {
+        let harmony =
+            "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>Yes.<|return|>";
+        for (text, expected) in [
+            ("<think>3 < 4\u{e9}</thin></think>Yes: a<b. <think>more</think>Bye <thi", "Yes: a<b. Bye <thi"),
+            ("<Thinking>Hm</THINKING>Yes.", "Yes."),
+            ("[THINK]Hm[/THINK]Yes.", "Yes."),
+            ("◁think▷Hm◁/think▷Yes.", "Yes."),
+            ("<|channel>thought\nHm<channel|>Yes.", "Yes."),
+            (harmony, "Yes."),
+            ("Yes.<|im_end|>", "Yes."),
+            ("[1] is < 2 and [t", "[1] is < 2 and [t"),
+        ] {
+            for step in 1..text.chars().count() {
+                let (spoken, calls) = cut(text, step);
+                assert_eq!((spoken.as_str(), calls), (expected, Some(Vec::new())), "in pieces of {step} characters");
+            }
+        }
+    }
+
+    #[test]
+    fn calls_of_every_family_are_made_and_not_spoken() {
+        let friday = json!({ "day": "Friday" });
+        for text in [
+            "<tool_call>\n{\"name\": \"tables\", \"arguments\": {\"day\": \"Friday\"}}\n</tool_call>",
+            "<tool_call>{\"name\": \"tables\", \"arguments\": {\"day\": \"Friday\"}}",
+            "<tool_call>{\"name\": \"tables\", \"arguments\": \"{\\\"day\\\": \\\"Friday\\\"}\"}</tool_call>",
+            "<function_call>{\"name\": \"tables\", \"parameters\": {\"day\": \"Friday\"}}</function_call>",
+            "<tool_call>\n<function=tables>\n<parameter=day>\nFriday\n</parameter>\n</function>\n</tool_call>",
+            "<tool_call>tables\n<arg_key>day</arg_key>\n<arg_value>Friday</arg_value>\n</tool_call>",
+            "<function=tables>{\"day\": \"Friday\"}</function>",
+            "<function_calls><invoke name=\"tables\"><parameter name=\"day\">Friday</parameter></invoke></function_calls>",
+            "[TOOL_CALLS][{\"name\": \"tables\", \"arguments\": {\"day\": \"Friday\"}}]",
+            "[TOOL_CALLS]tables[CALL_ID]abc123[ARGS]{\"day\": \"Friday\"}</s>",
+            "<|python_tag|>{\"type\": \"function\", \"name\": \"tables\", \"parameters\": {\"day\": \"Friday\"}}<|eom_id|>",
+            "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>tables\n```json\n{\"day\": \"Friday\"}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
+            "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>tables<｜tool▁sep｜>{\"day\": \"Friday\"}<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
+            "<|tool_calls_section_begin|><|tool_call_begin|>functions.tables:0<|tool_call_argument_begin|>{\"day\": \"Friday\"}<|tool_call_end|><|tool_calls_section_end|>",
+            "<|channel|>commentary to=functions.tables <|constrain|>json<|message|>{\"day\":\"Friday\"}<|call|>",
+            "{\"name\": \"tables\", \"parameters\": {\"day\": \"Friday\"}}",
+            "```json\n[{\"name\": \"tables\", \"arguments\": {\"day\": \"Friday\"}}]\n```",
+        ] {
+            for step in [1, 3, 7, 400] {
+                let (spoken, calls) = cut(text, step);
+                let expected = vec![("tables".to_owned(), friday.clone())];
+                assert_eq!((spoken.trim(), calls), ("", Some(expected)), "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn several_calls_stay_several_and_speech_around_them_is_spoken() {
+        let text = "Let me look. <tool_call>{\"name\":\"tables\",\"arguments\":{\"day\":1}}</tool_call>\
+                    <tool_call>{\"name\":\"hours\",\"arguments\":{}}</tool_call>";
+        let expected = vec![("tables".to_owned(), json!({ "day": 1 })), ("hours".to_owned(), json!({}))];
+        assert_eq!(cut(text, 5), ("Let me look. ".to_owned(), Some(expected)));
+        let remark = "<|channel|>commentary<|message|>Let me look.<|end|>";
+        assert_eq!(cut(remark, 4), ("Let me look.".to_owned(), Some(Vec::new())));
+    }
+
+    #[test]
+    fn half_a_call_is_not_made_and_other_json_is_no_call() {
+        for text in [
+            "<tool_call>{\"name\":\"tables\",\"arguments\":{\"day\":\"Fri",
+            "<tool_call>{\"name\":\"tables\",\"argum</tool_call>",
+            "<|tool_call_start|>[tables(day=\"Friday\")]<|tool_call_end|>",
+        ] {
+            assert_eq!(cut(text, 4), (String::new(), None), "{text}");
+        }
+        for text in ["{\"name\":\"Ann\",\"arguments\":1}", "[1] is free.", "{\"summary\":\"x\"}"] {
+            assert_eq!(cut(text, 2), (text.to_owned(), Some(Vec::new())));
+        }
+    }
+}

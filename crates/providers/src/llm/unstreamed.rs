@@ -1,0 +1,138 @@
+//! Bodies without an event: a response that was sent whole, an error, the page of something else, or nothing.
+
+use serde_json::Value;
+use url::Url;
+
+use super::LlmFailure;
+use crate::failure::is_error;
+
+/// How much of such a body is read, in bytes.
+pub(super) const LONGEST: usize = 64 * 1024;
+/// How much of it is quoted, in characters.
+const QUOTED: usize = 200;
+
+/// A body that may be a whole response.
+pub(super) struct Unstreamed {
+    /// What there is to read.
+    pub(super) events: Vec<Value>,
+    /// What it is if nothing is found in it.
+    pub(super) failure: LlmFailure,
+}
+
+/// Reads a body of `url`.
+///
+/// # Errors
+/// When it is an error, or certainly no response.
+pub(super) fn read(body: &str, url: &Url) -> Result<Unstreamed, LlmFailure> {
+    let text = body.trim();
+    // Comments keep connections open.
+    if text.lines().all(|line| line.is_empty() || line.starts_with(':')) {
+        return Err(LlmFailure::empty());
+    }
+    if ["data:", "event:", "id:", "retry:"].iter().any(|field| text.starts_with(field)) {
+        return Err(LlmFailure::cut_off());
+    }
+    let Ok(parsed) = serde_json::from_str::<Value>(text) else {
+        return Err(LlmFailure::no_response(format!("it sent no response of a model: {}", excerpt(text)), url));
+    };
+    let failure = LlmFailure::in_body(&parsed, url);
+    if is_error(&parsed) {
+        return Err(failure);
+    }
+    let said =
+        ["message", "detail", "reason", "title"].iter().any(|name| parsed.get(name).is_some_and(Value::is_string));
+    let other = || LlmFailure::no_response(format!("it sent no response of a model: {}", excerpt(text)), url);
+    let failure = if said { failure } else { other() };
+    let events = if let Value::Array(events) = parsed { events } else { vec![parsed] };
+    Ok(Unstreamed { events, failure })
+}
+
+/// The beginning of a text, of a page its words.
+fn excerpt(text: &str) -> String {
+    let plain = if text.starts_with('<') { without_tags(text) } else { text.to_owned() };
+    let words = plain.split_whitespace().collect::<Vec<_>>().join(" ");
+    words.chars().take(QUOTED).collect()
+}
+
+fn without_tags(page: &str) -> String {
+    let mut plain = String::new();
+    let mut rest = page;
+    while let Some((before, behind)) = rest.split_once('<') {
+        plain.push_str(before);
+        plain.push(' ');
+        // What is in there is not for people.
+        let lower: String = behind.chars().take(6).collect::<String>().to_ascii_lowercase();
+        let hidden = ["script", "style"].into_iter().find(|name| lower.starts_with(name));
+        let behind = hidden.and_then(|name| behind.split_once(&format!("</{name}"))).map_or(behind, |(_, after)| after);
+        rest = behind.split_once('>').map_or("", |(_, after)| after);
+    }
+    plain + rest
+}
+
+#[cfg(test)]
+pub(crate) const FUZZED: switchhook_fuzz::Target = switchhook_fuzz::Target {
+    file: file!(),
+    seeds: || {
+        switchhook_fuzz::each_alone(&[
+            r##"{"choices":[{"message":{"content":"Yes."},"finish_reason":"stop"}]}"##,
+            r##"[{"candidates":[{"content":{"parts":[{"text":"Yes."}]},"finishReason":"STOP"}]}]"##,
+        ])
+    },
+    read: |messages| {
+        let url: Url = "https://models.example.com/".parse().expect("an address");
+        let failed = |failure: LlmFailure| drop(failure.into_error("double", None));
+        switchhook_fuzz::Read::each_text(messages, |body| {
+            let read = read(body, &url).map_err(failed)?;
+            failed(read.failure);
+            Ok::<_, ()>(read.events.len())
+        })
+    },
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ProviderError;
+
+    fn url() -> Url {
+        "https://models.example.com/v1/chat/completions?key=s3cret".parse().expect("an address")
+    }
+
+    fn error(body: &str) -> ProviderError {
+        match read(body, &url()) {
+            Ok(whole) => whole.failure.into_error("double", None),
+            Err(failure) => failure.into_error("double", None),
+        }
+    }
+
+    #[test]
+    fn what_is_no_response_is_told_in_its_own_words_with_the_address() {
+        let at = "(at https://models.example.com/v1/chat/completions)";
+        for (body, words) in [
+            (
+                r#"{"error":"Unexpected endpoint or method. (POST /chat/completions)"}"#,
+                "Unexpected endpoint or method. (POST /chat/completions)",
+            ),
+            (r#"{"error":{"message":"model not found","code":404}}"#, "model not found (status 404)"),
+            (r#"{"message":"Not Found"}"#, "Not Found"),
+            (r#"{"ok":true}"#, r#"it sent no response of a model: {"ok":true}"#),
+            (
+                "<!doctype html><html><head><title>Sign in</title><style>b{}</style></head><body>Welcome</body></html>",
+                "it sent no response of a model: Sign in Welcome",
+            ),
+            ("Ollama is running", "it sent no response of a model: Ollama is running"),
+        ] {
+            let error = error(body);
+            assert!(matches!(error, ProviderError::Config { .. }), "{error:?}");
+            assert_eq!(error.to_string(), format!("double: {words} {at}"));
+        }
+    }
+
+    #[test]
+    fn nothing_and_half_an_event_are_failures_that_may_pass() {
+        for (body, words) in [("", "empty response"), (": ping\n\n", "empty response"), ("data: {\"choi", "cut off")] {
+            let error = error(body);
+            assert!(matches!(&error, ProviderError::Failed { words: told, .. } if told.contains(words)), "{error:?}");
+        }
+    }
+}

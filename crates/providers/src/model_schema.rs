@@ -1,0 +1,216 @@
+//! JSON Schemas of tools as the APIs of language models take them. Arguments are validated against the original.
+
+use serde_json::{Map, Value, json};
+use switchhook_core::json_schema::{SCHEMA_KEYWORDS, SCHEMA_LIST_KEYWORDS, written_out};
+
+/// Keywords that no API takes at the top of a tool's schema. What of them says which arguments there are is merged into `properties`.
+const NOT_AT_TOP: [&str; 12] =
+    ["$id", "$schema", "allOf", "anyOf", "const", "dependentSchemas", "else", "enum", "if", "not", "oneOf", "then"];
+/// Those that list alternatives or parts of the whole.
+const COMBINED: [&str; 3] = ["allOf", "anyOf", "oneOf"];
+/// Keywords whose value is an object of schemas.
+const MAPS: [&str; 5] = ["$defs", "definitions", "dependentSchemas", "patternProperties", "properties"];
+/// Keywords that may be `true` or `false`; elsewhere some APIs want an object.
+const MAY_BE_FLAGS: [&str; 4] =
+    ["additionalItems", "additionalProperties", "unevaluatedItems", "unevaluatedProperties"];
+
+/// A tool's schema within what every model's API takes: an object with `properties` and nothing beside them that combines schemas,
+/// and lists that say what they are of.
+#[must_use]
+pub fn for_model(schema: &Value) -> Value {
+    let combines = COMBINED.iter().chain(&["$ref"]).any(|keyword| schema.get(*keyword).is_some());
+    // What is combined may stand elsewhere.
+    let expanded = combines.then(|| written_out(schema).ok()).flatten();
+    let mut top = match expanded.as_ref().unwrap_or(schema) {
+        Value::Object(fields) => fields.clone(),
+        _ => Map::new(),
+    };
+    for keyword in COMBINED {
+        let Some(Value::Array(parts)) = top.remove(keyword) else { continue };
+        merge(&mut top, &parts, keyword == "allOf");
+    }
+    top.retain(|keyword, _| !NOT_AT_TOP.contains(&keyword.as_str()));
+    top.insert("type".to_owned(), json!("object"));
+    let mut schema = Value::Object(top);
+    complete(&mut schema);
+    schema
+}
+
+/// Takes the properties of all parts; required is what every part requires, or any of them where `all` apply.
+fn merge(top: &mut Map<String, Value>, parts: &[Value], all: bool) {
+    let mut flat = Vec::new();
+    for part in parts {
+        let mut part = part.as_object().cloned().unwrap_or_default();
+        for keyword in COMBINED {
+            if let Some(Value::Array(inner)) = part.remove(keyword) {
+                merge(&mut part, &inner, keyword == "allOf");
+            }
+        }
+        flat.push(part);
+    }
+    let properties = top.entry("properties").or_insert_with(|| json!({}));
+    for (name, schema) in flat.iter().filter_map(|part| part.get("properties")?.as_object()).flatten() {
+        let Some(properties) = properties.as_object_mut() else { return };
+        match properties.get_mut(name) {
+            None => drop(properties.insert(name.clone(), schema.clone())),
+            Some(known) if known == schema => {}
+            Some(known) if all => *known = json!({ "allOf": [known.take(), schema] }),
+            Some(known) => *known = either(known.take(), schema.clone()),
+        }
+    }
+    let of = |part: &Map<String, Value>| names(part.get("required"));
+    let mut required = names(top.get("required"));
+    let added: Vec<String> = match flat.split_first() {
+        Some((first, rest)) if !all => {
+            of(first).into_iter().filter(|name| rest.iter().all(|part| of(part).contains(name))).collect()
+        }
+        _ => flat.iter().flat_map(of).collect(),
+    };
+    required.extend(added);
+    required.sort();
+    required.dedup();
+    if !required.is_empty() {
+        top.insert("required".to_owned(), json!(required));
+    }
+}
+
+/// A schema of what follows one or the other.
+fn either(known: Value, other: Value) -> Value {
+    match known {
+        Value::Object(mut fields) if fields.len() == 1 && fields.get("anyOf").is_some_and(Value::is_array) => {
+            if let Some(Value::Array(alternatives)) = fields.get_mut("anyOf")
+                && !alternatives.contains(&other)
+            {
+                alternatives.push(other);
+            }
+            Value::Object(fields)
+        }
+        known => json!({ "anyOf": [known, other] }),
+    }
+}
+
+fn names(list: Option<&Value>) -> Vec<String> {
+    let names = list.and_then(Value::as_array).into_iter().flatten();
+    names.filter_map(|name| name.as_str().map(str::to_owned)).collect()
+}
+
+/// Adds what APIs miss in a schema and all within it.
+fn complete(schema: &mut Value) {
+    let Some(fields) = schema.as_object_mut() else {
+        *schema = json!({});
+        return;
+    };
+    let is = |kind: &str| match fields.get("type") {
+        Some(Value::String(name)) => name == kind,
+        Some(Value::Array(names)) => names.iter().any(|name| name == kind),
+        _ => false,
+    };
+    let (is_list, is_object) = (is("array"), is("object"));
+    if is_list && !fields.contains_key("items") {
+        fields.insert("items".to_owned(), json!({}));
+    }
+    if let Some(Value::Array(places)) = fields.get_mut("items") {
+        let places = std::mem::take(places);
+        fields.insert("items".to_owned(), if places.is_empty() { json!({}) } else { json!({ "anyOf": places }) });
+    }
+    if is_object && !fields.get("properties").is_some_and(Value::is_object) {
+        fields.insert("properties".to_owned(), json!({}));
+    }
+    if fields.get("enum").and_then(Value::as_array).is_some_and(Vec::is_empty) {
+        fields.remove("enum");
+    }
+    only_known_are_required(fields);
+    for (keyword, value) in fields {
+        match value {
+            Value::Object(schemas) if MAPS.contains(&keyword.as_str()) => schemas.values_mut().for_each(complete),
+            Value::Array(schemas) if SCHEMA_LIST_KEYWORDS.contains(&keyword.as_str()) => {
+                schemas.iter_mut().for_each(complete);
+            }
+            Value::Bool(_) if MAY_BE_FLAGS.contains(&keyword.as_str()) => {}
+            value if SCHEMA_KEYWORDS.contains(&keyword.as_str()) => complete(value),
+            _ => {}
+        }
+    }
+}
+
+/// Some APIs refuse a requirement of what is not described.
+fn only_known_are_required(fields: &mut Map<String, Value>) {
+    let Some(Value::Object(properties)) = fields.get("properties") else { return };
+    let Some(Value::Array(required)) = fields.get("required") else { return };
+    let known = |name: &&Value| name.as_str().is_some_and(|name| properties.contains_key(name));
+    let required: Vec<Value> = required.iter().filter(known).cloned().collect();
+    if required.is_empty() {
+        fields.remove("required");
+    } else {
+        fields.insert("required".to_owned(), Value::Array(required));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_missing_is_added_at_every_depth() {
+        assert_eq!(for_model(&json!({ "type": "object" })), json!({ "type": "object", "properties": {} }));
+        assert_eq!(for_model(&json!({})), json!({ "type": "object", "properties": {} }));
+        let schema = json!({
+            "$schema": "http://json-schema.org/draft-07/schema#", "type": "object", "additionalProperties": false,
+            "required": ["tags", "gone"],
+            "properties": {
+                "tags": { "type": "array" },
+                "rows": { "type": ["array", "null"], "items": { "type": "array" } },
+                "pair": { "type": "array", "items": [{ "type": "string" }, { "type": "object" }] },
+                "guest": { "type": "object" },
+                "any": true,
+                "kind": { "type": "string", "enum": [] },
+                "items": { "anyOf": [{ "type": "array" }, { "type": "string" }] },
+            },
+        });
+        let expected = json!({
+            "type": "object", "additionalProperties": false, "required": ["tags"],
+            "properties": {
+                "tags": { "type": "array", "items": {} },
+                "rows": { "type": ["array", "null"], "items": { "type": "array", "items": {} } },
+                "pair": { "type": "array", "items": { "anyOf": [{ "type": "string" }, { "type": "object", "properties": {} }] } },
+                "guest": { "type": "object", "properties": {} },
+                "any": {},
+                "kind": { "type": "string" },
+                "items": { "anyOf": [{ "type": "array", "items": {} }, { "type": "string" }] },
+            },
+        });
+        assert_eq!(for_model(&schema), expected);
+    }
+
+    #[test]
+    fn alternatives_at_the_top_become_arguments() {
+        let by = |name: &str| json!({ "properties": { name: { "type": "string" } }, "required": [name, "day"] });
+        let schema = json!({
+            "type": "object", "properties": { "day": { "type": "string" } }, "anyOf": [by("phone"), by("email")],
+        });
+        let properties =
+            json!({ "day": { "type": "string" }, "email": { "type": "string" }, "phone": { "type": "string" } });
+        assert_eq!(for_model(&schema), json!({ "type": "object", "properties": properties, "required": ["day"] }));
+
+        let kind =
+            |kind: &str| json!({ "type": "object", "properties": { "kind": { "const": kind } }, "required": ["kind"] });
+        let one = for_model(&json!({ "oneOf": [kind("a"), kind("b"), kind("a")] }));
+        let kinds = json!({ "anyOf": [{ "const": "a" }, { "const": "b" }] });
+        assert_eq!(one["properties"]["kind"], kinds);
+        assert_eq!((&one["required"], one.get("oneOf")), (&json!(["kind"]), None));
+
+        let all = json!({
+            "$defs": { "guest": { "type": "object", "properties": { "name": { "type": "string" } }, "required": ["name"] } },
+            "allOf": [{ "$ref": "#/$defs/guest" }, { "properties": { "day": { "type": "string" } }, "required": ["day"] }],
+        });
+        let all = for_model(&all);
+        assert_eq!(all["required"], json!(["day", "name"]));
+        assert_eq!(all["properties"], json!({ "day": { "type": "string" }, "name": { "type": "string" } }));
+        assert!(all.get("allOf").is_none() && all.to_string().find("$ref").is_none(), "{all}");
+
+        for keyword in ["not", "if", "then", "else", "enum"] {
+            let schema = json!({ "type": "object", "properties": {}, keyword: {} });
+            assert!(for_model(&schema).get(keyword).is_none(), "{keyword}");
+        }
+    }
+}
