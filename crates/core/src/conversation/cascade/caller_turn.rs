@@ -40,10 +40,31 @@ pub(super) struct FinishedTurn {
     /// Whether some of a response to it was heard.
     pub(super) answered: bool,
     finals: BTreeMap<u32, String>,
+    /// Segments whose final words are not in. The last one of them has the words so far.
+    missing: BTreeSet<u32>,
     open_from: u32,
 }
 
 impl FinishedTurn {
+    /// Whether final words of it are not in.
+    pub(super) fn is_incomplete(&self) -> bool {
+        !self.missing.is_empty()
+    }
+
+    /// Takes the final words of a segment that was missing; false if it was not.
+    pub(super) fn complete(&mut self, segment: u32, text: &str) -> bool {
+        let missing = self.missing.remove(&segment);
+        if missing && !text.trim().is_empty() {
+            self.finals.insert(segment, text.trim().to_owned());
+        }
+        missing
+    }
+
+    /// The words of its segments.
+    pub(super) fn words(&self) -> String {
+        joined(self.finals.values())
+    }
+
     /// The STT has transcribed a segment of it again, with the next one: its words come there.
     pub(super) fn withdraw(&mut self, segment: u32) {
         if let Some(text) = self.finals.get_mut(&segment) {
@@ -172,9 +193,7 @@ impl CallerTurn {
 
     /// The spoken words so far.
     pub(super) fn words(&self) -> String {
-        let finals = self.finals.values().map(String::as_str);
-        let all: Vec<&str> = finals.chain([self.partial.as_str()]).filter(|text| !text.is_empty()).collect();
-        all.join(" ")
+        joined(self.finals.values().chain([&self.partial]))
     }
 
     /// Goes on with a turn that was taken too early.
@@ -183,12 +202,17 @@ impl CallerTurn {
         self.touched(past.ended);
         self.voiced += past.voiced;
         self.finals.extend(past.finals);
+        self.missing.extend(past.missing);
         self.open_from = past.open_from;
     }
 
-    /// Ends the turn, with this as its text. Words that come late for it will be dropped, except when there were none at all.
+    /// Ends the turn, with this as its text. Words that come late for it are for [`FinishedTurn::complete`], except when there were none
+    /// at all.
     pub(super) fn take(&mut self, text: String, now: Timestamp) -> FinishedTurn {
         let ended = self.ended.unwrap_or(now);
+        if let Some(last) = self.missing.last().filter(|_| !self.partial.is_empty()) {
+            self.finals.insert(*last, std::mem::take(&mut self.partial));
+        }
         let said = FinishedTurn {
             began: self.began.unwrap_or(ended).min(ended),
             ended,
@@ -197,6 +221,7 @@ impl CallerTurn {
             answered: false,
             text,
             finals: std::mem::take(&mut self.finals),
+            missing: std::mem::take(&mut self.missing),
             open_from: self.open_from,
         };
         if !said.text.is_empty() {
@@ -209,6 +234,11 @@ impl CallerTurn {
         *self = Self { speaking: self.speaking, current: self.current, open_from: self.open_from, ..Self::default() };
         said
     }
+}
+
+fn joined<'t>(texts: impl Iterator<Item = &'t String>) -> String {
+    let all: Vec<&str> = texts.map(String::as_str).filter(|text| !text.is_empty()).collect();
+    all.join(" ")
 }
 
 #[cfg(test)]

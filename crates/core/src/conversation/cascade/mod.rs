@@ -131,6 +131,9 @@ impl Strategy for Cascade {
                 }
             }
             CascadeInput::TranscriptFinal { segment, text } => {
+                if self.complete_turn(d, segment, &text) {
+                    return;
+                }
                 if let Some(resumable) = self.resumable.as_mut().filter(|_| text.trim().is_empty()) {
                     resumable.withdraw(segment);
                 }
@@ -172,7 +175,10 @@ impl Strategy for Cascade {
     }
 
     fn played(&mut self, d: &mut Dialogue, kind: Kind) {
-        self.release_turn(d);
+        // A filler answers nothing.
+        if kind != Kind::Filler {
+            self.release_turn(d);
+        }
         if kind == Kind::Response {
             self.response = None;
         }

@@ -65,7 +65,7 @@ impl Cascade {
     }
 
     /// Takes back that the turn was over. One response is due to both parts.
-    fn reopen_turn(&mut self, d: &mut Dialogue, past: FinishedTurn) {
+    pub(super) fn reopen_turn(&mut self, d: &mut Dialogue, past: FinishedTurn) {
         if let Some(onset) = self.turn.began() {
             self.pauses.add(onset.since(past.ended));
         }

@@ -92,10 +92,10 @@ impl Cascade {
         }
         d.emit(decision);
         self.release_turn(d);
-        if said.transcribed && !keys {
-            d.transcript.hold_caller(caller_words(&said, true));
-        } else {
+        if keys {
             record(d, &said, true);
+        } else {
+            d.transcript.hold_caller(caller_words(&said, true));
         }
         self.unclear = 0;
         self.turn_taken = Some(d.now);
@@ -103,14 +103,30 @@ impl Cascade {
         if !d.phase.is_voicemail() {
             self.respond(d, &said);
         }
-        self.resumable = Some(said).filter(|said| said.transcribed && !keys);
+        self.resumable = Some(said).filter(|_| !keys);
+        true
+    }
+
+    /// The STT's final words of a turn that was taken without them. If they say more, the turn is taken again with them, as long as nothing
+    /// of a response to it was heard. Returns whether they belong to that turn.
+    pub(super) fn complete_turn(&mut self, d: &mut Dialogue, segment: u32, text: &str) -> bool {
+        let Some(past) = &mut self.resumable else { return false };
+        if !past.complete(segment, text) {
+            return false;
+        }
+        let says_more = !same_words(&past.words(), &past.text);
+        if let Some(past) = self.resumable.take_if(|past| says_more && !past.answered) {
+            d.caller_active();
+            self.reopen_turn(d, past);
+        }
         true
     }
 
     /// When the caller can no longer go on with the turn that was taken.
     pub(super) fn turn_closed_at(&self, d: &Dialogue) -> Option<Timestamp> {
-        self.resumable.as_ref()?;
-        let until = self.turn_taken? + d.timings.turn_resumed;
+        let incomplete = self.resumable.as_ref()?.is_incomplete();
+        let late = if incomplete { d.timings.stt } else { Duration::ZERO };
+        let until = self.turn_taken? + d.timings.turn_resumed.max(late);
         let undecided = self.overlap.is_some_and(|overlap| overlap.onset <= until);
         (!undecided).then_some(until)
     }

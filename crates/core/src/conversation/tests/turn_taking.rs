@@ -48,10 +48,49 @@ fn words_that_the_recogniser_still_owes_are_awaited_for_a_while() {
     assert!(talk.asks().is_empty());
     talk.until(4_000);
     assert_eq!(talk.asks().len(), 1, "2.5 s after the last audio the turn goes on with what there is");
-    talk.until(4_100)
-        .tell(Input::from(CascadeInput::TranscriptFinal { segment: 0, text: "I want more".to_owned() }))
-        .until(9_000);
-    assert_eq!(talk.history(), [user("I want")], "late words of a turn that is over are dropped");
+}
+
+/// A caller whose turn is taken at 4 s with the words so far, and whose final words come at `final_ms`.
+fn taken_without_final_words(words: &str, final_ms: u64, answer: Option<&str>) -> Talk {
+    let mut talk = Talk::with(&quiet_agent());
+    talk.until(1_000).caller_starts().partial("Wait, actually, make it").until(1_500);
+    talk.until(1_500 + HANGOVER_MS).tell(Input::SpeechStopped { segment: 0 });
+    talk.until(4_050);
+    assert_eq!(talk.last_question().last(), Some(&user("Wait, actually, make it")));
+    if let Some(answer) = answer {
+        talk.model_says(answer);
+    }
+    talk.until(final_ms)
+        .tell(Input::from(CascadeInput::TranscriptFinal { segment: 0, text: words.to_owned() }))
+        .until(final_ms + 50);
+    talk
+}
+
+#[test]
+fn final_words_that_say_more_than_the_turn_was_taken_with_take_it_again() {
+    for final_ms in [4_100, 6_400] {
+        let mut talk = taken_without_final_words("Wait, actually, make it Saturday.", final_ms, None);
+        assert_eq!(talk.last_question(), [user("Wait, actually, make it Saturday.")], "{final_ms}");
+        assert_eq!(talk.asks().len(), 2);
+        talk.model_says("Saturday, gladly.").until(12_000);
+        let expected = [user("Wait, actually, make it Saturday."), assistant("Saturday, gladly.")];
+        assert_eq!(talk.history(), expected, "{final_ms}");
+        let caller = talk.transcript().into_iter().filter(|(speaker, ..)| *speaker == Speaker::Caller);
+        assert_eq!(caller.map(|(_, text, _)| text).collect::<Vec<_>>(), ["Wait, actually, make it Saturday."]);
+    }
+}
+
+#[test]
+fn final_words_that_say_the_same_or_come_after_the_response_was_heard_change_nothing() {
+    let talk = taken_without_final_words("wait actually make it", 4_100, None);
+    assert_eq!(talk.asks().len(), 1, "the same words");
+    let talk = taken_without_final_words("", 4_100, None);
+    assert_eq!(talk.asks().len(), 1, "none");
+    let mut talk =
+        taken_without_final_words("Wait, actually, make it Saturday.", 5_000, Some("For which day, please?"));
+    assert_eq!(talk.asks().len(), 1, "the response is heard already");
+    talk.until(12_000);
+    assert_eq!(talk.history(), [user("Wait, actually, make it"), assistant("For which day, please?")]);
 }
 
 #[test]
