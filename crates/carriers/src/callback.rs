@@ -122,6 +122,8 @@ pub struct Callback {
     pub carrier_call_id: String,
     /// The events it reports, in order.
     pub events: Vec<CarrierEvent>,
+    /// The token of a call's address, where the carrier repeats what it was given: it tells the call of a leg whose id is not known.
+    pub reference: Option<String>,
     /// Somebody calls one of our numbers and waits for an answer.
     pub incoming: Option<IncomingCall>,
     /// Whether the carrier asks what to do with a call that we placed and somebody answered: see [`Webhooks::accept`].

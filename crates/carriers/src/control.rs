@@ -39,11 +39,20 @@ pub trait CallControl: Send + Sync {
     }
 
     /// Transfers the far end of a leg, cold. Afterwards the leg is no longer ours: nothing more is reported about it, and it is
-    /// not hung up.
+    /// not hung up. See [`Self::reports_transfers`] for when that is.
     ///
     /// # Errors
     /// When the carrier refuses or could not be reached; the leg is then as it was.
     async fn transfer(&self, leg: &LegRef, to: &PhoneNumber) -> Result<(), CarrierError>;
+
+    /// Whether the leg stays ours until the number answers, which the carrier reports ([`CarrierEvent::Bridged`] or
+    /// [`CarrierEvent::OtherLegEnded`]). Elsewhere an accepted transfer is the end.
+    ///
+    /// [`CarrierEvent::Bridged`]: switchhook_core::call::CarrierEvent::Bridged
+    /// [`CarrierEvent::OtherLegEnded`]: switchhook_core::call::CarrierEvent::OtherLegEnded
+    fn reports_transfers(&self) -> bool {
+        false
+    }
 
     /// The legs at the carrier that may be this one, whose dial was intended by a process that died or whose answer was lost: the one
     /// with its id where that is known, else those between its numbers since the dial. None when nobody was rung, as far as the

@@ -160,13 +160,14 @@ impl Connection<'_> {
     /// A setting that is text.
     #[must_use]
     pub fn setting(&self, name: &str) -> Option<&str> {
-        self.settings.get(name).and_then(Value::as_str).filter(|text| !text.is_empty())
+        self.settings.get(name).and_then(Value::as_str).map(str::trim).filter(|text| !text.is_empty())
     }
 
     /// A credential.
     #[must_use]
     pub fn credential(&self, name: &str) -> Option<Private<String>> {
-        self.credentials.reveal().get(name).filter(|text| !text.is_empty()).cloned().map(Private::new)
+        let text = self.credentials.reveal().get(name)?.trim();
+        (!text.is_empty()).then(|| Private::new(text.to_owned()))
     }
 
     /// A credential without which nothing can be done.

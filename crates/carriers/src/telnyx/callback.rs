@@ -3,6 +3,8 @@
 //! They come twice, late and in any order; the call's state machine copes with that, so neither their ids nor their times are
 //! looked at. Keys are not taken from `call.dtmf.received`, since the websocket brings them too.
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use serde::Deserialize;
 
 use super::causes;
@@ -50,7 +52,13 @@ pub(super) fn read(body: &[u8]) -> Result<Callback, CallbackError> {
     let incoming =
         incoming.then(|| IncomingCall { from: number(payload.from.as_deref()), to: number(payload.to.as_deref()) });
     let events = events(&event_type, &payload);
-    Ok(Callback { carrier_call_id, events, incoming, wants_instructions: false, reply: Reply::Empty })
+    let reference = payload.client_state.as_deref().and_then(token_of);
+    Ok(Callback { carrier_call_id, events, reference, incoming, wants_instructions: false, reply: Reply::Empty })
+}
+
+/// The token in a `client_state` of ours.
+pub(super) fn token_of(client_state: &str) -> Option<String> {
+    String::from_utf8(BASE64_STANDARD.decode(client_state).ok()?).ok()
 }
 
 /// E.164 with its `+`, which Telnyx applications can be configured to omit.
@@ -70,6 +78,7 @@ fn events(event_type: &str, payload: &Payload) -> Vec<CarrierEvent> {
             payload.hangup_source.as_deref(),
             payload.client_state.is_some(),
         ))),
+        "call.bridged" => Some(CarrierEvent::Bridged),
         "streaming.failed" => Some(CarrierEvent::NoMedia(no_media(payload.failure_reason.as_deref()))),
         "call.machine.detection.ended" | "call.machine.premium.detection.ended" => detected(result),
         "call.machine.greeting.ended" | "call.machine.premium.greeting.ended" => greeting(result),
@@ -158,6 +167,7 @@ mod tests {
             ("call.machine.premium.detection.ended", json!({ "result": "fax_detected" }), machine(false)),
             ("call.machine.premium.detection.ended", json!({ "result": "silence" }), vec![]),
             ("call.machine.premium.greeting.ended", json!({ "result": "beep_detected" }), machine(true)),
+            ("call.bridged", json!({}), vec![CarrierEvent::Bridged]),
             ("streaming.started", json!({}), vec![]),
             ("call.dtmf.received", json!({ "digit": "1" }), vec![]),
             ("call.cost", json!({}), vec![]),

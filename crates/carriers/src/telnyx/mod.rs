@@ -205,9 +205,7 @@ impl Telnyx {
 
     /// Whether a leg was dialled for `call`. Its token may have been made with an older key than tokens are made with now.
     fn is_of(&self, call: CallId, client_state: Option<&str>) -> bool {
-        let token = client_state.and_then(|state| BASE64_STANDARD.decode(state).ok());
-        let token = token.and_then(|token| String::from_utf8(token).ok());
-        token.is_some_and(|token| self.addresses.call_of(&token) == Some(call))
+        client_state.and_then(callback::token_of).is_some_and(|token| self.addresses.call_of(&token) == Some(call))
     }
 
     /// Looks for a call among the live ones of the application, by what was given with its dial.
@@ -292,12 +290,22 @@ impl CallControl for Telnyx {
 
     async fn transfer(&self, leg: &LegRef, to: &PhoneNumber) -> Result<(), CarrierError> {
         let id = leg.carrier_call_id.as_deref().ok_or_else(without_id)?;
-        let mut body = json!({ "to": to.reveal() });
+        // What happens on the other leg comes to the address of this call, or else is known by its state.
+        let address = self.addresses.for_call(KIND.name, leg.call);
+        let mut body = json!({
+            "to": to.reveal(),
+            "webhook_url": address.report(EVENTS),
+            "target_leg_client_state": state_of(&address),
+        });
         // Without it the number that was called is shown, which is ours only when it was they who called.
         if let Some(caller_id) = leg.caller_id_of_transfer() {
             body["from"] = json!(caller_id.reveal());
         }
         Ok(self.api.command(id, "transfer", &body).await?)
+    }
+
+    fn reports_transfers(&self) -> bool {
+        true
     }
 
     async fn look_up(&self, leg: &LegRef) -> Result<Vec<FoundLeg>, CarrierError> {

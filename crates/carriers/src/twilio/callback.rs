@@ -28,6 +28,7 @@ pub(super) fn read(
     let about = |events| Callback {
         carrier_call_id: id.to_owned(),
         events,
+        reference: None,
         incoming: None,
         wants_instructions: false,
         reply: Reply::Empty,

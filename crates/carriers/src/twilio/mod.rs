@@ -415,6 +415,7 @@ mod tests {
         let url = |space: &str| with(json!({ "space": space }), &[], space_url);
         assert_eq!(url("example").as_deref(), Ok("https://example.signalwire.com"));
         assert_eq!(url("example.signalwire.com").as_deref(), Ok("https://example.signalwire.com"));
+        assert_eq!(url(" example\n").as_deref(), Ok("https://example.signalwire.com"), "as it is copied");
         for elsewhere in ["evil.example/", "a.b", "a@b", "https://example.signalwire.com", ".signalwire.com", "a:1"] {
             assert!(url(elsewhere).is_err(), "{elsewhere}");
         }

@@ -25,4 +25,11 @@ pub enum CarrierEvent {
     NoMedia(String),
     /// The leg has ended.
     Hangup(Hangup),
+    /// The far end was connected to the number that it is transferred to.
+    Bridged,
+    /// Another leg of the call has ended, such as the one to that number.
+    OtherLegEnded {
+        /// The carrier's id of it.
+        carrier_call_id: String,
+    },
 }

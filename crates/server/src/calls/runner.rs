@@ -10,12 +10,13 @@ mod effects;
 mod recovery;
 mod talking;
 mod transcript;
+mod transfer;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use switchhook_carriers::{Carrier, CarrierEvent, LegEvent, LegEvents, Media};
-use switchhook_core::call::{Call, CallEffect, CallInput, EndedBy, Phase, TalkEnd, Timing};
+use switchhook_core::call::{Call, CallEffect, CallInput, Phase, Timing};
 use switchhook_runtime::panics::{Panicked, caught};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout};
@@ -27,6 +28,7 @@ use self::commands::{Commands, FetchedCommands};
 use self::commit::Committed;
 use self::talking::{Talk, TalkEvent, Verdict};
 use self::transcript::{TranscriptWriter, Written};
+use self::transfer::Transfers;
 use super::setup::{CallPlan, SetupError};
 use super::{Context, LEASE, LiveEntry, RunnerSignal};
 use crate::store::calls::{CallRow, WrapUp};
@@ -142,10 +144,8 @@ enum TaskOutcome {
     },
     /// The carrier's response to a transfer.
     Transfer {
-        /// Whether the call was transferred.
+        /// Whether it transfers the call.
         accepted: bool,
-        /// Who requested it.
-        by: EndedBy,
     },
 }
 
@@ -195,8 +195,7 @@ struct Runner {
     /// Keys that wait until the carrier has answered for those before them.
     keys: String,
     pressing: bool,
-    /// A transfer under way, and who requested it.
-    transferring: Option<EndedBy>,
+    transfers: Transfers,
     outcomes: (mpsc::UnboundedSender<TaskOutcome>, mpsc::UnboundedReceiver<TaskOutcome>),
     /// Dropped with the runner, and cancelled by that.
     work: Vec<AbortOnDropHandle<()>>,
@@ -241,7 +240,7 @@ impl Runner {
             dial_permit: DialPermit::default(),
             keys: String::new(),
             pressing: false,
-            transferring: None,
+            transfers: Transfers::default(),
             outcomes: mpsc::unbounded_channel(),
             work: Vec::new(),
         })
@@ -298,6 +297,7 @@ impl Runner {
     async fn until_ended(&mut self, entry: &mut LiveEntry) -> Result<(), Stopped> {
         while !self.call.status().is_terminal() {
             let until_due = self.call.next_deadline().map_or(LEASE, |at| at.since(self.context.clock.now()));
+            let report_by = self.transfers.report_by();
             let answer_by = self.answering.by.filter(|_| self.is_unanswered());
             let input = tokio::select! {
                 biased;
@@ -320,11 +320,7 @@ impl Runner {
                         self.carrier_request(request);
                         None
                     }
-                    // A carrier ends the media of a transfer before it has answered the request.
-                    TalkEvent::Ended(end) => Some(CallInput::TalkEnded(match (end, self.transferring) {
-                        (TalkEnd::MediaLost, Some(by)) => TalkEnd::Transferred { by },
-                        (end, _) => end,
-                    })),
+                    TalkEvent::Ended(end) => self.transfers.talk_ended(end).map(CallInput::TalkEnded),
                 },
                 Some(signal) = entry.signals.recv() => match signal {
                     RunnerSignal::HangUp => Some(CallInput::HangUpRequested),
@@ -351,6 +347,9 @@ impl Runner {
                     self.answering.ready = true; // As ready as it will be.
                     self.answer_if_due();
                     None
+                }
+                () = tokio::time::sleep_until(report_by.unwrap_or_else(Instant::now)), if report_by.is_some() => {
+                    self.transfer_unreported()
                 }
                 Some(outcome) = self.outcomes.1.recv() => self.task_finished(outcome).await?,
             };
@@ -387,6 +386,8 @@ impl Runner {
             CarrierEvent::Answered => Some(CallInput::Answered),
             CarrierEvent::NoMedia(words) => Some(CallInput::NoMedia { error: words.into() }),
             CarrierEvent::Hangup(hangup) => Some(CallInput::CarrierHangup(hangup)),
+            CarrierEvent::Bridged => self.bridged(),
+            CarrierEvent::OtherLegEnded { carrier_call_id } => self.other_leg_ended(carrier_call_id),
             CarrierEvent::Human => {
                 self.answered_by = Some("human");
                 self.talk.answered_by(Verdict::Human);
@@ -407,7 +408,7 @@ impl Runner {
                 self.pressed(in_band);
                 Ok(None)
             }
-            TaskOutcome::Transfer { accepted, by } => Ok(self.transferred(accepted, by)),
+            TaskOutcome::Transfer { accepted } => Ok(self.transfer_answered(accepted)),
             TaskOutcome::WrappedUp { wrap_up, from_traces } => {
                 self.wrapped_up(wrap_up, from_traces);
                 Ok(Some(CallInput::WrappedUp))

@@ -4,20 +4,15 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use switchhook_carriers::registry;
-use switchhook_core::Timestamp;
-use switchhook_core::call::{CallInput, EndedBy, TalkEnd};
-use switchhook_core::id::TenantId;
-use switchhook_core::phone_number::PhoneNumber;
+use switchhook_core::call::{CallInput, EndedBy};
 use switchhook_runtime::panics::caught;
 use tracing::Instrument as _;
 use uuid::Uuid;
 
-use super::effects::{CARRIER_ANSWER, answer_of};
+use super::effects::answer_of;
 use super::{Runner, Stopped, TaskOutcome, talking};
-use crate::calls::tariff::numbering_plan;
+use crate::store;
 use crate::store::calls::commands::{self, CallCommand, WaitingCommand};
-use crate::store::{self, Store, dial_policy, tenants};
 use crate::talk::{self, CarrierRequest};
 
 /// How long recovery waits for the carrier events that reached other nodes.
@@ -125,7 +120,7 @@ impl Runner {
     }
 
     /// Starts a request to the carrier. It outlives the runner: what was accepted and taken once is not broken off halfway.
-    fn ask_carrier(&self, request: impl Future<Output = TaskOutcome> + Send + 'static) {
+    pub(super) fn ask_carrier(&self, request: impl Future<Output = TaskOutcome> + Send + 'static) {
         let outcomes = self.outcomes.0.clone();
         self.context.runners.spawn(
             async move {
@@ -174,82 +169,6 @@ impl Runner {
         }
         if self.call.is_in_conversation() {
             self.press_next();
-        }
-    }
-
-    /// Has the carrier transfer the call, one transfer at a time. The agent is silent until the carrier has answered.
-    fn transfer(&mut self, to: &str, by: EndedBy) {
-        let (Ok(carrier), leg) = (self.carrier.clone(), self.leg()) else { return };
-        let Ok(to) = to.parse::<PhoneNumber>() else {
-            tracing::error!("a command names a number that cannot be dialled");
-            self.talk.tell(talk::Command::TransferFailed);
-            return;
-        };
-        if self.transferring.is_some() {
-            tracing::warn!("a transfer was asked for while another one is under way");
-            return;
-        }
-        self.transferring = Some(by);
-        self.talk.tell(talk::Command::TransferStarted);
-        let (store, tenant, now) = (self.context.store.clone(), self.row.tenant(), self.context.clock.now());
-        let counted = registry::rings_phones(&self.row.provider);
-        self.ask_carrier(async move {
-            if !may_transfer(&store, tenant, &to, counted, now).await {
-                return TaskOutcome::Transfer { accepted: false, by };
-            }
-            let accepted = match answer_of(carrier.control.transfer(&leg, &to)).await {
-                Some(Ok(())) => true,
-                Some(Err(error)) => {
-                    tracing::warn!(%error, "the carrier refused a transfer");
-                    false
-                }
-                None => {
-                    tracing::warn!("the carrier did not respond to a request to transfer");
-                    false
-                }
-            };
-            TaskOutcome::Transfer { accepted, by }
-        });
-    }
-
-    /// What the carrier's answer to a transfer means for the call.
-    pub(super) fn transferred(&mut self, accepted: bool, by: EndedBy) -> Option<CallInput> {
-        self.transferring = None;
-        if accepted {
-            return Some(CallInput::TalkEnded(TalkEnd::Transferred { by }));
-        }
-        self.talk.tell(talk::Command::TransferFailed);
-        None
-    }
-}
-
-/// Whether the tenant's dial policy allows a transfer to `to`, which then counts as a call to it. Without a database that
-/// could say so, it does not.
-async fn may_transfer(store: &Store, tenant: TenantId, to: &PhoneNumber, counted: bool, now: Timestamp) -> bool {
-    let plan = numbering_plan(to);
-    let decide = async {
-        let mut tx = store.begin().await?;
-        tenants::lock(&mut tx, tenant).await?;
-        let decision = dial_policy::judge(&mut tx, tenant, to, plan, counted, now).await?;
-        if decision.is_ok() && counted {
-            dial_policy::count(&mut tx, tenant, &[to.reveal()], now).await?;
-        }
-        tx.commit().await?;
-        Ok::<_, sqlx::Error>(decision)
-    };
-    match tokio::time::timeout(CARRIER_ANSWER, decide).await {
-        Ok(Ok(Ok(()))) => true,
-        Ok(Ok(Err(refused))) => {
-            tracing::warn!("a transfer was not made: the number {refused}");
-            false
-        }
-        Ok(Err(error)) => {
-            tracing::error!(%error, "a transfer was not made: its number could not be checked");
-            false
-        }
-        Err(_) => {
-            tracing::error!("a transfer was not made: the database did not respond");
-            false
         }
     }
 }

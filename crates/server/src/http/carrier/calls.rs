@@ -32,8 +32,7 @@ pub(super) async fn callback(
         return Ok(callback.reply.into_response());
     }
     match &row.carrier_call_id {
-        // Another leg, such as a transfer's, is not ours.
-        Some(known) if *known != callback.carrier_call_id => events.clear(),
+        Some(known) if *known != callback.carrier_call_id => events = of_other_leg(events, &callback.carrier_call_id),
         Some(_) => {}
         None => events.insert(0, CarrierEvent::Id(callback.carrier_call_id)),
     }
@@ -42,6 +41,17 @@ pub(super) async fn callback(
         return Ok(webhooks.accept(&request.setup.addresses().for_call(&path.provider, row.call_id())).into_response());
     }
     Ok(callback.reply.into_response())
+}
+
+/// What events of another leg, such as a transfer's, mean for the call.
+pub(super) fn of_other_leg(events: Vec<CarrierEvent>, carrier_call_id: &str) -> Vec<CarrierEvent> {
+    let about = |event| match event {
+        // A number that answers is connected at once.
+        CarrierEvent::Answered | CarrierEvent::Bridged => Some(CarrierEvent::Bridged),
+        CarrierEvent::Hangup(_) => Some(CarrierEvent::OtherLegEnded { carrier_call_id: carrier_call_id.to_owned() }),
+        _ => None,
+    };
+    events.into_iter().filter_map(about).collect()
 }
 
 /// Whether a leg outlives its call: its id came too late, or hanging up failed. A transferred leg is meant to.

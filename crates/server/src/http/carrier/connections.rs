@@ -6,7 +6,7 @@ use axum::extract::Path;
 use axum::response::{IntoResponse as _, Response};
 use switchhook_carriers::callback::{Decline, IncomingCall};
 
-use super::calls::forward;
+use super::calls::{forward, of_other_leg};
 use super::{CarrierPath, CarrierRequest, nothing_here, of_provider, webhooks_of};
 use crate::calls::incoming::{self, AnnouncedCall, InboundDecision};
 use crate::http::HttpState;
@@ -27,9 +27,16 @@ pub(super) async fn callback(
     let callback = webhooks.read(&request.as_callback(&path.topic, &body))?;
     let carrier_call_id = callback.carrier_call_id;
     let Some(IncomingCall { from, to }) = callback.incoming else {
-        let row = calls::by_carrier_call_id(&mut request.store.read().await?, id, &carrier_call_id).await?;
-        if let Some(row) = row {
+        let mut conn = request.store.read().await?;
+        if let Some(row) = calls::by_carrier_call_id(&mut conn, id, &carrier_call_id).await? {
+            drop(conn);
             forward(&request, &row, callback.events).await?;
+        } else if let Some(call) = callback.reference.and_then(|token| request.setup.addresses().call_of(&token)) {
+            let row = calls::get_for_carrier(&mut conn, call).await?.filter(|row| row.connection_id == id.uuid());
+            drop(conn);
+            if let Some(row) = row {
+                forward(&request, &row, of_other_leg(callback.events, &carrier_call_id)).await?;
+            }
         }
         return Ok(callback.reply.into_response());
     };

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Rig, THEM, connection};
-use crate::doubles::telnyx::{FarEnd, Forgery, Script};
+use crate::doubles::telnyx::{Delivery, FarEnd, Forgery, Script};
 use crate::harness::text;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -67,18 +67,44 @@ async fn a_caller_who_is_transferred_is_no_longer_ours() {
     let call = rig.talk_to(THEM).await;
     let transfer = format!("/v1/calls/{call}/transfer");
     rig.client().post(&transfer, json!({ "to": barred })).await;
-    let (heard, sorry) = (format!("/v1/calls/{call}/transcript"), ["put you through", "putting you through"]);
-    rig.client().look_until(&heard, |said| sorry.iter().any(|sorry| said.to_string().contains(sorry))).await;
+    rig.says_sorry(&call).await;
 
     rig.client().post(&transfer, json!({ "to": desk })).await;
     let ended = rig.client().wait_for_end(&call).await;
     assert_eq!((&ended["status"], &ended["end_reason"]), (&json!("completed"), &json!("transferred")), "{ended}");
-    assert_eq!(rig.telnyx.commands("transfer"), [json!({ "to": desk, "from": super::OURS })]);
+    assert_eq!(transfers(&rig), [(json!(desk), json!(super::OURS))]);
     let events = rig.client().event_names(&call).await;
     rig.telnyx.hang_up(THEM);
     rig.telnyx.ended(THEM).await;
     assert_eq!(rig.client().event_names(&call).await, events, "the line lived on without us");
     assert_eq!(rig.telnyx.commands("hangup"), Vec::<Value>::new());
+    rig.service.stop().await;
+}
+
+/// Where callers were transferred to, and the caller ID that was asked for.
+pub(super) fn transfers(rig: &Rig) -> Vec<(Value, Value)> {
+    rig.telnyx.commands("transfer").iter().map(|body| (body["to"].clone(), body["from"].clone())).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_transfer_that_nobody_answers_gives_the_caller_back_to_the_agent() {
+    let rig = Rig::start().await;
+    rig.telnyx.deliver(Delivery { twice: true, swapped: false });
+    let (busy, desk) = ("+12025550143", "+12025550142");
+    rig.telnyx.script(busy, [Script::Unanswered { cause: "user_busy", sip: "486" }]);
+    rig.telnyx.script(THEM, [Script::Answered(FarEnd::Listener)]);
+    let call = rig.talk_to(THEM).await;
+    let transfer = format!("/v1/calls/{call}/transfer");
+    rig.client().post(&transfer, json!({ "to": busy })).await;
+    rig.says_sorry(&call).await;
+    let (_, shown) = rig.client().get(&format!("/v1/calls/{call}")).await;
+    assert_eq!(shown["status"], "in_progress", "{shown}");
+
+    rig.client().post(&transfer, json!({ "to": desk })).await;
+    let ended = rig.client().wait_for_end(&call).await;
+    assert_eq!((&ended["status"], &ended["end_reason"]), (&json!("completed"), &json!("transferred")), "{ended}");
+    rig.telnyx.hang_up(THEM);
+    rig.telnyx.ended(THEM).await;
     rig.service.stop().await;
 }
 

@@ -11,6 +11,7 @@ use switchhook_core::phone_number::PhoneNumber;
 use switchhook_core::private::Private;
 use switchhook_net::outbound::ClientSettings;
 
+use super::control::transfers;
 use super::{OURS, Rig, THEM, connection};
 use crate::doubles::telnyx::{APPLICATION, Delivery, FarEnd, Script};
 use crate::harness::{TestService, text};
@@ -109,10 +110,14 @@ async fn a_caller_who_hangs_up_and_one_who_is_transferred_are_distinguished() {
     rig.telnyx.call_in(other, OURS, FarEnd::Listener);
     let live = rig.client().look_until("/v1/calls?status=in_progress", |calls| calls["data"] != json!([])).await;
     let call = text(&live["data"][0]["id"]);
-    let desk = "+12025550142";
+    let (busy, desk) = ("+12025550143", "+12025550142");
+    rig.telnyx.script(busy, [Script::Unanswered { cause: "user_busy", sip: "486" }]);
+    rig.client().post(&format!("/v1/calls/{call}/transfer"), json!({ "to": busy })).await;
+    rig.says_sorry(&call).await;
     rig.client().post(&format!("/v1/calls/{call}/transfer"), json!({ "to": desk })).await;
     assert_eq!(rig.client().wait_for_end(&call).await["end_reason"], "transferred");
-    assert_eq!(rig.telnyx.commands("transfer"), [json!({ "to": desk })], "Telnyx shows the number that was called");
+    let shown = [(json!(busy), Value::Null), (json!(desk), Value::Null)];
+    assert_eq!(transfers(&rig), shown, "Telnyx shows the number that was called");
     rig.service.stop().await;
 }
 

@@ -55,6 +55,12 @@ impl Rig {
         Self { telnyx, agent: Agent { id: text(&agent["id"]) }, connection, service }
     }
 
+    /// Waits until the agent has said that a transfer failed.
+    async fn says_sorry(&self, call: &str) {
+        let (heard, sorry) = (format!("/v1/calls/{call}/transcript"), ["put you through", "putting you through"]);
+        self.client().look_until(&heard, |said| sorry.iter().any(|sorry| said.to_string().contains(sorry))).await;
+    }
+
     fn client(&self) -> &Client {
         &self.service.client
     }

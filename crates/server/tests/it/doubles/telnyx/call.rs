@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc::{self, UnboundedReceiver};
 
 use super::media::{Happened, Next, Session, Stream};
-use super::{Double, FarEnd, Leg, Order};
+use super::{Double, FarEnd, Leg, Order, Script};
 
 /// How long a call waits to be answered or rejected before something is wrong.
 const TIMEOUT: Duration = Duration::from_secs(40);
@@ -223,20 +223,32 @@ async fn go_on(double: &Double, leg: &Leg, session: &mut Option<Session>, happen
     }
 }
 
-/// Calls somebody else and puts them through. Their leg is told of at the same address.
-async fn pass_on(double: &Double, leg: &Leg, to: &str) {
-    leg.with(|progress| progress.passed_on = true);
-    let other = double.call_control_id();
-    let theirs = |fields: Value| {
-        let mut theirs = json!({ "call_control_id": other, "to": to });
-        for (field, value) in fields.as_object().into_iter().flatten() {
-            theirs[field] = value.clone();
-        }
-        theirs
+/// Calls somebody else, and puts them through if they answer. Their leg is reported where the request says.
+async fn pass_on(double: &Double, leg: &Leg, body: &Value) {
+    let text = |field: &str| body[field].as_str().map(ToOwned::to_owned);
+    let (orders, _given) = mpsc::unbounded_channel();
+    let other = Leg {
+        id: double.call_control_id(),
+        session: leg.session,
+        from: leg.from.clone(),
+        to: text("to").unwrap_or_default(),
+        inbound: false,
+        client_state: text("target_leg_client_state"),
+        report_to: text("webhook_url").unwrap_or_else(|| leg.report_to.clone()),
+        orders,
+        progress: Mutex::default(),
     };
-    double.tell(leg, "call.initiated", theirs(json!({ "direction": "outgoing", "state": "bridging" }))).await;
-    double.tell(leg, "call.answered", theirs(json!({}))).await;
-    double.tell(leg, "call.bridged", json!({})).await;
-    let hangup = json!({ "hangup_cause": "normal_clearing", "hangup_source": "callee", "sip_hangup_cause": "200" });
-    double.tell(leg, "call.hangup", theirs(hangup)).await;
+    double.tell(&other, "call.initiated", json!({ "direction": "outgoing", "state": "bridging" })).await;
+    let (cause, sip) = match double.script_of(body) {
+        Some(Script::Unanswered { cause, sip }) => (cause, sip),
+        _ => {
+            leg.with(|progress| progress.passed_on = true);
+            double.tell(&other, "call.answered", json!({})).await;
+            double.tell(leg, "call.bridged", json!({})).await;
+            ("normal_clearing", "200")
+        }
+    };
+    let hangup = json!({ "hangup_cause": cause, "hangup_source": "callee", "sip_hangup_cause": sip });
+    double.tell(&other, "call.hangup", hangup).await;
+    double.tell_the_rest(&other).await;
 }

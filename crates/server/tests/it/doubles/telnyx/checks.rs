@@ -88,7 +88,13 @@ pub(super) fn command(name: &str) -> Option<Vec<Field>> {
         "streaming_start" => stream(),
         "hangup" => vec![],
         "reject" => vec![("cause", true, Is::OneOf(&["CALL_REJECTED", "USER_BUSY"]))],
-        "transfer" => vec![("to", true, Is::Callee), ("from", false, Is::Callee)],
+        "transfer" => vec![
+            ("to", true, Is::Callee),
+            ("from", false, Is::Callee),
+            ("timeout_secs", false, Is::Number(5, 600)),
+            ("webhook_url", false, Is::Url(&["http://", "https://"])),
+            ("target_leg_client_state", false, Is::Base64),
+        ],
         "send_dtmf" => vec![("digits", true, Is::Keys)],
         _ => return None,
     })

@@ -150,7 +150,7 @@ enum Order {
     Stream(Stream),
     Reject(String),
     HangUp,
-    PassOn(String),
+    PassOn(Value),
     /// The person at the far end hangs up.
     FarEndHangsUp,
 }
@@ -298,6 +298,12 @@ impl Telnyx {
 }
 
 impl Double {
+    /// What becomes of the number in the body of a transfer.
+    fn script_of(&self, body: &Value) -> Option<Script> {
+        let to = body["to"].as_str()?;
+        self.with(|account| account.scripts.get(to)?.front().cloned())
+    }
+
     fn with<T>(&self, use_it: impl FnOnce(&mut Account) -> T) -> T {
         use_it(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }

@@ -179,19 +179,14 @@ fn command(double: &Arc<Double>, id: &str, name: &str, body: &Value) -> Response
             return refusal(422, "90045", "Media streaming is used already", None);
         }
         "streaming_start" => Order::Stream(Stream::asked_for(body).expect("it was checked")),
-        "transfer" => Order::PassOn(body["to"].as_str().unwrap_or_default().to_owned()),
+        "transfer" => Order::PassOn(body.clone()),
         _ => {
             leg.with(|progress| progress.seen.keys.push_str(body["digits"].as_str().unwrap_or_default()));
             double.note(name, body);
             return done();
         }
     };
-    if let Order::PassOn(to) = &order
-        && matches!(
-            double.with(|account| account.scripts.get(to).and_then(|scripts| scripts.front().cloned())),
-            Some(Script::Refused { .. })
-        )
-    {
+    if matches!(order, Order::PassOn(_)) && matches!(double.script_of(body), Some(Script::Refused { .. })) {
         return refusal(403, "10010", "Transfer is not permitted", None);
     }
     double.note(name, body);
