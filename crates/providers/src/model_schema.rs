@@ -36,6 +36,12 @@ pub fn for_model(schema: &Value) -> Value {
     schema
 }
 
+/// The keywords at the top of a tool's schema that models do not see as they were written, because their APIs refuse them there.
+pub fn simplified(schema: &Value) -> impl Iterator<Item = &'static str> {
+    let present = |keyword: &&str| schema.get(*keyword).is_some();
+    NOT_AT_TOP.into_iter().filter(|keyword| !keyword.starts_with('$')).filter(present)
+}
+
 /// Takes the properties of all parts; required is what every part requires, or any of them where `all` apply.
 fn merge(top: &mut Map<String, Value>, parts: &[Value], all: bool) {
     let mut flat = Vec::new();
@@ -209,8 +215,9 @@ mod tests {
         assert!(all.get("allOf").is_none() && all.to_string().find("$ref").is_none(), "{all}");
 
         for keyword in ["not", "if", "then", "else", "enum"] {
-            let schema = json!({ "type": "object", "properties": {}, keyword: {} });
+            let schema = json!({ "type": "object", "properties": {}, keyword: {}, "$schema": "x" });
             assert!(for_model(&schema).get(keyword).is_none(), "{keyword}");
+            assert_eq!(simplified(&schema).collect::<Vec<_>>(), [keyword]);
         }
     }
 }

@@ -19,7 +19,7 @@ enum Kind {
 struct Mark(&'static str, &'static [&'static str], Kind);
 
 /// No mark begins with another one.
-const MARKS: [Mark; 43] = [
+const MARKS: [Mark; 44] = [
     Mark("<think>", &["</think>"], Kind::Reasoning),
     Mark("<thinking>", &["</thinking>"], Kind::Reasoning),
     Mark("<thought>", &["</thought>"], Kind::Reasoning),
@@ -33,6 +33,7 @@ const MARKS: [Mark; 43] = [
     // Harmony.
     Mark("<|channel|>analysis", &["<|end|>", "<|start|>"], Kind::Reasoning),
     Mark("<|channel|>commentary", &["<|call|>", "<|end|>", "<|start|>"], Kind::Call),
+    Mark("to=functions.", &["<|call|>", "<|end|>", "<|start|>"], Kind::Call),
     Mark("<tool_call>", &["</tool_call>"], Kind::Call),
     Mark("<tool_calls>", &["</tool_calls>"], Kind::Call),
     Mark("<toolcall>", &["</toolcall>"], Kind::Call),
@@ -313,6 +314,7 @@ mod tests {
             "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>tables<｜tool▁sep｜>{\"day\": \"Friday\"}<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
             "<|tool_calls_section_begin|><|tool_call_begin|>functions.tables:0<|tool_call_argument_begin|>{\"day\": \"Friday\"}<|tool_call_end|><|tool_calls_section_end|>",
             "<|channel|>commentary to=functions.tables <|constrain|>json<|message|>{\"day\":\"Friday\"}<|call|>",
+            " to=functions.tables<|channel|>commentary json<|message|>{\"day\":\"Friday\"}<|call|>",
             "{\"name\": \"tables\", \"parameters\": {\"day\": \"Friday\"}}",
             "```json\n[{\"name\": \"tables\", \"arguments\": {\"day\": \"Friday\"}}]\n```",
         ] {

@@ -13,6 +13,7 @@ use switchhook_core::Timestamp;
 use switchhook_core::agent::{AgentConfig, FieldError};
 use switchhook_core::id::AgentId;
 use switchhook_providers::json_schema::Schema;
+use switchhook_providers::model_schema;
 use switchhook_runtime::clock;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
@@ -201,8 +202,8 @@ async fn check_connections(conn: &mut Conn, tenant: Tenant, config: &AgentConfig
     if errors.is_empty() { Ok(()) } else { Err(ApiError::invalid_fields(errors)) }
 }
 
-/// Returns warnings about instructions that nothing follows, and about settings that the agent's providers do not support; none of these if
-/// the providers cannot be built.
+/// Returns warnings about instructions that nothing follows, schemas that models get in a simpler form, and settings that the agent's
+/// providers do not support; none of these if the providers cannot be built.
 async fn not_taken(
     state: &HttpState,
     conn: &mut Conn,
@@ -210,10 +211,22 @@ async fn not_taken(
     config: &AgentConfig,
 ) -> Result<Vec<String>, ApiError> {
     let mut warnings: Vec<String> = instructions::ignored(conn, tenant.id, config).await?.into_iter().collect();
+    warnings.extend(simplified_schemas(config));
     if let Ok(setup) = state.setup() {
         warnings.extend(setup.not_taken(conn, tenant.id, config).await?);
     }
     Ok(warnings)
+}
+
+fn simplified_schemas(config: &AgentConfig) -> impl Iterator<Item = String> {
+    config.tools.iter().enumerate().filter_map(|(position, tool)| {
+        let keywords: Vec<_> = model_schema::simplified(tool.parameters.as_ref()?).collect();
+        let keywords = (!keywords.is_empty()).then(|| keywords.join(", "))?;
+        Some(format!(
+            "tools.{position}.parameters: models do not see {keywords} at the top, which their APIs refuse there: what these combine is \
+             merged into properties, and arguments are validated against the schema as you wrote it."
+        ))
+    })
 }
 
 /// Rejects a tool whose URL its connection's secrets may not be sent to. Variables are checked per call.

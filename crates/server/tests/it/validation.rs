@@ -515,3 +515,22 @@ async fn unknown_fields_are_named_at_any_depth() {
     }
     service.stop().await;
 }
+
+#[tokio::test]
+async fn a_schema_that_models_get_in_a_simpler_form_is_named_when_the_agent_is_saved() {
+    let service = TestService::start().await;
+    let tool = |parameters: Value| json!({ "type": "http", "name": "book", "description": "Books.", "url": "https://example.com/", "parameters": parameters });
+    let save = async |parameters: Value| {
+        let agent = json!({ "name": format!("Ava {}", parameters.get("anyOf").is_some()), "instructions": "Book a table.", "tools": [{ "type": "end_call" }, tool(parameters)] });
+        let (status, saved) = service.client.post("/v1/agents", agent).await;
+        assert_eq!(status, StatusCode::CREATED, "{saved}");
+        saved["warnings"].to_string()
+    };
+    let by = |name: &str| json!({ "required": [name], "properties": { name: { "type": "string" } } });
+    let warnings = save(json!({ "type": "object", "anyOf": [by("phone"), by("email")] })).await;
+    assert!(warnings.contains("tools.1.parameters: models do not see anyOf at the top"), "{warnings}");
+    let warnings =
+        save(json!({ "type": "object", "properties": { "seats": { "anyOf": [{ "type": "integer" }] } } })).await;
+    assert!(!warnings.contains("tools.1"), "{warnings}");
+    service.stop().await;
+}
