@@ -3,7 +3,7 @@ import "@fontsource-variable/geist-mono/wght.css";
 import "./styles/tokens.css";
 import "./styles/base.css";
 import { CSPProvider } from "@base-ui/react/csp-provider";
-import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { focusManager, QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { RouterProvider } from "react-router/dom";
@@ -20,6 +20,16 @@ const queries = new QueryClient({
       retry: (failures, error) => failures < 2 && error instanceof ApiError && error.status >= 500,
     },
   },
+});
+// A window beside another one gets the focus and is visible all the time.
+focusManager.setEventListener((focused) => {
+  const listener = () => focused();
+  window.addEventListener("focus", listener);
+  document.addEventListener("visibilitychange", listener);
+  return () => {
+    window.removeEventListener("focus", listener);
+    document.removeEventListener("visibilitychange", listener);
+  };
 });
 onSignedOut(() => void queries.invalidateQueries(sessionQuery));
 

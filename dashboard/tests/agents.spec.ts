@@ -90,3 +90,13 @@ test("a voice can be listened to", async ({ page, seed }) => {
   await expect(page.getByRole("button", { name: /^Stop / })).toBeVisible();
   await expect(page.getByRole("button", { name: /^Listen to / }).first()).toBeVisible();
 });
+
+test("an agent that a program made stands in the open list when the window is focused", async ({ page, service }) => {
+  await page.goto("/agents");
+  await settled(page);
+  const name = `Made by a program ${Date.now()}`;
+  const { id } = await service.post<{ id: string }>("/v1/agents", { name, instructions: "Say hello." });
+  await page.evaluate(() => window.dispatchEvent(new Event("focus")));
+  await expect(page.getByRole("link", { name })).toBeVisible();
+  await service.delete(`/v1/agents/${id}`);
+});

@@ -175,3 +175,12 @@ test("a call that is placed elsewhere appears without a reload", async ({ page, 
   const newest = page.getByRole("row").filter({ hasText: "+1 202 555 0111" }).first();
   await expect(newest).toContainText("Completed", { timeout: 20_000 });
 });
+
+test("the client's own data keeps its digits and its nesting", async ({ page, service, seed }) => {
+  const metadata = '{"order":1234567890123456789,"guest":{"seats":[2,3],"regular":true}}';
+  const body = `{"agent_id":"${seed.agent}","to":"+12025550103","metadata":${metadata}}`;
+  const { id } = await service.post<{ id: string }>("/v1/calls", body);
+  await page.goto(`/calls/${id}`);
+  await settled(page);
+  await expect(page.getByText('guest: {"regular":true,"seats":[2,3]}, order: 1234567890123456789')).toBeVisible();
+});

@@ -32,9 +32,15 @@ export class Service {
     await this.send("PATCH", path, data);
   }
 
-  /** Unsafe methods need the page's own origin. */
+  async delete(path: string): Promise<void> {
+    await this.send("DELETE", path, undefined);
+  }
+
+  /** Unsafe methods need the page's own origin. Text is sent as it is. */
   private async send(method: string, path: string, data: unknown): Promise<Buffer> {
-    const answer = await this.request.fetch(path, { method, data, headers: { origin: BASE } });
+    const headers: Record<string, string> = { origin: BASE };
+    if (typeof data === "string") headers["content-type"] = "application/json";
+    const answer = await this.request.fetch(path, { method, data, headers });
     if (!answer.ok()) throw new Error(`${method} ${path}: ${answer.status()} ${await answer.text()}`);
     return answer.body();
   }

@@ -1,4 +1,4 @@
-/** A connection that fails in the middle of a conversation, and who may open its socket. */
+/** A connection or a microphone that fails in the middle of a conversation, and who may open its socket. */
 import { ANSWER_MS } from "./caller";
 import { test as base, expect } from "./look";
 import { Network } from "./network";
@@ -59,4 +59,60 @@ test("a connection that does not come back ends the call, and the panel says so"
   network.recover();
   await expect(page.getByRole("button", { name: "Talk again" })).toBeVisible();
   expect((await ended(service, await openedCall(page))).end_reason).toBe("caller_hangup");
+});
+
+/** What the test does with the page's microphones. */
+declare global {
+  interface Window {
+    unplug: () => void;
+    plugIn: () => void;
+  }
+}
+
+/** Lets the test unplug the microphone, so that there is none until it is plugged in again. */
+function pluggable(): void {
+  const devices = navigator.mediaDevices;
+  const ask = devices.getUserMedia.bind(devices);
+  const tracks: MediaStreamTrack[] = [];
+  let isPluggedIn = true;
+  devices.getUserMedia = async (constraints) => {
+    if (!isPluggedIn) throw new DOMException("Requested device not found", "NotFoundError");
+    const stream = await ask(constraints);
+    tracks.push(...stream.getTracks());
+    return stream;
+  };
+  window.unplug = () => {
+    isPluggedIn = false;
+    for (const track of tracks.splice(0)) {
+      track.stop();
+      track.dispatchEvent(new Event("ended"));
+    }
+  };
+  window.plugIn = () => {
+    isPluggedIn = true;
+    devices.dispatchEvent(new Event("devicechange"));
+  };
+}
+
+test("an unplugged microphone keeps the call, and the next one is used", async ({ page, caller, seed }) => {
+  await page.addInitScript(pluggable);
+  const call = await talk(page, seed.agent);
+  const log = page.getByRole("log", { name: "Transcript" });
+  await caller.answers(GREETING, "name");
+  await expect(log).toContainText("Which day", { timeout: ANSWER_MS });
+
+  await page.evaluate(() => window.unplug());
+  const button = page.getByRole("button", { name: "No microphone" });
+  await expect(button).toBeEnabled();
+  await expect(page.getByText("No microphone: the agent does not hear you.")).toBeVisible();
+  await button.click();
+  await expect(button, "there is none yet").toBeEnabled();
+
+  await page.evaluate(() => window.plugIn());
+  await expect(page.getByRole("button", { name: "Mute" })).toBeVisible();
+  await expect(page.getByText("Live", { exact: true })).toBeVisible();
+  await caller.says("day");
+  await expect(log).toContainText("Friday, gladly. And at what time?", { timeout: ANSWER_MS });
+  expect(call.sockets.length, "on the same socket").toBe(1);
+  await endCall(page);
 });

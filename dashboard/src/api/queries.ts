@@ -25,6 +25,8 @@ export type Voices = Schemas["VoiceList"];
 export type Webhook = Schemas["Webhook"];
 
 const PAGE = 100;
+/** Lists are read again when they are entered or the window is focused, and while they stand: programs change them, too. */
+const FRESH = { staleTime: 0, refetchInterval: 10_000 } as const;
 type Page<T> = { data: T[]; has_more: boolean; next_cursor: string | null };
 
 /** Every row of a collection that is small by nature (agents, numbers, webhooks). */
@@ -46,6 +48,7 @@ export const tenantQuery = queryOptions({
 });
 
 export const agentsQuery = queryOptions({
+  ...FRESH,
   queryKey: ["agents"],
   queryFn: ({ signal }) =>
     everyRow((cursor) =>
@@ -61,6 +64,7 @@ export const agentQuery = (id: string) =>
   });
 
 export const numbersQuery = queryOptions({
+  ...FRESH,
   queryKey: ["numbers"],
   queryFn: ({ signal }) =>
     everyRow((cursor) =>
@@ -69,6 +73,7 @@ export const numbersQuery = queryOptions({
 });
 
 export const connectionsQuery = queryOptions({
+  ...FRESH,
   queryKey: ["connections"],
   queryFn: ({ signal }) =>
     everyRow((cursor) =>
@@ -77,6 +82,7 @@ export const connectionsQuery = queryOptions({
 });
 
 export const webhooksQuery = queryOptions({
+  ...FRESH,
   queryKey: ["webhooks"],
   queryFn: ({ signal }) =>
     everyRow((cursor) =>
@@ -85,6 +91,7 @@ export const webhooksQuery = queryOptions({
 });
 
 export const apiKeysQuery = queryOptions({
+  ...FRESH,
   queryKey: ["api-keys"],
   queryFn: ({ signal }) =>
     everyRow((cursor) =>

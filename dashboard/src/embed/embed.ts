@@ -44,7 +44,7 @@ function start(element: HTMLScriptElement): void {
   const session = new TalkSession({ worklets, placeCall: () => placeCall(options, address), refusal, hangUp: () => undefined });
   const view = new EmbedView(options, {
     talk: () => session.dispatch({ type: isActive(session.state) ? "end" : "talk" }),
-    mute: () => session.dispatch({ type: "mute", muted: !session.state.muted }),
+    microphone: () => session.pressMicrophone(),
   });
   const draw = () => {
     const { refusal: reason } = session.state;

@@ -7,7 +7,7 @@ import css from "./embed.css?raw";
 
 interface Actions {
   talk: () => void;
-  mute: () => void;
+  microphone: () => void;
 }
 
 export class EmbedView {
@@ -36,7 +36,7 @@ export class EmbedView {
     this.log.tabIndex = 0;
     this.log.append(this.lines);
     this.mute.type = "button";
-    this.mute.addEventListener("click", actions.mute);
+    this.mute.addEventListener("click", actions.microphone);
     this.talk.type = "button";
     this.talk.addEventListener("click", actions.talk);
     const buttons = element("div", "buttons");
@@ -55,8 +55,10 @@ export class EmbedView {
     this.log.hidden = state.lines.length === 0;
     this.drawLines(state);
     this.mute.hidden = state.phase !== "live";
-    this.mute.textContent = state.muted ? "Unmute" : "Mute";
-    this.mute.setAttribute("aria-pressed", String(state.muted));
+    const works = state.microphone === "works";
+    this.mute.textContent = !works ? "No microphone" : state.muted ? "Unmute" : "Mute";
+    this.mute.disabled = state.microphone === "lost";
+    this.mute.setAttribute("aria-pressed", String(works && state.muted));
     this.talk.className = isBusy ? "talk end" : "talk";
     this.talk.textContent = isBusy ? (state.phase === "live" ? "End call" : "Cancel") : label;
     this.talk.hidden = !mayTalk;

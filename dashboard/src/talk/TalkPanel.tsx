@@ -166,12 +166,7 @@ function Controls({ session, state }: { session: TalkSession; state: TalkState }
         />
       )}
       <div className={styles.controls}>
-        <Button
-          icon={state.muted ? <MicOff /> : <Mic />}
-          aria-label={state.muted ? "Unmute" : "Mute"}
-          aria-pressed={state.muted}
-          onClick={() => session.dispatch({ type: "mute", muted: !state.muted })}
-        />
+        <MicrophoneButton session={session} state={state} />
         <Button
           ref={toggle}
           icon={<Grid3x3 />}
@@ -184,5 +179,24 @@ function Controls({ session, state }: { session: TalkSession; state: TalkState }
         </Button>
       </div>
     </>
+  );
+}
+
+function MicrophoneButton({ session, state }: { session: TalkSession; state: TalkState }) {
+  const press = () => session.pressMicrophone();
+  if (state.microphone !== "works") {
+    return (
+      <Button icon={<MicOff />} disabled={state.microphone === "lost"} onClick={press}>
+        No microphone
+      </Button>
+    );
+  }
+  return (
+    <Button
+      icon={state.muted ? <MicOff /> : <Mic />}
+      aria-label={state.muted ? "Unmute" : "Mute"}
+      aria-pressed={state.muted}
+      onClick={press}
+    />
   );
 }

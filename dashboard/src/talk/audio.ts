@@ -26,10 +26,15 @@ export interface AudioHandlers {
   speaker: (output: SpeakerOutput) => void;
   /** The microphone was unplugged or taken away. */
   lost: () => void;
+  /** A device was plugged in or out. */
+  devicesChanged: () => void;
 }
 
 export interface TalkAudio {
-  readonly microphone: MediaStreamTrack;
+  /** The microphone in use. */
+  microphone: () => MediaStreamTrack;
+  /** Takes the browser's choice of microphone in place of one that is gone. Rejects like `openAudio`. */
+  replaceMicrophone: () => Promise<void>;
   play: (input: SpeakerInput) => void;
   /** Plays a stream too, as long as the returned function is not called. */
   attach: (stream: MediaStream) => () => void;
@@ -55,23 +60,13 @@ export async function openAudio(
   const isRunning = context.resume();
   let stream: MediaStream | undefined;
   try {
-    stream = await navigator.mediaDevices.getUserMedia({
-      audio: {
-        deviceId: deviceId ? { exact: deviceId } : undefined,
-        channelCount: 1,
-        echoCancellation: true,
-        noiseSuppression: true,
-        autoGainControl: true,
-      },
-    });
+    stream = await askForMicrophone(deviceId);
     await Promise.all([
       isRunning,
       context.audioWorklet.addModule(worklets.microphone),
       context.audioWorklet.addModule(worklets.speaker),
     ]);
-    const [microphone] = stream.getAudioTracks();
-    if (!microphone) throw new DOMException("The stream has no microphone.", "NotFoundError");
-    return connect(context, stream, microphone, handlers);
+    return connect(context, stream, handlers);
   } catch (error) {
     stopTracks(stream);
     void context.close();
@@ -79,31 +74,70 @@ export async function openAudio(
   }
 }
 
-function connect(
-  context: AudioContext,
-  stream: MediaStream,
-  track: MediaStreamTrack,
-  handlers: AudioHandlers,
-): TalkAudio {
-  const microphone = new AudioWorkletNode(context, "microphone", { numberOfOutputs: 0 });
-  microphone.port.onmessage = (event: MessageEvent<MicrophoneOutput>) => handlers.frame(event.data);
-  context.createMediaStreamSource(stream).connect(microphone);
+/** A stream with one microphone. */
+async function askForMicrophone(deviceId?: string): Promise<MediaStream> {
+  const stream = await navigator.mediaDevices.getUserMedia({
+    audio: {
+      deviceId: deviceId ? { exact: deviceId } : undefined,
+      channelCount: 1,
+      echoCancellation: true,
+      noiseSuppression: true,
+      autoGainControl: true,
+    },
+  });
+  if (stream.getAudioTracks().length === 0) throw new DOMException("The stream has no microphone.", "NotFoundError");
+  return stream;
+}
+
+function connect(context: AudioContext, first: MediaStream, handlers: AudioHandlers): TalkAudio {
+  const worklet = new AudioWorkletNode(context, "microphone", { numberOfOutputs: 0 });
+  worklet.port.onmessage = (event: MessageEvent<MicrophoneOutput>) => handlers.frame(event.data);
 
   const speaker = new AudioWorkletNode(context, "speaker", { numberOfInputs: 1, outputChannelCount: [1] });
   speaker.port.onmessage = (event: MessageEvent<SpeakerOutput>) => handlers.speaker(event.data);
   speaker.connect(context.destination);
 
-  for (const track of stream.getAudioTracks()) track.onended = handlers.lost;
+  let microphone = connectMicrophone(context, first, worklet, handlers.lost);
+  navigator.mediaDevices.addEventListener("devicechange", handlers.devicesChanged);
+  let isOpen = true;
 
   return {
-    microphone: track,
+    microphone: () => microphone.track,
+    replaceMicrophone: async () => {
+      const stream = await askForMicrophone();
+      if (!isOpen) return stopTracks(stream);
+      microphone.stop();
+      microphone = connectMicrophone(context, stream, worklet, handlers.lost);
+    },
     attach: (remote) => attach(context, remote, speaker),
     play: (input) => speaker.port.postMessage(input, input.type === "audio" ? [input.pcm] : []),
     close: () => {
-      microphone.port.onmessage = null;
+      isOpen = false;
+      navigator.mediaDevices.removeEventListener("devicechange", handlers.devicesChanged);
+      worklet.port.onmessage = null;
       speaker.port.onmessage = null;
-      stopTracks(stream);
+      microphone.stop();
       if (context.state !== "closed") void context.close();
+    },
+  };
+}
+
+/** Gives the microphone of a stream to the worklet until it is stopped. */
+function connectMicrophone(
+  context: AudioContext,
+  stream: MediaStream,
+  worklet: AudioNode,
+  lost: () => void,
+): { track: MediaStreamTrack; stop: () => void } {
+  const [track] = stream.getAudioTracks() as [MediaStreamTrack];
+  const source = context.createMediaStreamSource(stream);
+  source.connect(worklet);
+  track.onended = lost;
+  return {
+    track,
+    stop: () => {
+      source.disconnect();
+      stopTracks(stream);
     },
   };
 }

@@ -15,15 +15,16 @@ export const PLAYOUT_MS = 60;
 export class RtcSession {
   private readonly connection: RTCPeerConnection;
   /** A copy of the microphone: both transports have one of their own, and this one is silent until it is used. */
-  private readonly microphone: MediaStreamTrack;
+  private microphone: MediaStreamTrack;
+  private readonly sender: RTCRtpSender;
   private detach: (() => void) | null = null;
 
   private constructor(audio: TalkAudio, handlers: RtcHandlers) {
     // The service has a public address, so that neither STUN nor TURN is needed to reach it.
     this.connection = new RTCPeerConnection();
-    this.microphone = audio.microphone.clone();
+    this.microphone = audio.microphone().clone();
     this.microphone.enabled = false;
-    this.connection.addTrack(this.microphone, new MediaStream([this.microphone]));
+    this.sender = this.connection.addTrack(this.microphone, new MediaStream([this.microphone]));
     this.connection.ontrack = ({ track }) => {
       this.detach?.();
       this.detach = audio.attach(new MediaStream([track]));
@@ -53,6 +54,15 @@ export class RtcSession {
   /** Whether the person is heard here. */
   speak(isHeard: boolean): void {
     this.microphone.enabled = isHeard;
+  }
+
+  /** Sends another microphone from now on. */
+  replaceMicrophone(track: MediaStreamTrack): void {
+    const next = track.clone();
+    next.enabled = this.microphone.enabled;
+    this.microphone.stop();
+    this.microphone = next;
+    this.sender.replaceTrack(next).catch(() => undefined);
   }
 
   close(): void {

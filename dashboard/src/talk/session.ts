@@ -62,6 +62,12 @@ export class TalkSession {
     if (isChanged) for (const listener of this.listeners) listener();
   };
 
+  /** The button with the microphone: mutes it or not, or asks for another one when it is gone. */
+  pressMicrophone(): void {
+    const { microphone, muted } = this.state;
+    this.dispatch(microphone === "works" ? { type: "mute", muted: !muted } : { type: "find_microphone" });
+  }
+
   /** Ends whatever is under way, when the panel goes away. */
   dispose(): void {
     this.dispatch({ type: "end" });
@@ -74,6 +80,9 @@ export class TalkSession {
     switch (effect.type) {
       case "open_microphone":
         void this.openMicrophone();
+        break;
+      case "replace_microphone":
+        void this.replaceMicrophone();
         break;
       case "place_call":
         void this.placeCall();
@@ -117,7 +126,8 @@ export class TalkSession {
           if (output.type === "loudness") this.levels.speaker = output.loudness;
           else this.dispatch({ type: "mark_played", name: output.name });
         },
-        lost: () => this.dispatch({ type: "microphone_failed", refusal: { kind: "no_device" } }),
+        lost: () => this.dispatch({ type: "microphone_lost" }),
+        devicesChanged: () => this.dispatch({ type: "find_microphone" }),
       });
       // A refusal or a second attempt may have come while the browser asked.
       this.audio?.close();
@@ -125,6 +135,19 @@ export class TalkSession {
       this.dispatch({ type: "microphone_opened" });
     } catch (error) {
       this.dispatch({ type: "microphone_failed", refusal: microphoneRefusal(error) });
+    }
+  }
+
+  private async replaceMicrophone(): Promise<void> {
+    const { audio } = this;
+    if (!audio) return;
+    try {
+      await audio.replaceMicrophone();
+      if (this.audio !== audio) return;
+      this.rtc?.replaceMicrophone(audio.microphone());
+      this.dispatch({ type: "microphone_replaced" });
+    } catch {
+      if (this.audio === audio) this.dispatch({ type: "microphone_missing" });
     }
   }
 

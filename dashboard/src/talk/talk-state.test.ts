@@ -186,6 +186,28 @@ describe("audio", () => {
   });
 });
 
+describe("a lost microphone", () => {
+  const lost = play([{ type: "microphone_lost" }], play(LIVE).state);
+
+  test("keeps the call, and another one is asked for", () => {
+    expect(lost.state).toMatchObject({ phase: "live", microphone: "lost" });
+    expect(lost.effects).toEqual([{ type: "replace_microphone" }]);
+    expect(play([{ type: "microphone_replaced" }], lost.state).state.microphone).toBe("works");
+  });
+
+  test("is looked for again when the person asks, or a device was plugged in", () => {
+    const missing = play([{ type: "microphone_missing" }], lost.state);
+    expect(missing.state).toMatchObject({ phase: "live", microphone: "missing" });
+    expect(play([{ type: "find_microphone" }], missing.state).effects).toEqual([{ type: "replace_microphone" }]);
+    expect(play([{ type: "find_microphone" }], lost.state).effects, "one question at a time").toEqual([]);
+    expect(play([{ type: "find_microphone" }], play(LIVE).state).effects, "none while one works").toEqual([]);
+  });
+
+  test("is not asked for after the call", () => {
+    expect(play([{ type: "end" }, { type: "microphone_lost" }], play(LIVE).state).effects.at(-1)).toEqual({ type: "release" });
+  });
+});
+
 describe("a lost socket", () => {
   const lost = play([SAYS("agent", "Hello."), { type: "socket_closed", code: 1006 }], play(LIVE).state, NOW + 100);
 

@@ -44,6 +44,8 @@ export interface TalkState {
   /** What a new socket sends to go on where the last one was lost. */
   resume: string | null;
   muted: boolean;
+  /** `lost`: it went away, and the browser is asked for another one; `missing`: there was none. */
+  microphone: "works" | "lost" | "missing";
   /** Both are needed to be live: otherwise the panel would say so while the service hears nothing. */
   microphoneRuns: boolean;
   serviceAnswers: boolean;
@@ -64,6 +66,11 @@ export type Input =
   | { type: "microphone_opened" }
   | { type: "microphone_failed"; refusal: Refusal }
   | { type: "microphone_frame" }
+  | { type: "microphone_lost" }
+  | { type: "microphone_replaced" }
+  | { type: "microphone_missing" }
+  /** The person asks for another one, or a device was plugged in. */
+  | { type: "find_microphone" }
   | { type: "call_placed"; call: TalkCall }
   | { type: "call_refused"; refusal: Refusal }
   | { type: "socket_opened" }
@@ -79,6 +86,8 @@ export type Input =
 
 export type Effect =
   | { type: "open_microphone" }
+  /** Asks the browser for another microphone, in place of the one that was lost. */
+  | { type: "replace_microphone" }
   | { type: "place_call" }
   | { type: "open_socket"; url: string; delayMs: number }
   | { type: "send"; message: BrowserMessage }
@@ -119,6 +128,7 @@ export const IDLE: TalkState = {
   call: null,
   resume: null,
   muted: false,
+  microphone: "works",
   microphoneRuns: false,
   serviceAnswers: false,
   transport: "websocket",
@@ -152,6 +162,14 @@ export function transition(state: TalkState, input: Input, now: number): Transit
       return isActive(state) ? refuse(state, input.refusal, now) : stay(state);
     case "microphone_frame":
       return state.microphoneRuns ? stay(state) : become(state, { microphoneRuns: true }, now);
+    case "microphone_lost":
+      return isActive(state) ? findMicrophone(state) : stay(state);
+    case "find_microphone":
+      return isActive(state) && state.microphone === "missing" ? findMicrophone(state) : stay(state);
+    case "microphone_replaced":
+      return stay({ ...state, microphone: "works" });
+    case "microphone_missing":
+      return stay({ ...state, microphone: "missing" });
     case "call_placed":
       return placed(state, input.call);
     case "socket_opened":
@@ -190,6 +208,11 @@ function refuse(state: TalkState, refusal: Refusal, now: number): Transition {
     state: { ...state, phase: "refused", since: now, refusal },
     effects: [{ type: "release" }],
   };
+}
+
+/** The call continues without a microphone: the caller still hears the agent. */
+function findMicrophone(state: TalkState): Transition {
+  return { state: { ...state, microphone: "lost" }, effects: [{ type: "replace_microphone" }] };
 }
 
 /** Applies a change; the conversation is live once microphone and service both run. */

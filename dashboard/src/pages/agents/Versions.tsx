@@ -12,6 +12,7 @@ import { Notice } from "../../components/Notice";
 import { RelativeTime } from "../../components/RelativeTime";
 import { SkeletonRows } from "../../components/Skeleton";
 import { plural } from "../../lib/format";
+import { writeJson } from "../../lib/json";
 import { differences, diffLines, labelOf, type Change, type Json, type JsonObject } from "./draft";
 import styles from "./Versions.module.css";
 
@@ -166,5 +167,5 @@ function Diff({ change }: { change: Change }) {
 
 function shown(value: Json): string {
   if (value === null) return "not set";
-  return typeof value === "string" ? value : JSON.stringify(value, null, 2);
+  return typeof value === "string" ? value : writeJson(value, 2);
 }

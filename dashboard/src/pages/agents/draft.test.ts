@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { readJson, writeJson } from "../../lib/json";
 import {
   configOf,
   differences,
@@ -10,6 +11,7 @@ import {
   valueAt,
   variablesIn,
   withValueAt,
+  type JsonObject,
 } from "./draft";
 
 const ava = {
@@ -34,6 +36,13 @@ describe("what changed", () => {
       { path: "greeting.text", before: "Hello", after: "Good morning" },
       { path: "tools", before: [{ type: "end_call" }], after: [] },
     ]);
+  });
+
+  test("long integers are compared by their digits, and sent as they are", () => {
+    const limit = (digits: string) => readJson(`{"limit":${digits},"seats":4}`) as JsonObject;
+    expect(isEqual(limit("9223372036854775807"), limit("9223372036854775807"))).toBe(true);
+    const patch = mergePatch(limit("9223372036854775807"), limit("9223372036854775806"));
+    expect(writeJson(patch)).toBe('{"limit":9223372036854775806}');
   });
 
   test("a missing field is the same as one that is not set", () => {

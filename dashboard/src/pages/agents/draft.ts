@@ -1,5 +1,7 @@
 /** An agent's unsaved draft: what changed, what to send, and what it is called. Pure. */
 
+import { isLosslessNumber } from "lossless-json";
+
 /** JSON as the API sends and takes it. */
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json | undefined };
 export type JsonObject = { [key: string]: Json | undefined };
@@ -15,7 +17,7 @@ export interface Change {
 const READ_ONLY = new Set(["id", "version", "created_at", "updated_at", "warnings"]);
 
 export function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  return typeof value === "object" && value !== null && !Array.isArray(value) && !isLosslessNumber(value);
 }
 
 /** Whether two values are equal; a missing field equals `null`, and the order of fields does not matter. */
@@ -26,6 +28,7 @@ export function isEqual(a: Json | undefined, b: Json | undefined): boolean {
   if (isObject(a) && isObject(b)) {
     return [...new Set([...Object.keys(a), ...Object.keys(b)])].every((key) => isEqual(a[key], b[key]));
   }
+  if (isLosslessNumber(a) && isLosslessNumber(b)) return a.value === b.value;
   return (a ?? null) === (b ?? null);
 }
 

@@ -3,6 +3,7 @@
 import { createContext, useContext, useState, type ReactNode } from "react";
 import { Checkbox } from "../../components/Checkbox";
 import { SelectField, TextArea, TextField } from "../../components/Field";
+import { readJson, writeJson } from "../../lib/json";
 import { valueAt, type Json, type JsonObject } from "./draft";
 import { numberProblem } from "./limits";
 
@@ -159,7 +160,7 @@ export function JsonRow({ path, ...rest }: FieldProps & { rows?: number; placeho
       return;
     }
     try {
-      set(path, JSON.parse(input) as Json);
+      set(path, readJson(input) as Json);
       setProblem(path, undefined);
     } catch (error) {
       setProblem(path, `Not JSON: ${error instanceof Error ? error.message : "unreadable"}.`);
@@ -173,7 +174,7 @@ export function JsonRow({ path, ...rest }: FieldProps & { rows?: number; placeho
       data-mono
       disabled={disabled}
       error={problem(path)}
-      value={typed ?? (value === null || value === undefined ? "" : JSON.stringify(value, null, 2))}
+      value={typed ?? (value === null || value === undefined ? "" : writeJson(value, 2))}
       onBlur={() => problem(path) === undefined && setTyped(null)}
       onChange={(event) => change(event.target.value)}
     />

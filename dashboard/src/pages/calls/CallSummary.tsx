@@ -7,6 +7,7 @@ import { PhaseTimeline, type Phase } from "../../charts/PhaseTimeline";
 import { Waveform, type Span } from "../../charts/Waveform";
 import { Card } from "../../components/Card";
 import { Skeleton } from "../../components/Skeleton";
+import { shownValue } from "../../lib/json";
 import { statusWords } from "../../lib/words";
 import styles from "./CallPage.module.css";
 import { PlaybackContext, usePlayback } from "./playback";
@@ -55,7 +56,7 @@ export function CallSummary({ call, transcript, onSeek }: SummaryProps) {
 function fact(value: unknown): string {
   if (typeof value === "boolean") return value ? "yes" : "no";
   if (value === null || value === undefined || value === "") return "–";
-  return typeof value === "object" ? JSON.stringify(value) : String(value);
+  return shownValue(value);
 }
 
 function phases(call: Call): Phase[] {

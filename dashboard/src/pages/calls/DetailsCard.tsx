@@ -5,6 +5,7 @@ import { connectionsQuery, type Call } from "../../api/queries";
 import { Card } from "../../components/Card";
 import { CopyId } from "../../components/CopyButton";
 import { phone } from "../../lib/format";
+import { shownValue } from "../../lib/json";
 import { plain, providerName } from "../../lib/words";
 import styles from "./CallPage.module.css";
 
@@ -43,7 +44,7 @@ export function DetailsCard({ call }: { call: Call }) {
     if (entries.length > 0) {
       rows.push([
         title,
-        <code key={title}>{entries.map(([name, value]) => `${name}: ${String(value)}`).join(", ")}</code>,
+        <code key={title}>{entries.map(([name, value]) => `${name}: ${shownValue(value)}`).join(", ")}</code>,
       ]);
     }
   }

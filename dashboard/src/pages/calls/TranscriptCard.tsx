@@ -7,6 +7,7 @@ import { EmptyState } from "../../components/EmptyState";
 import { ErrorNotice } from "../../components/ErrorNotice";
 import { SkeletonRows } from "../../components/Skeleton";
 import { duration, milliseconds, plural } from "../../lib/format";
+import { writeJson } from "../../lib/json";
 import styles from "./CallPage.module.css";
 import { usePlayback } from "./playback";
 import { entries, lineAt, type Entry } from "./turns";
@@ -146,5 +147,5 @@ function Tool({ tool }: { tool: ToolCall }) {
 }
 
 function json(value: unknown): string {
-  return typeof value === "string" ? value : JSON.stringify(value ?? null, null, 1).replace(/\n\s*/g, " ");
+  return typeof value === "string" ? value : writeJson(value, 1).replace(/\n\s*/g, " ");
 }
