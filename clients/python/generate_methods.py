@@ -44,7 +44,7 @@ class Operation:
 
     @property
     def resource(self) -> str:
-        return self.entry["method"].split(".")[0]
+        return (self.entry.get("method") or self.entry["stream"]).split(".")[0]
 
     def parameters(self, place: str) -> list[Schema]:
         return [one for one in self.schema.get("parameters", []) if one["in"] == place]
@@ -176,7 +176,7 @@ def stream(operation: Operation, is_async: bool) -> str:
     iterator = f"AsyncGenerator[{kind}, None]" if is_async else f"Generator[{kind}, None, None]"
     parse = "streams." + re.sub(r"(?<!^)([A-Z])", r"_\1", event).lower()
     last = tuple(operation.entry["last"])
-    summary = "Follows them as they happen, across reconnects. " + ("Ends with the call." if last else "Never ends by itself.")
+    summary = "Follows them across reconnects. " + ("Ends with the call." if last else "Never ends by itself.")
     return (
         f"    def {name}({arguments}) -> {iterator}:\n"
         f"{indent(docstring(operation, summary))}\n"
@@ -206,11 +206,10 @@ def module(all_operations: list[Operation], is_async: bool) -> str:
         methods = []
         for operation in all_operations:
             if operation.resource == resource:
-                methods.append(method(operation, is_async))
+                kind = stream if "stream" in operation.entry else method
+                methods.append(kind(operation, is_async))
                 if "dry_run" in operation.entry:
                     methods.append(dry_run(operation, is_async))
-                if "stream" in operation.entry:
-                    methods.append(stream(operation, is_async))
         text += "\n".join(methods)
     return text
 

@@ -52,7 +52,9 @@ def resolved(document: Schema) -> Schema:
             return resolve(document["components"][kind][name])
         return {key: resolve(value) for key, value in part.items()}
 
-    return {**document, "paths": resolve(document["paths"])}
+    # The data of an event is read by its kind, in events.py, and kept as it came elsewhere.
+    schemas = {**document["components"]["schemas"], "EventData": {"type": "object", "additionalProperties": True}}
+    return {**document, "paths": resolve(document["paths"]), "components": {**document["components"], "schemas": schemas}}
 
 
 def reference(schema: Schema) -> str | None:

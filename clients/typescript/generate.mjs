@@ -146,7 +146,7 @@ function stream(operation) {
   const args = [...positional(operation), "options: StreamOptions = {}"].join(", ");
   const ends = entry.last.length ? "Ends with the call." : "Never ends by itself.";
   const parse = entry.event === "TranscriptEvent" ? "transcriptEvent" : `(event) => event.json<${type}>()`;
-  return `${comment(schema.summary, `Follows them as they happen, across reconnects. ${ends}`, schema.description)}  ${camel(entry.stream.split(".")[1])}(${args}): AsyncGenerator<${type}, void, undefined> {
+  return `${comment(schema.summary, `Follows them across reconnects. ${ends}`, schema.description)}  ${camel(entry.stream.split(".")[1])}(${args}): AsyncGenerator<${type}, void, undefined> {
     return this.follow({ method: "GET", path: ${filled(operation)} }, ${JSON.stringify(entry.last)}, ${parse}, options);
   }\n`;
 }
@@ -160,9 +160,10 @@ import { Resource } from "./transport.js";
 import { transcriptEvent, type TranscriptEvent } from "./events.js";
 import type * as types from "./types.js";
 `;
-  for (const resource of new Set(all.map(({ entry }) => entry.method.split(".")[0]))) {
-    const own = all.filter(({ entry }) => entry.method.startsWith(`${resource}.`));
-    const methods = own.flatMap((one) => [method(one), ...(one.entry.stream ? [stream(one)] : []), ...(one.entry.dry_run ? [dryRun(one)] : [])]);
+  const resourceOf = ({ entry }) => (entry.method ?? entry.stream).split(".")[0];
+  for (const resource of new Set(all.map(resourceOf))) {
+    const own = all.filter((one) => resourceOf(one) === resource);
+    const methods = own.flatMap((one) => [one.entry.stream ? stream(one) : method(one), ...(one.entry.dry_run ? [dryRun(one)] : [])]);
     text += `\nexport class ${className(resource)} extends Resource {\n${methods.join("\n")}}\n`;
   }
   return text;

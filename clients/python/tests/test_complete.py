@@ -24,6 +24,6 @@ def test_every_operation_has_a_method(kind: type[Switchhook] | type[AsyncSwitchh
     client = kind("vk_dev_any", "http://127.0.0.1:1")
     assert len(operations()) > 50
     for operation in operations():
-        for method in filter(None, (names[operation]["method"], names[operation].get("stream"))):
-            resource, name = method.split(".")
-            assert callable(getattr(getattr(client, resource), name, None)), f"{operation}: client.{method} is missing"
+        method = names[operation].get("method") or names[operation]["stream"]
+        resource, name = method.split(".")
+        assert callable(getattr(getattr(client, resource), name, None)), f"{operation}: client.{method} is missing"

@@ -155,49 +155,45 @@ export class Calls extends Resource {
   }
 
   /**
-   * Returns the call's events. With `Accept: text/event-stream`, streams them until the call has ended.
+   * Returns the call's events.
    *
-   * A stream also ends when the key stops working or the service stops; resume it with `Last-Event-ID`. A tenant can have 32
-   * streams per node; further ones get 429.
+   * With `Accept: text/event-stream`, this is `GET /v1/calls/{id}/events/stream`.
    */
   events(id: string, options: RequestOptions = {}): Promise<types.CallEvents> {
     return this.fetchJson<types.CallEvents>({ method: "GET", path: `/v1/calls/${segment(id)}/events` }, options);
   }
 
   /**
-   * Returns the call's events. With `Accept: text/event-stream`, streams them until the call has ended.
+   * Streams the call's events until the call has ended.
    *
-   * Follows them as they happen, across reconnects. Ends with the call.
+   * Follows them across reconnects. Ends with the call.
    *
    * A stream also ends when the key stops working or the service stops; resume it with `Last-Event-ID`. A tenant can have 32
    * streams per node; further ones get 429.
    */
   streamEvents(id: string, options: StreamOptions = {}): AsyncGenerator<types.CallEvent, void, undefined> {
-    return this.follow({ method: "GET", path: `/v1/calls/${segment(id)}/events` }, ["call.completed","call.failed"], (event) => event.json<types.CallEvent>(), options);
+    return this.follow({ method: "GET", path: `/v1/calls/${segment(id)}/events/stream` }, ["call.completed","call.failed"], (event) => event.json<types.CallEvent>(), options);
   }
 
   /**
    * Returns the transcript, up to now for a live call. The agent's lines contain only what the caller heard.
    *
-   * With `Accept: text/event-stream`, streams it: `line` and `tool_call` events as they are written, then `end` with the call's
-   * status. A stream also ends when the key or session stops working or the service stops; resume it with `Last-Event-ID`. Streams of
-   * transcripts and of events share the limit of 32 per tenant and node.
+   * With `Accept: text/event-stream`, this is `GET /v1/calls/{id}/transcript/stream`.
    */
   transcript(id: string, options: RequestOptions = {}): Promise<types.Transcript> {
     return this.fetchJson<types.Transcript>({ method: "GET", path: `/v1/calls/${segment(id)}/transcript` }, options);
   }
 
   /**
-   * Returns the transcript, up to now for a live call. The agent's lines contain only what the caller heard.
+   * Streams the transcript: `line` and `tool_call` events as they are written, then `end` with the call's status.
    *
-   * Follows them as they happen, across reconnects. Ends with the call.
+   * Follows them across reconnects. Ends with the call.
    *
-   * With `Accept: text/event-stream`, streams it: `line` and `tool_call` events as they are written, then `end` with the call's
-   * status. A stream also ends when the key or session stops working or the service stops; resume it with `Last-Event-ID`. Streams of
+   * A stream also ends when the key or session stops working or the service stops; resume it with `Last-Event-ID`. Streams of
    * transcripts and of events share the limit of 32 per tenant and node.
    */
   streamTranscript(id: string, options: StreamOptions = {}): AsyncGenerator<TranscriptEvent, void, undefined> {
-    return this.follow({ method: "GET", path: `/v1/calls/${segment(id)}/transcript` }, ["end"], transcriptEvent, options);
+    return this.follow({ method: "GET", path: `/v1/calls/${segment(id)}/transcript/stream` }, ["end"], transcriptEvent, options);
   }
 
   /**
@@ -310,27 +306,25 @@ export class Events extends Resource {
   }
 
   /**
-   * Lists the events of all calls, newest first. With `Accept: text/event-stream`, streams them as they happen.
+   * Lists the events of all calls, newest first.
    *
-   * A stream starts now, or after `Last-Event-ID`, which can be a day old. An event can arrive twice around a reconnect and in the
-   * first seconds: ignore an `id` that you know. A stream ends when the key or session stops working, when the service stops, or when the
-   * client reads too slowly. Streams of events and of transcripts share the limit of 32 per tenant and node.
+   * With `Accept: text/event-stream`, this is `GET /v1/events/stream`.
    */
   list(query: Query<"list_events"> = {}, options: RequestOptions = {}): Pages<types.TenantEvent> {
     return this.fetchPages<types.TenantEvent>({ method: "GET", path: "/v1/events", query }, options);
   }
 
   /**
-   * Lists the events of all calls, newest first. With `Accept: text/event-stream`, streams them as they happen.
+   * Streams the events of all calls as they happen.
    *
-   * Follows them as they happen, across reconnects. Never ends by itself.
+   * Follows them across reconnects. Never ends by itself.
    *
    * A stream starts now, or after `Last-Event-ID`, which can be a day old. An event can arrive twice around a reconnect and in the
    * first seconds: ignore an `id` that you know. A stream ends when the key or session stops working, when the service stops, or when the
    * client reads too slowly. Streams of events and of transcripts share the limit of 32 per tenant and node.
    */
   stream(options: StreamOptions = {}): AsyncGenerator<types.TenantEvent, void, undefined> {
-    return this.follow({ method: "GET", path: "/v1/events" }, [], (event) => event.json<types.TenantEvent>(), options);
+    return this.follow({ method: "GET", path: "/v1/events/stream" }, [], (event) => event.json<types.TenantEvent>(), options);
   }
 }
 

@@ -252,11 +252,31 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Returns the call's events. With `Accept: text/event-stream`, streams them until the call has ended.
+         * Returns the call's events.
+         * @description With `Accept: text/event-stream`, this is `GET /v1/calls/{id}/events/stream`.
+         */
+        get: operations["list_call_events"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/calls/{id}/events/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Streams the call's events until the call has ended.
          * @description A stream also ends when the key stops working or the service stops; resume it with `Last-Event-ID`. A tenant can have 32
          *     streams per node; further ones get 429.
          */
-        get: operations["list_call_events"];
+        get: operations["stream_call_events"];
         put?: never;
         post?: never;
         delete?: never;
@@ -357,11 +377,30 @@ export interface paths {
         };
         /**
          * Returns the transcript, up to now for a live call. The agent's lines contain only what the caller heard.
-         * @description With `Accept: text/event-stream`, streams it: `line` and `tool_call` events as they are written, then `end` with the call's
-         *     status. A stream also ends when the key or session stops working or the service stops; resume it with `Last-Event-ID`. Streams of
-         *     transcripts and of events share the limit of 32 per tenant and node.
+         * @description With `Accept: text/event-stream`, this is `GET /v1/calls/{id}/transcript/stream`.
          */
         get: operations["show_transcript"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/calls/{id}/transcript/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Streams the transcript: `line` and `tool_call` events as they are written, then `end` with the call's status.
+         * @description A stream also ends when the key or session stops working or the service stops; resume it with `Last-Event-ID`. Streams of
+         *     transcripts and of events share the limit of 32 per tenant and node.
+         */
+        get: operations["stream_transcript"];
         put?: never;
         post?: never;
         delete?: never;
@@ -562,12 +601,32 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Lists the events of all calls, newest first. With `Accept: text/event-stream`, streams them as they happen.
+         * Lists the events of all calls, newest first.
+         * @description With `Accept: text/event-stream`, this is `GET /v1/events/stream`.
+         */
+        get: operations["list_events"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/events/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Streams the events of all calls as they happen.
          * @description A stream starts now, or after `Last-Event-ID`, which can be a day old. An event can arrive twice around a reconnect and in the
          *     first seconds: ignore an `id` that you know. A stream ends when the key or session stops working, when the service stops, or when the
          *     client reads too slowly. Streams of events and of transcripts share the limit of 32 per tenant and node.
          */
-        get: operations["list_events"];
+        get: operations["stream_events"];
         put?: never;
         post?: never;
         delete?: never;
@@ -861,111 +920,31 @@ export interface paths {
         trace?: never;
     };
 }
-export type webhooks = Record<string, never>;
+export interface webhooks {
+    event: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Delivers an event.
+         * @description Sent to the `url` of each webhook that takes the event, until it answers with 2XX. Verify a signature, then ignore an `id` that you know.
+         */
+        post: operations["receive_event"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+}
 export interface components {
     schemas: {
-        /**
-         * @description An agent.
-         * @example {
-         *       "analysis": {
-         *         "schema": null,
-         *         "summary": true
-         *       },
-         *       "answering_machine": {
-         *         "message": null,
-         *         "mode": "off",
-         *         "on_machine": "hangup"
-         *       },
-         *       "created_at": "2026-01-31T12:00:00.000000Z",
-         *       "dtmf": {
-         *         "digit_timeout_ms": 2000,
-         *         "enabled": true,
-         *         "finish_on_key": "#",
-         *         "interrupt": true,
-         *         "max_digits": 32
-         *       },
-         *       "greeting": {
-         *         "interruptible": true,
-         *         "mode": "speak",
-         *         "text": "Hello, how can I help you?"
-         *       },
-         *       "id": "0198c6a0-0000-7000-8000-000000000000",
-         *       "instructions": "text",
-         *       "interruption": {
-         *         "backchannels": [
-         *           "mm-hmm",
-         *           "mhm",
-         *           "uh-huh",
-         *           "mm",
-         *           "hmm",
-         *           "okay",
-         *           "ok",
-         *           "right",
-         *           "yeah",
-         *           "yes",
-         *           "sure",
-         *           "i see"
-         *         ],
-         *         "enabled": true,
-         *         "min_speech_ms": 500,
-         *         "min_words": 2
-         *       },
-         *       "language": "en-US",
-         *       "limits": {
-         *         "max_duration_seconds": 1800,
-         *         "ring_timeout_seconds": 30
-         *       },
-         *       "llm": null,
-         *       "name": "Reception",
-         *       "privacy": {
-         *         "redact": [],
-         *         "retention_days": null
-         *       },
-         *       "realtime": null,
-         *       "recording": {
-         *         "enabled": false
-         *       },
-         *       "silence": {
-         *         "hangup_after_seconds": 30,
-         *         "max_reprompts": 2,
-         *         "reprompt_after_seconds": 8
-         *       },
-         *       "stt": null,
-         *       "tools": [
-         *         {
-         *           "connection_id": null,
-         *           "description": null,
-         *           "destinations": [
-         *             {
-         *               "name": "reception",
-         *               "number": "+12025550142"
-         *             }
-         *           ],
-         *           "filler": "Let me look that up.",
-         *           "headers": {},
-         *           "method": null,
-         *           "name": "free_tables",
-         *           "parameters": null,
-         *           "timeout_seconds": null,
-         *           "tools": [
-         *             "text"
-         *           ],
-         *           "type": "end_call",
-         *           "url": "https://example.com/tables"
-         *         }
-         *       ],
-         *       "tts": null,
-         *       "turn_taking": {
-         *         "eagerness": "normal",
-         *         "max_silence_ms": 2000,
-         *         "min_silence_ms": 400,
-         *         "speculative": true
-         *       },
-         *       "updated_at": "2026-01-31T12:00:00.000000Z",
-         *       "variables": {},
-         *       "version": 0
-         *     }
-         */
+        /** @description An agent. */
         Agent: components["schemas"]["AgentConfig"] & {
             /**
              * Format: date-time
@@ -1063,9 +1042,7 @@ export interface components {
         };
         /** @description One page of a list, newest first. */
         AgentList: {
-            /** @description The rows. */
             data: components["schemas"]["Agent"][];
-            /** @description Whether more rows follow. */
             has_more: boolean;
             /**
              * Format: uuid
@@ -1122,9 +1099,7 @@ export interface components {
         };
         /** @description One page of a list, newest first. */
         AgentVersionList: {
-            /** @description The rows. */
             data: components["schemas"]["AgentVersion"][];
-            /** @description Whether more rows follow. */
             has_more: boolean;
             /**
              * Format: uuid
@@ -1132,7 +1107,6 @@ export interface components {
              */
             next_cursor: string | null;
         };
-        /** @description A resource with the warnings of the request that created or changed it. */
         AgentWithWarnings: components["schemas"]["Agent"] & components["schemas"]["Warnings"];
         /** @description Post-call analysis. */
         AnalysisSettings: {
@@ -1193,18 +1167,7 @@ export interface components {
             /** @description What to do when a machine answers. Default: `"hangup"`. */
             on_machine?: components["schemas"]["OnMachine"] | null;
         };
-        /**
-         * @description A key without its secret.
-         * @example {
-         *       "created_at": "2026-01-31T12:00:00.000000Z",
-         *       "expires_at": null,
-         *       "id": "0198c6a0-0000-7000-8000-000000000000",
-         *       "last_used_at": null,
-         *       "name": null,
-         *       "prefix": "k3v9x0a1b2c3",
-         *       "revoked_at": null
-         *     }
-         */
+        /** @description A key without its secret. */
         ApiKey: {
             /**
              * Format: date-time
@@ -1241,9 +1204,7 @@ export interface components {
         };
         /** @description One page of a list, newest first. */
         ApiKeyList: {
-            /** @description The rows. */
             data: components["schemas"]["ApiKey"][];
-            /** @description Whether more rows follow. */
             has_more: boolean;
             /**
              * Format: uuid
@@ -1251,25 +1212,7 @@ export interface components {
              */
             next_cursor: string | null;
         };
-        /**
-         * @description What needs attention.
-         * @example {
-         *       "data": [
-         *         {
-         *           "count": null,
-         *           "detail": "hooks.example.com: the response has status 503.",
-         *           "kind": "credentials_refused",
-         *           "limit": null,
-         *           "since": null,
-         *           "subject": {
-         *             "id": "0198c6a0-0000-7000-8000-000000000000",
-         *             "name": "text",
-         *             "type": "connection"
-         *           }
-         *         }
-         *       ]
-         *     }
-         */
+        /** @description What needs attention. */
         Attention: {
             /** @description The items, the worst first, at most 20 of a kind. */
             data: components["schemas"]["AttentionItem"][];
@@ -1507,6 +1450,29 @@ export interface components {
              */
             sip_code: number | null;
         };
+        CallCompletedData: components["schemas"]["CallEventData"] & {
+            /** @description Seconds from answer to end. */
+            duration_seconds: number;
+            end_reason: components["schemas"]["CallEndReason"] | null;
+            error: null;
+            /** @description The result, in the shape of the agent's `analysis.schema`. */
+            outcome: unknown;
+            /** @description The conversation in a few sentences. */
+            summary: string;
+            /** @description The caller's turns that were answered. */
+            turns: number;
+        };
+        CallCompletedEvent: components["schemas"]["WebhookEventHead"] & {
+            data: components["schemas"]["CallCompletedData"];
+            /** @constant */
+            event: "call.completed";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "call.completed" | (string & {});
+        };
         /** @description Costs by part, in US dollars. */
         CallCosts: {
             /**
@@ -1597,27 +1563,7 @@ export interface components {
          * @enum {string}
          */
         CallDecisionKind: "turn_ended" | "turn_reopened" | "interruption" | "false_interruption" | "backchannel" | "speculation" | "speculation_discarded" | "machine_ignored" | (string & {});
-        /**
-         * @description The decisions of a call.
-         * @example {
-         *       "data": [
-         *         {
-         *           "at_ms": 0,
-         *           "evidence": [
-         *             {
-         *               "name": "open_word",
-         *               "value": 0,
-         *               "weight": -2.6
-         *             }
-         *           ],
-         *           "kind": "turn_ended",
-         *           "probability": null,
-         *           "silence_ms": null,
-         *           "silence_needed_ms": null
-         *         }
-         *       ]
-         *     }
-         */
+        /** @description The decisions of a call. */
         CallDecisions: {
             /** @description In the order in which they were made. */
             data: components["schemas"]["CallDecision"][];
@@ -1638,15 +1584,24 @@ export interface components {
         };
         /** @description One page of a list, newest first. */
         CallDeliveryList: {
-            /** @description The rows. */
             data: components["schemas"]["CallDelivery"][];
-            /** @description Whether more rows follow. */
             has_more: boolean;
             /**
              * Format: uuid
              * @description `cursor` for the next page.
              */
             next_cursor: string | null;
+        };
+        CallDialingEvent: components["schemas"]["WebhookEventHead"] & {
+            data: components["schemas"]["CallEventData"];
+            /** @constant */
+            event: "call.dialing";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "call.dialing" | (string & {});
         };
         /**
          * @description Who placed the call.
@@ -1670,10 +1625,7 @@ export interface components {
              * @description When it happened.
              */
             created_at: string;
-            /** @description The `data` of its webhook deliveries. */
-            data: {
-                [key: string]: unknown;
-            };
+            data: components["schemas"]["EventData"];
             /** @description The kind of event. */
             event: components["schemas"]["EventKind"];
             /**
@@ -1683,28 +1635,69 @@ export interface components {
              */
             sequence: number;
         };
-        /**
-         * @description Events of a call.
-         * @example {
-         *       "data": [
-         *         {
-         *           "created_at": "2026-01-31T12:00:00.000000Z",
-         *           "data": {},
-         *           "event": "call.queued",
-         *           "sequence": 1
-         *         }
-         *       ]
-         *     }
-         */
+        /** @description What the data of every event of a call holds. */
+        CallEventData: {
+            /**
+             * Format: uuid
+             * @description The agent.
+             */
+            agent_id: string;
+            /**
+             * Format: uuid
+             * @description The call.
+             */
+            call_id: string;
+            direction: components["schemas"]["CallDirection"];
+            /** @description The caller. */
+            from: string;
+            metadata: components["schemas"]["Metadata"];
+            /** @description The event's number within the call. */
+            sequence: number;
+            status: components["schemas"]["CallStatus"];
+            /** @description The callee. */
+            to: string;
+        };
+        /** @description Events of a call. */
         CallEvents: {
             /** @description The events, in order. */
             data: components["schemas"]["CallEvent"][];
+        };
+        CallFailedData: components["schemas"]["CallEventData"] & {
+            /** @description Seconds from answer to end. */
+            duration_seconds: number;
+            /** @description What went wrong, as a sentence. */
+            error: string;
+            error_code: components["schemas"]["CallFailure"];
+            /** @description The caller's turns that were answered. */
+            turns: number;
+        };
+        CallFailedEvent: components["schemas"]["WebhookEventHead"] & {
+            data: components["schemas"]["CallFailedData"];
+            /** @constant */
+            event: "call.failed";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "call.failed" | (string & {});
         };
         /**
          * @description Why a call failed. The list is closed: a code never changes its meaning, and none is added.
          * @enum {string}
          */
         CallFailure: "carrier_unauthorized" | "carrier_error" | "busy" | "no_answer" | "rejected" | "invalid_number" | "no_media" | "config_error" | "provider_timeout" | "pipeline_error" | "unknown_error" | (string & {});
+        CallInProgressEvent: components["schemas"]["WebhookEventHead"] & {
+            data: components["schemas"]["CallEventData"];
+            /** @constant */
+            event: "call.in_progress";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "call.in_progress" | (string & {});
+        };
         /** @description How long the caller waited, in whole milliseconds. */
         CallLatency: {
             /** @description From the decision that the caller's turn is over to the first audio of the answer: model, voice and ourselves. */
@@ -1732,9 +1725,7 @@ export interface components {
         };
         /** @description One page of a list, newest first. */
         CallList: {
-            /** @description The rows. */
             data: components["schemas"]["Call"][];
-            /** @description Whether more rows follow. */
             has_more: boolean;
             /**
              * Format: uuid
@@ -1748,6 +1739,28 @@ export interface components {
             /** @description The complete instructions. */
             instructions?: string | null;
             limits?: components["schemas"]["CallLimitOverrides"] | null;
+        };
+        CallQueuedEvent: components["schemas"]["WebhookEventHead"] & {
+            data: components["schemas"]["CallEventData"];
+            /** @constant */
+            event: "call.queued";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "call.queued" | (string & {});
+        };
+        CallReceivedEvent: components["schemas"]["WebhookEventHead"] & {
+            data: components["schemas"]["CallEventData"];
+            /** @constant */
+            event: "call.received";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "call.received" | (string & {});
         };
         /**
          * @description Where a call stands. It only ever moves down this list, and the last two are for ever.
@@ -1838,13 +1851,31 @@ export interface components {
              */
             unpriced: boolean;
         };
-        /** @description A resource with the warnings of the request that created or changed it. */
         CallWithWarnings: components["schemas"]["Call"] & components["schemas"]["Warnings"];
         /**
          * @description What a carrier says about the end of a call, in one vocabulary for all carriers.
          * @enum {string}
          */
         CarrierCause: "normal" | "busy" | "no_answer" | "rejected" | "invalid_number" | "canceled" | "failed" | (string & {});
+        CarrierHangupData: components["schemas"]["CallEventData"] & {
+            /** @description The carrier's own code. */
+            carrier_code: string | null;
+            cause: components["schemas"]["CarrierCause"];
+            hung_up_by: components["schemas"]["CallEndedBy"] | null;
+            /** @description The SIP status. */
+            sip_code: number | null;
+        };
+        CarrierHangupEvent: components["schemas"]["WebhookEventHead"] & {
+            data: components["schemas"]["CarrierHangupData"];
+            /** @constant */
+            event: "carrier.hangup";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "carrier.hangup" | (string & {});
+        };
         /** @description Concurrent calls. */
         ConcurrentCalls: {
             /**
@@ -1858,27 +1889,7 @@ export interface components {
              */
             limit: number;
         };
-        /**
-         * @description A connection.
-         * @example {
-         *       "created_at": "2026-01-31T12:00:00.000000Z",
-         *       "credentials": {
-         *         "auth_token": "••••3f2a"
-         *       },
-         *       "id": "0198c6a0-0000-7000-8000-000000000000",
-         *       "kind": "carrier",
-         *       "kinds": [
-         *         "carrier"
-         *       ],
-         *       "limits": {
-         *         "max_concurrent": null
-         *       },
-         *       "name": "Main line",
-         *       "provider": "simulator",
-         *       "settings": {},
-         *       "updated_at": "2026-01-31T12:00:00.000000Z"
-         *     }
-         */
+        /** @description A connection. */
         Connection: {
             /**
              * Format: date-time
@@ -1968,9 +1979,7 @@ export interface components {
         };
         /** @description One page of a list, newest first. */
         ConnectionList: {
-            /** @description The rows. */
             data: components["schemas"]["Connection"][];
-            /** @description Whether more rows follow. */
             has_more: boolean;
             /**
              * Format: uuid
@@ -1978,27 +1987,13 @@ export interface components {
              */
             next_cursor: string | null;
         };
-        /**
-         * @description Result of a connection test.
-         * @example {
-         *       "checks": [
-         *         {
-         *           "detail": "It responded.",
-         *           "duration_ms": 0,
-         *           "name": "settings",
-         *           "ok": false
-         *         }
-         *       ],
-         *       "ok": false
-         *     }
-         */
+        /** @description Result of a connection test. */
         ConnectionTest: {
             /** @description The individual checks. */
             checks: components["schemas"]["ConnectionCheck"][];
             /** @description Whether every check passed. */
             ok: boolean;
         };
-        /** @description A resource with the warnings of the request that created or changed it. */
         ConnectionWithWarnings: components["schemas"]["Connection"] & components["schemas"]["Warnings"];
         /**
          * @description An agent to create. Only `name` and `instructions` are required.
@@ -2244,6 +2239,10 @@ export interface components {
         Credentials: {
             [key: string]: string | null;
         };
+        /** @description What is left of an event whose words were deleted. */
+        DeletedData: {
+            [key: string]: unknown;
+        };
         /**
          * @description Which numbers a tenant can call; set by the operator. Premium-rate, shared-cost and satellite numbers are refused unless
          *     `allow` names them. The tenant's own numbers are always refused.
@@ -2374,18 +2373,14 @@ export interface components {
             /** @description Its path in the body, for example `limits.max_duration_seconds`, or the name of a parameter or header. */
             path: string;
         };
+        /** @description The data of an event, by its kind. */
+        EventData: components["schemas"]["CallCompletedData"] | components["schemas"]["CallFailedData"] | components["schemas"]["CarrierHangupData"] | components["schemas"]["CallEventData"] | components["schemas"]["DeletedData"];
         /**
          * @description The events of a call.
          * @enum {string}
          */
         EventKind: "call.queued" | "call.dialing" | "call.in_progress" | "call.completed" | "call.failed" | "call.received" | "carrier.hangup" | (string & {});
-        /**
-         * @description What opens event streams.
-         * @example {
-         *       "expires_at": "2026-01-31T12:00:00.000000Z",
-         *       "token": "AQIDBA"
-         *     }
-         */
+        /** @description What opens event streams. */
         EventToken: {
             /**
              * Format: date-time
@@ -2535,13 +2530,7 @@ export interface components {
          * @enum {string}
          */
         LimitName: "concurrent_calls" | "monthly_calls" | "cost_per_day_usd" | (string & {});
-        /**
-         * @description Where a live call is heard.
-         * @example {
-         *       "expires_at": "2026-01-31T12:00:00.000000Z",
-         *       "url": "wss://voice.example.com/media/listen/AQIDBA"
-         *     }
-         */
+        /** @description Where a live call is heard. */
         ListenAddress: {
             /**
              * Format: date-time
@@ -2667,17 +2656,7 @@ export interface components {
              */
             used: number;
         };
-        /**
-         * @description A new key.
-         * @example {
-         *       "created_at": "2026-01-31T12:00:00.000000Z",
-         *       "expires_at": null,
-         *       "id": "0198c6a0-0000-7000-8000-000000000000",
-         *       "key": "vk_dev_k3v9x0a1b2c3_0000000000000000000000000000000example",
-         *       "name": null,
-         *       "prefix": "k3v9x0a1b2c3"
-         *     }
-         */
+        /** @description A new key. */
         NewApiKey: {
             /**
              * Format: date-time
@@ -2707,25 +2686,13 @@ export interface components {
              */
             prefix: string;
         };
-        /** @description A resource with the warnings of the request that created or changed it. */
         NewApiKeyWithWarnings: components["schemas"]["NewApiKey"] & components["schemas"]["Warnings"];
         /**
          * @description What to do when a machine answers.
          * @enum {string}
          */
         OnMachine: "hangup" | "leave_message" | (string & {});
-        /**
-         * @description A person.
-         * @example {
-         *       "created_at": "2026-01-31T12:00:00.000000Z",
-         *       "email": "ana@example.com",
-         *       "id": "0198c6a0-0000-7000-8000-000000000000",
-         *       "last_seen_at": null,
-         *       "name": null,
-         *       "role": "owner",
-         *       "status": "active"
-         *     }
-         */
+        /** @description A person. */
         Person: {
             /**
              * Format: date-time
@@ -2756,9 +2723,7 @@ export interface components {
         };
         /** @description One page of a list, newest first. */
         PersonList: {
-            /** @description The rows. */
             data: components["schemas"]["Person"][];
-            /** @description Whether more rows follow. */
             has_more: boolean;
             /**
              * Format: uuid
@@ -2776,21 +2741,8 @@ export interface components {
          * @enum {string}
          */
         PersonStatus: "active" | "invited" | (string & {});
-        /** @description A resource with the warnings of the request that created or changed it. */
         PersonWithWarnings: components["schemas"]["Person"] & components["schemas"]["Warnings"];
-        /**
-         * @description A phone number.
-         * @example {
-         *       "connection_id": "0198c6a0-0000-7000-8000-000000000000",
-         *       "created_at": "2026-01-31T12:00:00.000000Z",
-         *       "id": "0198c6a0-0000-7000-8000-000000000000",
-         *       "inbound_agent_id": null,
-         *       "inbound_url": null,
-         *       "label": null,
-         *       "number": "+12025550199",
-         *       "updated_at": "2026-01-31T12:00:00.000000Z"
-         *     }
-         */
+        /** @description A phone number. */
         PhoneNumber: {
             /**
              * Format: uuid
@@ -2833,9 +2785,7 @@ export interface components {
         };
         /** @description One page of a list, newest first. */
         PhoneNumberList: {
-            /** @description The rows. */
             data: components["schemas"]["PhoneNumber"][];
-            /** @description Whether more rows follow. */
             has_more: boolean;
             /**
              * Format: uuid
@@ -2843,7 +2793,6 @@ export interface components {
              */
             next_cursor: string | null;
         };
-        /** @description A resource with the warnings of the request that created or changed it. */
         PhoneNumberWithWarnings: components["schemas"]["PhoneNumber"] & components["schemas"]["Warnings"];
         /** @description Redaction and retention of a call's words. */
         Privacy: {
@@ -3118,43 +3067,7 @@ export interface components {
              */
             to: string;
         };
-        /**
-         * @description Calls that ended in a time span.
-         * @example {
-         *       "after": "2026-01-31T12:00:00.000000Z",
-         *       "before": "2026-01-31T12:00:00.000000Z",
-         *       "buckets": [
-         *         {
-         *           "calls": 12,
-         *           "completed": 10,
-         *           "cost_usd": 0.42,
-         *           "failed": 2,
-         *           "minutes": 34.5,
-         *           "response_ms": {
-         *             "n": 88,
-         *             "p50": 461,
-         *             "p95": 812
-         *           },
-         *           "start": "2026-01-31T12:00:00.000000Z",
-         *           "unpriced": false
-         *         }
-         *       ],
-         *       "interval": "hour",
-         *       "totals": {
-         *         "calls": 12,
-         *         "completed": 10,
-         *         "cost_usd": 0.42,
-         *         "failed": 2,
-         *         "minutes": 34.5,
-         *         "response_ms": {
-         *           "n": 88,
-         *           "p50": 461,
-         *           "p95": 812
-         *         },
-         *         "unpriced": false
-         *       }
-         *     }
-         */
+        /** @description Calls that ended in a time span. */
         Statistics: {
             /**
              * Format: date-time
@@ -3265,64 +3178,7 @@ export interface components {
             /** @description The provider's model name. */
             model?: string | null;
         };
-        /**
-         * @description A tenant.
-         * @example {
-         *       "concurrent_calls": {
-         *         "in_use": 0,
-         *         "limit": 0
-         *       },
-         *       "created_at": "2026-01-31T12:00:00.000000Z",
-         *       "dial_policy": {
-         *         "allow": [
-         *           "+1",
-         *           "+44"
-         *         ],
-         *         "cost_per_day_usd": 50,
-         *         "deny": [
-         *           "+1900"
-         *         ],
-         *         "per_number_per_day": 20
-         *       },
-         *       "id": "0198c6a0-0000-7000-8000-000000000000",
-         *       "monthly_calls": {
-         *         "limit": null,
-         *         "resets_at": "2026-01-31T12:00:00.000000Z",
-         *         "used": 0
-         *       },
-         *       "name": "Acme",
-         *       "rate_limit": {
-         *         "limit": 0,
-         *         "window_seconds": 0
-         *       },
-         *       "stored": {
-         *         "agent_bytes": {
-         *           "in_use": 0,
-         *           "limit": 0
-         *         },
-         *         "agents": {
-         *           "in_use": 0,
-         *           "limit": 0
-         *         },
-         *         "connections": {
-         *           "in_use": 0,
-         *           "limit": 0
-         *         },
-         *         "numbers": {
-         *           "in_use": 0,
-         *           "limit": 0
-         *         },
-         *         "people": {
-         *           "in_use": 0,
-         *           "limit": 0
-         *         },
-         *         "webhooks": {
-         *           "in_use": 0,
-         *           "limit": 0
-         *         }
-         *       }
-         *     }
-         */
+        /** @description A tenant. */
         Tenant: {
             /** @description Calls queued, dialing or in progress, including inbound calls. */
             concurrent_calls: components["schemas"]["ConcurrentCalls"];
@@ -3365,9 +3221,7 @@ export interface components {
         };
         /** @description One page of a list, newest first. */
         TenantEventList: {
-            /** @description The rows. */
             data: components["schemas"]["TenantEvent"][];
-            /** @description Whether more rows follow. */
             has_more: boolean;
             /**
              * Format: uuid
@@ -3511,34 +3365,7 @@ export interface components {
          * @enum {string}
          */
         ToolKind: "end_call" | "http" | "mcp" | "transfer" | "send_dtmf" | (string & {});
-        /**
-         * @description The transcript of a call.
-         * @example {
-         *       "data": [
-         *         {
-         *           "end_ms": 0,
-         *           "interrupted": false,
-         *           "latency_ms": null,
-         *           "role": "caller",
-         *           "stages": null,
-         *           "start_ms": 0,
-         *           "text": "text"
-         *         }
-         *       ],
-         *       "tool_calls": [
-         *         {
-         *           "arguments": null,
-         *           "duration_ms": 0,
-         *           "error": null,
-         *           "id": "text",
-         *           "name": "book_table",
-         *           "result": null,
-         *           "start_ms": 0,
-         *           "status": "succeeded"
-         *         }
-         *       ]
-         *     }
-         */
+        /** @description The transcript of a call. */
         Transcript: {
             /** @description Lines in the order in which they were completed. */
             data: components["schemas"]["TranscriptLine"][];
@@ -3694,50 +3521,7 @@ export interface components {
             /** @description Send the model request when the turn has probably ended, and discard the response if the caller continues. Default: `true`. */
             speculative?: boolean | null;
         };
-        /**
-         * @description The call that a dry run would place: a call without id, since there is no such call.
-         * @example {
-         *       "agent_id": "0198c6a0-0000-7000-8000-000000000001",
-         *       "agent_version": 1,
-         *       "analysis": null,
-         *       "answered_at": null,
-         *       "answered_by": null,
-         *       "carrier": {
-         *         "call_id": null,
-         *         "cause": null,
-         *         "connection_id": "0198c6a0-0000-7000-8000-000000000003",
-         *         "provider": "simulator",
-         *         "sip_code": null
-         *       },
-         *       "created_at": "2026-01-31T12:00:00.000000Z",
-         *       "dialing_at": null,
-         *       "direction": "outbound",
-         *       "duration_seconds": 0,
-         *       "end_reason": null,
-         *       "ended_at": null,
-         *       "ended_by": null,
-         *       "error": null,
-         *       "error_code": null,
-         *       "from": "+12025550199",
-         *       "latency": null,
-         *       "metadata": {
-         *         "order": "A-17"
-         *       },
-         *       "number_id": "0198c6a0-0000-7000-8000-000000000002",
-         *       "outcome": null,
-         *       "recording_url": null,
-         *       "ringing_at": null,
-         *       "schedule_at": null,
-         *       "status": "queued",
-         *       "summary": null,
-         *       "to": "+12025550100",
-         *       "turns": 0,
-         *       "usage": null,
-         *       "variables": {
-         *         "name": "Ana"
-         *       }
-         *     }
-         */
+        /** @description The call that a dry run would place: a call without id, since there is no such call. */
         UnplacedCall: {
             /** Format: uuid */
             agent_id: string;
@@ -3796,7 +3580,6 @@ export interface components {
             };
             web?: components["schemas"]["WebPart"] | null;
         };
-        /** @description A resource with the warnings of the request that created or changed it. */
         UnplacedCallWithWarnings: components["schemas"]["UnplacedCall"] & components["schemas"]["Warnings"];
         /**
          * @description Changes to merge into the agent, object by object. `null` restores a default.
@@ -3941,54 +3724,7 @@ export interface components {
              */
             url?: string;
         };
-        /**
-         * @description Calls, minutes and cost of a time span.
-         * @example {
-         *       "after": "2026-01-31T12:00:00.000000Z",
-         *       "agents": [
-         *         {
-         *           "agent_id": "0198c6a0-0000-7000-8000-000000000000",
-         *           "calls": 12,
-         *           "cost_usd": 0.42,
-         *           "minutes": 34.5,
-         *           "name": null,
-         *           "response_ms": {
-         *             "n": 88,
-         *             "p50": 461,
-         *             "p95": 812
-         *           },
-         *           "unpriced": false
-         *         }
-         *       ],
-         *       "before": "2026-01-31T12:00:00.000000Z",
-         *       "connections": [
-         *         {
-         *           "calls": 12,
-         *           "connection_id": null,
-         *           "cost_usd": 0.42,
-         *           "minutes": 34.5,
-         *           "name": null,
-         *           "provider": null,
-         *           "unpriced": false
-         *         }
-         *       ],
-         *       "days": [
-         *         {
-         *           "calls": 12,
-         *           "cost_usd": 0.42,
-         *           "minutes": 34.5,
-         *           "start": "2026-01-31T12:00:00.000000Z",
-         *           "unpriced": false
-         *         }
-         *       ],
-         *       "totals": {
-         *         "calls": 12,
-         *         "cost_usd": 0.42,
-         *         "minutes": 34.5,
-         *         "unpriced": false
-         *       }
-         *     }
-         */
+        /** @description Calls, minutes and cost of a time span. */
         Usage: {
             /**
              * Format: date-time
@@ -4107,22 +3843,7 @@ export interface components {
              */
             url: string;
         };
-        /**
-         * @description A webhook endpoint.
-         * @example {
-         *       "created_at": "2026-01-31T12:00:00.000000Z",
-         *       "disabled_reason": null,
-         *       "enabled": true,
-         *       "events": [
-         *         "call.completed",
-         *         "call.failed"
-         *       ],
-         *       "failing_since": null,
-         *       "id": "0198c6a0-0000-7000-8000-000000000000",
-         *       "updated_at": "2026-01-31T12:00:00.000000Z",
-         *       "url": "https://example.com/hooks/calls"
-         *     }
-         */
+        /** @description A webhook endpoint. */
         Webhook: {
             /**
              * Format: date-time
@@ -4166,18 +3887,7 @@ export interface components {
              */
             url: string;
         };
-        /**
-         * @description A delivery of one event to one endpoint.
-         * @example {
-         *       "attempts": 0,
-         *       "call_id": null,
-         *       "created_at": "2026-01-31T12:00:00.000000Z",
-         *       "event": "call.queued",
-         *       "id": "0198c6a0-0000-7000-8000-000000000000",
-         *       "next_attempt_at": null,
-         *       "state": "pending"
-         *     }
-         */
+        /** @description A delivery of one event to one endpoint. */
         WebhookDelivery: {
             /**
              * Format: int64
@@ -4243,9 +3953,7 @@ export interface components {
         WebhookDeliveryEvent: "call.queued" | "call.dialing" | "call.in_progress" | "call.completed" | "call.failed" | "call.received" | "carrier.hangup" | "webhook.test" | (string & {});
         /** @description One page of a list, newest first. */
         WebhookDeliveryList: {
-            /** @description The rows. */
             data: components["schemas"]["WebhookDelivery"][];
-            /** @description Whether more rows follow. */
             has_more: boolean;
             /**
              * Format: uuid
@@ -4258,37 +3966,29 @@ export interface components {
          * @enum {string}
          */
         WebhookDeliveryState: "pending" | "sending" | "succeeded" | "failed" | "canceled" | (string & {});
-        /**
-         * @description A delivery with every attempt.
-         * @example {
-         *       "attempt_log": [
-         *         {
-         *           "duration_ms": null,
-         *           "error": null,
-         *           "number": 1,
-         *           "response_excerpt": null,
-         *           "started_at": "2026-01-31T12:00:00.000000Z",
-         *           "status": null
-         *         }
-         *       ],
-         *       "attempts": 0,
-         *       "call_id": null,
-         *       "created_at": "2026-01-31T12:00:00.000000Z",
-         *       "event": "call.queued",
-         *       "id": "0198c6a0-0000-7000-8000-000000000000",
-         *       "next_attempt_at": null,
-         *       "state": "pending"
-         *     }
-         */
+        /** @description A delivery with every attempt. */
         WebhookDeliveryWithAttempts: components["schemas"]["WebhookDelivery"] & {
             /** @description Its attempts, oldest first. */
             attempt_log: components["schemas"]["WebhookDeliveryAttempt"][];
         };
+        /** @description The body of a delivery. Later versions can send more kinds of events and more fields. */
+        WebhookEvent: components["schemas"]["CallCompletedEvent"] | components["schemas"]["CallDialingEvent"] | components["schemas"]["CallFailedEvent"] | components["schemas"]["CallInProgressEvent"] | components["schemas"]["CallQueuedEvent"] | components["schemas"]["CallReceivedEvent"] | components["schemas"]["CarrierHangupEvent"] | components["schemas"]["WebhookTestEvent"];
+        /** @description What the body of every delivery holds. */
+        WebhookEventHead: {
+            /**
+             * Format: int64
+             * @description When it happened, in Unix seconds.
+             */
+            created: number;
+            /**
+             * Format: uuid
+             * @description The delivery's id, the same in every attempt.
+             */
+            id: string;
+        };
         /** @description One page of a list, newest first. */
         WebhookList: {
-            /** @description The rows. */
             data: components["schemas"]["Webhook"][];
-            /** @description Whether more rows follow. */
             has_more: boolean;
             /**
              * Format: uuid
@@ -4296,23 +3996,21 @@ export interface components {
              */
             next_cursor: string | null;
         };
-        /**
-         * @description A webhook endpoint with its new signing secret.
-         * @example {
-         *       "created_at": "2026-01-31T12:00:00.000000Z",
-         *       "disabled_reason": null,
-         *       "enabled": true,
-         *       "events": [
-         *         "call.completed",
-         *         "call.failed"
-         *       ],
-         *       "failing_since": null,
-         *       "id": "0198c6a0-0000-7000-8000-000000000000",
-         *       "secret": "whsec_dGVzdC1zZWNyZXQtdGVzdC1zZWNyZXQtdGVzdC0zMjE=",
-         *       "updated_at": "2026-01-31T12:00:00.000000Z",
-         *       "url": "https://example.com/hooks/calls"
-         *     }
-         */
+        WebhookTestData: {
+            message: string;
+        };
+        WebhookTestEvent: components["schemas"]["WebhookEventHead"] & {
+            data: components["schemas"]["WebhookTestData"];
+            /** @constant */
+            event: "webhook.test";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "webhook.test" | (string & {});
+        };
+        /** @description A webhook endpoint with its new signing secret. */
         WebhookWithSecret: components["schemas"]["Webhook"] & {
             /**
              * @description The signing secret. It is shown only this once.
@@ -4320,9 +4018,7 @@ export interface components {
              */
             secret: string;
         };
-        /** @description A resource with the warnings of the request that created or changed it. */
         WebhookWithSecretWithWarnings: components["schemas"]["WebhookWithSecret"] & components["schemas"]["Warnings"];
-        /** @description A resource with the warnings of the request that created or changed it. */
         WebhookWithWarnings: components["schemas"]["Webhook"] & components["schemas"]["Warnings"];
     };
     responses: never;
@@ -4662,6 +4358,25 @@ export interface operations {
         requestBody?: never;
         responses: never;
     };
+    stream_call_events: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The `id` of the last event seen
+                 * @example 3
+                 */
+                "Last-Event-ID"?: string;
+            };
+            path: {
+                /** @description The call */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: never;
+    };
     hang_up_call: {
         parameters: {
             query?: never;
@@ -4730,6 +4445,25 @@ export interface operations {
             header?: {
                 /**
                  * @description For streams: the `id` of the last event seen
+                 * @example 3.1
+                 */
+                "Last-Event-ID"?: string;
+            };
+            path: {
+                /** @description The call */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: never;
+    };
+    stream_transcript: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The `id` of the last event seen
                  * @example 3.1
                  */
                 "Last-Event-ID"?: string;
@@ -4924,6 +4658,19 @@ export interface operations {
             };
             header?: {
                 /** @description For streams: the `id` of the last event seen */
+                "Last-Event-ID"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: never;
+    };
+    stream_events: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `id` of the last event seen */
                 "Last-Event-ID"?: string;
             };
             path?: never;
@@ -5285,5 +5032,40 @@ export interface operations {
         };
         requestBody?: never;
         responses: never;
+    };
+    receive_event: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The event. */
+                "X-Voice-Event": string;
+                /** @description The delivery's id. */
+                "X-Voice-Delivery": string;
+                /** @description `t=<Unix seconds>,v1=<HMAC-SHA256 of t, a dot and the body, in hexadecimal>` */
+                "X-Voice-Signature": string;
+                /** @description The delivery's id, as Standard Webhooks name it. */
+                "webhook-id": string;
+                /** @description Unix seconds of the attempt. */
+                "webhook-timestamp": string;
+                /** @description `v1,<base64>` as Standard Webhooks describe it. */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WebhookEvent"];
+            };
+        };
+        responses: {
+            /** @description Received. Anything else, and no answer within 15 s, is tried again. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
     };
 }

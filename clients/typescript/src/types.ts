@@ -51,6 +51,8 @@ export type CallAnalysis = Schemas["CallAnalysis"];
 export type CallAnalysisStatus = Schemas["CallAnalysisStatus"];
 /** The carrier's data of a call. */
 export type CallCarrier = Schemas["CallCarrier"];
+export type CallCompletedData = Schemas["CallCompletedData"];
+export type CallCompletedEvent = Schemas["CallCompletedEvent"];
 /** Costs by part, in US dollars. */
 export type CallCosts = Schemas["CallCosts"];
 /** One decision about a turn. */
@@ -63,6 +65,7 @@ export type CallDecisionKind = Schemas["CallDecisionKind"];
 export type CallDecisions = Schemas["CallDecisions"];
 /** A delivery of one of the call's events. */
 export type CallDelivery = Schemas["CallDelivery"];
+export type CallDialingEvent = Schemas["CallDialingEvent"];
 /** Who placed the call. */
 export type CallDirection = Schemas["CallDirection"];
 /** Why a completed call ended. */
@@ -71,22 +74,31 @@ export type CallEndReason = Schemas["CallEndReason"];
 export type CallEndedBy = Schemas["CallEndedBy"];
 /** An event of a call, as the API returns it. */
 export type CallEvent = Schemas["CallEvent"];
+/** What the data of every event of a call holds. */
+export type CallEventData = Schemas["CallEventData"];
 /** Events of a call. */
 export type CallEvents = Schemas["CallEvents"];
+export type CallFailedData = Schemas["CallFailedData"];
+export type CallFailedEvent = Schemas["CallFailedEvent"];
 /** Why a call failed. The list is closed: a code never changes its meaning, and none is added. */
 export type CallFailure = Schemas["CallFailure"];
+export type CallInProgressEvent = Schemas["CallInProgressEvent"];
 /** How long the caller waited, in whole milliseconds. */
 export type CallLatency = Schemas["CallLatency"];
 /** Overrides for the agent's limits. */
 export type CallLimitOverrides = Schemas["CallLimitOverrides"];
 /** Agent settings to override for one call. */
 export type CallOverrides = Schemas["CallOverrides"];
+export type CallQueuedEvent = Schemas["CallQueuedEvent"];
+export type CallReceivedEvent = Schemas["CallReceivedEvent"];
 /** Where a call stands. It only ever moves down this list, and the last two are for ever. */
 export type CallStatus = Schemas["CallStatus"];
 /** Usage in the units that providers bill. */
 export type CallUsage = Schemas["CallUsage"];
 /** What a carrier says about the end of a call, in one vocabulary for all carriers. */
 export type CarrierCause = Schemas["CarrierCause"];
+export type CarrierHangupData = Schemas["CarrierHangupData"];
+export type CarrierHangupEvent = Schemas["CarrierHangupEvent"];
 /** Concurrent calls. */
 export type ConcurrentCalls = Schemas["ConcurrentCalls"];
 /** A connection. */
@@ -121,6 +133,8 @@ export type CreateWebhook = Schemas["CreateWebhook"];
 export type CredentialChanges = Schemas["CredentialChanges"];
 /** Secrets under the provider's names. */
 export type Credentials = Schemas["Credentials"];
+/** What is left of an event whose words were deleted. */
+export type DeletedData = Schemas["DeletedData"];
 /** Which numbers a tenant can call; set by the operator. Premium-rate, shared-cost and satellite numbers are refused unless
  * `allow` names them. The tenant's own numbers are always refused. */
 export type DialPolicy = Schemas["DialPolicy"];
@@ -132,6 +146,8 @@ export type Dtmf = Schemas["Dtmf"];
 export type DtmfInput = Schemas["DtmfInput"];
 /** How soon the agent takes the turn. */
 export type Eagerness = Schemas["Eagerness"];
+/** The data of an event, by its kind. */
+export type EventData = Schemas["EventData"];
 /** The events of a call. */
 export type EventKind = Schemas["EventKind"];
 /** What opens event streams. */
@@ -320,5 +336,11 @@ export type WebhookDeliveryEvent = Schemas["WebhookDeliveryEvent"];
 export type WebhookDeliveryState = Schemas["WebhookDeliveryState"];
 /** A delivery with every attempt. */
 export type WebhookDeliveryWithAttempts = Schemas["WebhookDeliveryWithAttempts"];
+/** The body of a delivery. Later versions can send more kinds of events and more fields. */
+export type WebhookEvent = Schemas["WebhookEvent"];
+/** What the body of every delivery holds. */
+export type WebhookEventHead = Schemas["WebhookEventHead"];
+export type WebhookTestData = Schemas["WebhookTestData"];
+export type WebhookTestEvent = Schemas["WebhookTestEvent"];
 /** A webhook endpoint with its new signing secret. */
 export type WebhookWithSecret = Written<Schemas["WebhookWithSecret"]>;

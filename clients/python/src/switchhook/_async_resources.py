@@ -187,44 +187,40 @@ class AsyncCalls(AsyncResource):
         return await self._model(Request("POST", path("/v1/calls/{}/listen", id), repeatable=True), models.ListenAddress)
 
     async def events(self, id: str, /) -> models.CallEvents:
-        """Returns the call's events. With `Accept: text/event-stream`, streams them until the call has ended.
+        """Returns the call's events.
 
-        A stream also ends when the key stops working or the service stops; resume it with `Last-Event-ID`. A tenant can have 32 streams
-        per node; further ones get 429.
+        With `Accept: text/event-stream`, this is `GET /v1/calls/{id}/events/stream`.
         """
         return await self._model(Request("GET", path("/v1/calls/{}/events", id)), models.CallEvents)
 
     def stream_events(self, id: str, /, *, last_event_id: str | None = None) -> AsyncGenerator[models.CallEvent, None]:
-        """Returns the call's events. With `Accept: text/event-stream`, streams them until the call has ended.
+        """Streams the call's events until the call has ended.
 
-        Follows them as they happen, across reconnects. Ends with the call.
+        Follows them across reconnects. Ends with the call.
 
         A stream also ends when the key stops working or the service stops; resume it with `Last-Event-ID`. A tenant can have 32 streams
         per node; further ones get 429.
         """
         return self._stream(
-            Request("GET", path("/v1/calls/{}/events", id)), streams.call_event, ("call.completed", "call.failed"), last_event_id
+            Request("GET", path("/v1/calls/{}/events/stream", id)), streams.call_event, ("call.completed", "call.failed"), last_event_id
         )
 
     async def transcript(self, id: str, /) -> models.Transcript:
         """Returns the transcript, up to now for a live call. The agent's lines contain only what the caller heard.
 
-        With `Accept: text/event-stream`, streams it: `line` and `tool_call` events as they are written, then `end` with the call's
-        status. A stream also ends when the key or session stops working or the service stops; resume it with `Last-Event-ID`. Streams of
-        transcripts and of events share the limit of 32 per tenant and node.
+        With `Accept: text/event-stream`, this is `GET /v1/calls/{id}/transcript/stream`.
         """
         return await self._model(Request("GET", path("/v1/calls/{}/transcript", id)), models.Transcript)
 
     def stream_transcript(self, id: str, /, *, last_event_id: str | None = None) -> AsyncGenerator[streams.TranscriptEvent, None]:
-        """Returns the transcript, up to now for a live call. The agent's lines contain only what the caller heard.
+        """Streams the transcript: `line` and `tool_call` events as they are written, then `end` with the call's status.
 
-        Follows them as they happen, across reconnects. Ends with the call.
+        Follows them across reconnects. Ends with the call.
 
-        With `Accept: text/event-stream`, streams it: `line` and `tool_call` events as they are written, then `end` with the call's
-        status. A stream also ends when the key or session stops working or the service stops; resume it with `Last-Event-ID`. Streams of
+        A stream also ends when the key or session stops working or the service stops; resume it with `Last-Event-ID`. Streams of
         transcripts and of events share the limit of 32 per tenant and node.
         """
-        return self._stream(Request("GET", path("/v1/calls/{}/transcript", id)), streams.transcript_event, ("end",), last_event_id)
+        return self._stream(Request("GET", path("/v1/calls/{}/transcript/stream", id)), streams.transcript_event, ("end",), last_event_id)
 
     async def decisions(self, id: str, /) -> models.CallDecisions:
         """Returns what was decided about turns in an ended call: when turns were over, and by which evidence; what counted as an
@@ -320,24 +316,22 @@ class AsyncEvents(AsyncResource):
         return await self._model(Request("POST", "/v1/event-tokens", repeatable=True), models.EventToken)
 
     def list(self, *, limit: int | None = None, cursor: str | None = None) -> AsyncPages[models.TenantEvent]:
-        """Lists the events of all calls, newest first. With `Accept: text/event-stream`, streams them as they happen.
+        """Lists the events of all calls, newest first.
 
-        A stream starts now, or after `Last-Event-ID`, which can be a day old. An event can arrive twice around a reconnect and in the
-        first seconds: ignore an `id` that you know. A stream ends when the key or session stops working, when the service stops, or when
-        the client reads too slowly. Streams of events and of transcripts share the limit of 32 per tenant and node.
+        With `Accept: text/event-stream`, this is `GET /v1/events/stream`.
         """
         return self._pages(Request("GET", "/v1/events", query={"limit": limit, "cursor": cursor}), models.TenantEvent)
 
     def stream(self, *, last_event_id: str | None = None) -> AsyncGenerator[models.TenantEvent, None]:
-        """Lists the events of all calls, newest first. With `Accept: text/event-stream`, streams them as they happen.
+        """Streams the events of all calls as they happen.
 
-        Follows them as they happen, across reconnects. Never ends by itself.
+        Follows them across reconnects. Never ends by itself.
 
         A stream starts now, or after `Last-Event-ID`, which can be a day old. An event can arrive twice around a reconnect and in the
         first seconds: ignore an `id` that you know. A stream ends when the key or session stops working, when the service stops, or when
         the client reads too slowly. Streams of events and of transcripts share the limit of 32 per tenant and node.
         """
-        return self._stream(Request("GET", "/v1/events"), streams.tenant_event, (), last_event_id)
+        return self._stream(Request("GET", "/v1/events/stream"), streams.tenant_event, (), last_event_id)
 
 
 class AsyncNumbers(AsyncResource):

@@ -663,9 +663,6 @@ class CallEvent(Model):
     When it happened.
     """
     data: dict[str, Any]
-    """
-    The `data` of its webhook deliveries.
-    """
     event: (
         Literal["call.queued", "call.dialing", "call.in_progress", "call.completed", "call.failed", "call.received", "carrier.hangup"] | str
     )
@@ -1595,9 +1592,6 @@ class TenantEvent(Model):
     When it happened.
     """
     data: dict[str, Any]
-    """
-    The `data` of its webhook deliveries.
-    """
     event: (
         Literal["call.queued", "call.dialing", "call.in_progress", "call.completed", "call.failed", "call.received", "carrier.hangup"] | str
     )

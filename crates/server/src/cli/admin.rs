@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 
@@ -64,7 +65,16 @@ pub(super) async fn migrate(config: &Config, compact: bool, json: bool) -> Resul
     Ok(ExitCode::SUCCESS)
 }
 
-pub(super) fn openapi() -> Result<ExitCode, CliError> {
-    output::json(&crate::http::openapi())?;
+/// Options of `openapi`.
+#[derive(Args, Debug)]
+pub(super) struct OpenapiArgs {
+    /// Version of OpenAPI: 3.1, or 3.0 for tools that read no other. Webhooks are described in 3.1 only.
+    #[arg(long = "version", value_name = "VERSION", default_value = "3.1", value_parser = ["3.0", "3.1"])]
+    openapi_version: String,
+}
+
+pub(super) fn openapi(args: &OpenapiArgs) -> Result<ExitCode, CliError> {
+    let document = if args.openapi_version == "3.0" { crate::http::openapi_3_0() } else { crate::http::openapi() };
+    output::json(&document)?;
     Ok(ExitCode::SUCCESS)
 }

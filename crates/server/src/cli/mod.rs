@@ -97,7 +97,7 @@ enum CliCommand {
     /// continue.
     RotateMasterKey(rotate::Args),
     /// Print the OpenAPI document.
-    Openapi,
+    Openapi(admin::OpenapiArgs),
 }
 
 /// Why a command failed.
@@ -181,7 +181,7 @@ impl Cli {
         let json = common.json;
         match command {
             // These need no configuration.
-            CliCommand::Openapi => admin::openapi(),
+            CliCommand::Openapi(args) => admin::openapi(&args),
             CliCommand::Webhook(command) => webhook::run(command, json).await,
             CliCommand::Call(args) => call::run(args, json).await,
             CliCommand::Doctor => doctor::run(common.load(None), json).await,

@@ -37,14 +37,12 @@ const BATCH: i64 = 500;
 
 /// The routes below `/v1`.
 pub(super) fn routes() -> OpenApiRouter<HttpState> {
-    OpenApiRouter::new().routes(routes!(list))
+    OpenApiRouter::new().routes(routes!(list)).routes(routes!(stream_events))
 }
 
-/// Lists the events of all calls, newest first. With `Accept: text/event-stream`, streams them as they happen.
+/// Lists the events of all calls, newest first.
 ///
-/// A stream starts now, or after `Last-Event-ID`, which can be a day old. An event can arrive twice around a reconnect and in the
-/// first seconds: ignore an `id` that you know. A stream ends when the key or session stops working, when the service stops, or when the
-/// client reads too slowly. Streams of events and of transcripts share the limit of 32 per tenant and node.
+/// With `Accept: text/event-stream`, this is `GET /v1/events/stream`.
 #[utoipa::path(
     get, path = "/events", operation_id = "list_events", tag = "Calls", security(("api_key" = []), ("event_token" = [])), params(
         PageRequest,
@@ -57,25 +55,43 @@ pub(super) fn routes() -> OpenApiRouter<HttpState> {
 )]
 async fn list(state: HttpState, tenant: Tenant, page: PageRequest, headers: HeaderMap) -> Result<Response, ApiError> {
     if followers::wants_stream(&headers) {
-        let now = state.clock.now();
-        let start = start(followers::last_event_id(&headers), now)?;
-        let place = state.followers.join(tenant.id)?;
-        let feed = state.feeds.subscribe(&state, tenant.id);
-        let follower = TenantFollower {
-            state,
-            tenant,
-            feed,
-            behind: Some(start),
-            known: HashSet::new(),
-            pending: VecDeque::new(),
-            checked: Instant::now(),
-            _place: place,
-        };
-        return Ok(Sse::new(follow(follower)).keep_alive(KeepAlive::default()).into_response());
+        return stream_events(state, tenant, headers).await;
     }
     let mut conn = state.store.read().await?;
     let page = events::before(&mut conn, tenant.id, page).await?;
     Ok(Json(List::of(page, |event| event)).into_response())
+}
+
+/// Streams the events of all calls as they happen.
+///
+/// A stream starts now, or after `Last-Event-ID`, which can be a day old. An event can arrive twice around a reconnect and in the
+/// first seconds: ignore an `id` that you know. A stream ends when the key or session stops working, when the service stops, or when the
+/// client reads too slowly. Streams of events and of transcripts share the limit of 32 per tenant and node.
+#[utoipa::path(
+    get, path = "/events/stream", operation_id = "stream_events", tag = "Calls", security(("api_key" = []), ("event_token" = [])), params(
+        ("Last-Event-ID" = Option<String>, Header, description = "The `id` of the last event seen", nullable = false),
+    ),
+    responses(
+        (status = 200, description = "Server-sent events; the `data` of each is one event", body = TenantEvent, content_type = "text/event-stream"),
+        CommonErrors,
+    )
+)]
+async fn stream_events(state: HttpState, tenant: Tenant, headers: HeaderMap) -> Result<Response, ApiError> {
+    let now = state.clock.now();
+    let start = start(followers::last_event_id(&headers), now)?;
+    let place = state.followers.join(tenant.id)?;
+    let feed = state.feeds.subscribe(&state, tenant.id);
+    let follower = TenantFollower {
+        state,
+        tenant,
+        feed,
+        behind: Some(start),
+        known: HashSet::new(),
+        pending: VecDeque::new(),
+        checked: Instant::now(),
+        _place: place,
+    };
+    Ok(Sse::new(follow(follower)).keep_alive(KeepAlive::default()).into_response())
 }
 
 /// The id after which a stream starts.

@@ -19,6 +19,7 @@ pub mod extract;
 mod fallback;
 pub mod health;
 mod listening;
+mod llms;
 pub mod merge_patch;
 mod metrics;
 pub mod numbers;
@@ -40,7 +41,7 @@ mod unknown_query;
 mod web_media;
 pub mod webhooks;
 
-pub use openapi::openapi;
+pub use openapi::{openapi, openapi_3_0};
 pub use state::{Draining, HttpState};
 
 use std::time::Duration;
@@ -86,6 +87,7 @@ pub fn router(state: HttpState) -> Router {
         .merge(web_media::routes())
         .merge(listening::routes())
         .merge(openapi::routes())
+        .merge(llms::routes())
         .merge(sign_in::routes())
         .fallback(dashboard::serve)
         .method_not_allowed_fallback(fallback::method_not_allowed);

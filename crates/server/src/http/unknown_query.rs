@@ -15,9 +15,12 @@ use utoipa::openapi::{OpenApi, RefOr};
 use super::error::ApiError;
 
 /// Parameters that are not described, or not by their name, each with the path that takes it.
-const UNDESCRIBED: [(&str, &str); 4] = [
+const UNDESCRIBED: [(&str, &str); 7] = [
     ("/v1/webhooks/{id}/deliveries", "call"),
     ("/v1/events", "token"),
+    ("/v1/events/stream", "token"),
+    ("/v1/calls/{id}/events/stream", "token"),
+    ("/v1/calls/{id}/transcript/stream", "token"),
     ("/v1/calls/{id}/events", "token"),
     ("/v1/calls/{id}/transcript", "token"),
 ];

@@ -67,11 +67,12 @@ pub(super) fn of(request: &Request) -> Option<Private<String>> {
 fn reads_events(uri: &Uri) -> bool {
     let path = uri.path();
     let mut parts = path.strip_prefix("/v1").unwrap_or(path).trim_start_matches('/').split('/');
-    match (parts.next(), parts.next(), parts.next(), parts.next()) {
-        (Some("events"), None, ..) => true,
-        (Some("calls"), Some(_), Some(what), None) => matches!(what, "events" | "transcript"),
-        _ => false,
-    }
+    let parts = (parts.next(), parts.next(), parts.next(), parts.next(), parts.next());
+    matches!(
+        parts,
+        (Some("events"), None | Some("stream"), None, ..)
+            | (Some("calls"), Some(_), Some("events" | "transcript"), None | Some("stream"), None)
+    )
 }
 
 fn token(uri: &Uri) -> Option<Private<String>> {
@@ -119,6 +120,9 @@ mod tests {
             "/events?limit=1&token=x",
             "/v1/calls/7/events?token=x",
             "/calls/7/transcript?token=x",
+            "/v1/events/stream?token=x",
+            "/v1/calls/7/events/stream?token=x",
+            "/v1/calls/7/transcript/stream?token=x",
         ] {
             assert_eq!(token(Method::GET, uri).as_deref(), Some("x"), "{uri}");
         }
@@ -128,6 +132,7 @@ mod tests {
             "/v1/calls/7/recording?token=x",
             "/v1/tenant?token=x",
             "/v1/events",
+            "/v1/calls/7/recording/stream?token=x",
         ] {
             assert_eq!(token(Method::GET, uri), None, "{uri}");
         }

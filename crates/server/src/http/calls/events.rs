@@ -35,10 +35,9 @@ pub(super) struct Events {
     pub data: Vec<EventRow>,
 }
 
-/// Returns the call's events. With `Accept: text/event-stream`, streams them until the call has ended.
+/// Returns the call's events.
 ///
-/// A stream also ends when the key stops working or the service stops; resume it with `Last-Event-ID`. A tenant can have 32
-/// streams per node; further ones get 429.
+/// With `Accept: text/event-stream`, this is `GET /v1/calls/{id}/events/stream`.
 #[utoipa::path(
     get, path = "/calls/{id}/events", operation_id = "list_call_events", tag = "Calls", security(("api_key" = []), ("event_token" = [])), params(
         ("id" = uuid::Uuid, Path, description = "The call"),
@@ -55,21 +54,47 @@ pub(super) async fn events(
     PathId(id): PathId<CallId>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
+    if followers::wants_stream(&headers) {
+        return stream_events(state, tenant, PathId(id), headers).await;
+    }
+    let mut conn = state.store.read().await?;
+    calls::get(&mut conn, tenant.id, id).await?.ok_or_else(|| ApiError::not_found("call"))?;
+    Ok(Json(Events { data: events::list(&mut conn, tenant.id, id, 0, ALL).await? }).into_response())
+}
+
+/// Streams the call's events until the call has ended.
+///
+/// A stream also ends when the key stops working or the service stops; resume it with `Last-Event-ID`. A tenant can have 32
+/// streams per node; further ones get 429.
+#[utoipa::path(
+    get, path = "/calls/{id}/events/stream", operation_id = "stream_call_events", tag = "Calls",
+    security(("api_key" = []), ("event_token" = [])), params(
+        ("id" = uuid::Uuid, Path, description = "The call"),
+        ("Last-Event-ID" = Option<String>, Header, description = "The `id` of the last event seen", example = "3", nullable = false),
+    ),
+    responses(
+        (status = 200, description = "Server-sent events; the `data` of each is one event", body = EventRow, content_type = "text/event-stream"),
+        (status = 204, description = "A stream was resumed after the last event"),
+    )
+)]
+pub(super) async fn stream_events(
+    state: HttpState,
+    tenant: Tenant,
+    PathId(id): PathId<CallId>,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
     let mut conn = state.store.read().await?;
     let row = calls::get(&mut conn, tenant.id, id).await?.ok_or_else(|| ApiError::not_found("call"))?;
-    if followers::wants_stream(&headers) {
-        drop(conn);
-        let seen = followers::last_event_id(&headers).and_then(|id| id.parse().ok()).unwrap_or(0);
-        if row.status()?.is_terminal() && seen >= row.event_count {
-            // This status stops an EventSource from reconnecting.
-            return Ok(StatusCode::NO_CONTENT.into_response());
-        }
-        let place = state.followers.join(tenant.id)?;
-        let checked = Instant::now();
-        let follower = CallFollower { state, tenant, call: id, seen, ended: false, checked, _place: place };
-        return Ok(Sse::new(follow(follower)).keep_alive(KeepAlive::default()).into_response());
+    drop(conn);
+    let seen = followers::last_event_id(&headers).and_then(|id| id.parse().ok()).unwrap_or(0);
+    if row.status()?.is_terminal() && seen >= row.event_count {
+        // This status stops an EventSource from reconnecting.
+        return Ok(StatusCode::NO_CONTENT.into_response());
     }
-    Ok(Json(Events { data: events::list(&mut conn, tenant.id, id, 0, ALL).await? }).into_response())
+    let place = state.followers.join(tenant.id)?;
+    let checked = Instant::now();
+    let follower = CallFollower { state, tenant, call: id, seen, ended: false, checked, _place: place };
+    Ok(Sse::new(follow(follower)).keep_alive(KeepAlive::default()).into_response())
 }
 
 /// An event stream of a call.

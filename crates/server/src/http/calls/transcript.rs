@@ -37,9 +37,7 @@ pub(super) struct Transcript {
 
 /// Returns the transcript, up to now for a live call. The agent's lines contain only what the caller heard.
 ///
-/// With `Accept: text/event-stream`, streams it: `line` and `tool_call` events as they are written, then `end` with the call's
-/// status. A stream also ends when the key or session stops working or the service stops; resume it with `Last-Event-ID`. Streams of
-/// transcripts and of events share the limit of 32 per tenant and node.
+/// With `Accept: text/event-stream`, this is `GET /v1/calls/{id}/transcript/stream`.
 #[utoipa::path(
     get, path = "/calls/{id}/transcript", operation_id = "show_transcript", tag = "Calls", security(("api_key" = []), ("event_token" = [])), params(
         ("id" = uuid::Uuid, Path, description = "The call"),
@@ -58,23 +56,52 @@ pub(super) async fn transcript(
     PathId(id): PathId<CallId>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
+    if followers::wants_stream(&headers) {
+        return stream_transcript(state, tenant, PathId(id), headers).await;
+    }
     let mut conn = state.store.read().await?;
     calls::get(&mut conn, tenant.id, id).await?.ok_or_else(|| ApiError::not_found("call"))?;
-    if followers::wants_stream(&headers) {
-        drop(conn);
-        let seen = Seen::resumed(followers::last_event_id(&headers));
-        if seen.ended {
-            // This status stops an EventSource from reconnecting.
-            return Ok(StatusCode::NO_CONTENT.into_response());
-        }
-        let place = state.followers.join(tenant.id)?;
-        let reader =
-            Reader { state, tenant, call: id, seen, pending: VecDeque::new(), checked: Instant::now(), _place: place };
-        return Ok(Sse::new(follow(reader)).keep_alive(KeepAlive::default()).into_response());
-    }
     let data = calls::transcript(&mut conn, tenant.id, id, 0).await?;
     let tool_calls = tool_calls::list(&mut conn, tenant.id, id, 0).await?;
     Ok(Json(Transcript { data, tool_calls }).into_response())
+}
+
+/// Streams the transcript: `line` and `tool_call` events as they are written, then `end` with the call's status.
+///
+/// A stream also ends when the key or session stops working or the service stops; resume it with `Last-Event-ID`. Streams of
+/// transcripts and of events share the limit of 32 per tenant and node.
+#[utoipa::path(
+    get, path = "/calls/{id}/transcript/stream", operation_id = "stream_transcript", tag = "Calls",
+    security(("api_key" = []), ("event_token" = [])), params(
+        ("id" = uuid::Uuid, Path, description = "The call"),
+        ("Last-Event-ID" = Option<String>, Header, description = "The `id` of the last event seen", example = "3.1", nullable = false),
+    ),
+    responses(
+        (status = 200, description = "Server-sent events `line`, `tool_call` and `end`; the `data` of a line is one",
+            body = TranscriptEntry, content_type = "text/event-stream"),
+        (status = 204, description = "A stream was resumed after its end"),
+        NotFound,
+        CommonErrors,
+    )
+)]
+pub(super) async fn stream_transcript(
+    state: HttpState,
+    tenant: Tenant,
+    PathId(id): PathId<CallId>,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let mut conn = state.store.read().await?;
+    calls::get(&mut conn, tenant.id, id).await?.ok_or_else(|| ApiError::not_found("call"))?;
+    drop(conn);
+    let seen = Seen::resumed(followers::last_event_id(&headers));
+    if seen.ended {
+        // This status stops an EventSource from reconnecting.
+        return Ok(StatusCode::NO_CONTENT.into_response());
+    }
+    let place = state.followers.join(tenant.id)?;
+    let reader =
+        Reader { state, tenant, call: id, seen, pending: VecDeque::new(), checked: Instant::now(), _place: place };
+    Ok(Sse::new(follow(reader)).keep_alive(KeepAlive::default()).into_response())
 }
 
 /// What a reader has been sent.

@@ -86,13 +86,41 @@ function fieldTable(api, schema, depth = 0) {
   return all;
 }
 
-// The example of a schema: its own, that of its first part, or a list of that of its rows.
-function exampleOf(api, schema) {
+// The example of a schema: its own, or one made of its parts.
+function exampleOf(api, schema, depth = 0) {
   const found = resolve(api, schema);
-  if (found.example !== undefined) return found.example;
-  if (found.allOf) return exampleOf(api, found.allOf[0]);
-  const row = found.properties?.has_more && exampleOf(api, found.properties.data.items);
-  return row ? { data: [row], has_more: false, next_cursor: null } : undefined;
+  const own = found.example ?? found.default;
+  if (own !== undefined || depth > 8) return own;
+  if (found.allOf) {
+    const parts = found.allOf.map((part) => exampleOf(api, part, depth + 1));
+    return parts.length === 1 ? parts[0] : Object.assign({}, ...parts);
+  }
+  const any = found.oneOf ?? found.anyOf;
+  if (any) return any.some((one) => one.type === "null") ? null : exampleOf(api, any[0], depth + 1);
+  if (found.enum ?? found.const) return found.enum?.[0] ?? found.const;
+  const types = [found.type].flat();
+  if (types.includes("null")) return null;
+  return exampleOfType(api, types[0], found, depth);
+}
+
+function exampleOfType(api, type, found, depth) {
+  switch (type) {
+    case "object": {
+      const fields = Object.entries(found.properties ?? {}).filter(([name]) => name !== "warnings");
+      return Object.fromEntries(fields.map(([name, field]) => [name, exampleOf(api, field, depth + 1)]));
+    }
+    case "array":
+      return found.items ? [exampleOf(api, found.items, depth + 1)] : [];
+    case "string":
+      return { uuid: "0198c6a0-0000-7000-8000-000000000000", "date-time": "2026-01-31T12:00:00.000000Z" }[found.format] ?? "text";
+    case "boolean":
+      return false;
+    case "integer":
+    case "number":
+      return found.minimum ?? 0;
+    default:
+      return undefined;
+  }
 }
 
 function contents(api, content) {

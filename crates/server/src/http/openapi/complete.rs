@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::document::{METHODS, SCHEMAS, operations, reference};
+use super::events::describe_events;
 use super::example::{conflict, error_example, example};
 use super::requests::{complete_requests, sent};
 use super::values::{describe_metadata_filter, describe_values};
@@ -21,6 +22,7 @@ pub(super) fn complete(document: &mut Value) {
     refer_to_generic_parts(document);
     names::rename(document);
     describe_values(&mut document["components"]["schemas"]);
+    describe_events(document);
     describe_metadata_filter(document);
     complete_requests(document);
     spell_out_formats_of_requests(document);
@@ -31,21 +33,17 @@ pub(super) fn complete(document: &mut Value) {
     shared::share(document);
 }
 
-/// Gives an example to each schema of a body. It stands there once, and not at every operation; a page of a list has that of its rows.
+/// Gives an example to each schema of a request's body. Those of responses follow from their fields, as readers of the document can
+/// tell; here they would be a thirtieth of it.
 fn add_examples(document: &mut Value) {
-    let mut names = Vec::new();
-    for operation in operations(document) {
-        let responses = operation["responses"].as_object().into_iter().flat_map(Map::values);
-        for body in responses.chain(operation.get("requestBody")) {
-            let name = body["content"][JSON]["schema"]["$ref"].as_str().and_then(|at| at.strip_prefix(SCHEMAS));
-            names.extend(name.map(str::to_owned));
-        }
-    }
-    for name in names {
-        let name = name.strip_suffix(names::WITH_WARNINGS).unwrap_or(&name);
+    let bodies = operations(document).filter_map(|operation| {
+        let body = operation["requestBody"]["content"][JSON]["schema"]["$ref"].as_str();
+        body.and_then(|at| at.strip_prefix(SCHEMAS)).map(str::to_owned)
+    });
+    for name in bodies.collect::<Vec<_>>() {
         let schemas = &mut document["components"]["schemas"];
-        if schemas[name].get("example").is_none() && !name.ends_with(names::LIST) && name != "ErrorBody" {
-            schemas[name]["example"] = example(&reference(name), schemas);
+        if schemas[&name].get("example").is_none() {
+            schemas[&name]["example"] = example(&reference(&name), schemas);
         }
     }
 }
@@ -72,8 +70,13 @@ fn refer_to_generic_parts(document: &mut Value) {
     for (name, schema) in schemas.iter_mut() {
         if let Some(inner) = name.strip_prefix("List_") {
             schema["properties"]["data"]["items"] = reference(inner);
+            // It says no more than the names of the fields, and stands there for each list.
+            for field in ["data", "has_more"] {
+                schema["properties"][field].as_object_mut().map(|field| field.remove("description"));
+            }
         } else if let Some(inner) = name.strip_prefix("WithWarnings_") {
             schema["allOf"][0] = reference(inner);
+            schema.as_object_mut().map(|schema| schema.remove("description"));
             warnings = Some(std::mem::replace(&mut schema["allOf"][1], reference(WARNINGS)));
         }
     }

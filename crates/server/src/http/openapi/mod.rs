@@ -2,6 +2,7 @@
 
 mod complete;
 mod document;
+mod events;
 mod example;
 mod names;
 mod requests;
@@ -9,6 +10,7 @@ mod shared;
 #[cfg(test)]
 mod tests;
 mod values;
+mod version_3_0;
 
 use axum::Router;
 use axum::body::Bytes;
@@ -75,6 +77,14 @@ impl Modify for Credentials {
 pub fn openapi() -> Value {
     let mut document = described();
     complete::complete(&mut document);
+    document
+}
+
+/// Returns the same document for tools that read OpenAPI 3.0.
+#[must_use]
+pub fn openapi_3_0() -> Value {
+    let mut document = openapi();
+    version_3_0::downgrade(&mut document);
     document
 }
 

@@ -1,6 +1,12 @@
 //! What every operation of the document must have.
 
 use serde_json::{Value, json};
+use switchhook_core::Timestamp;
+use switchhook_core::call::{CarrierCause, Direction, EndReason, Status};
+use switchhook_core::event::{CallFacts, DeliveryBody, EventData, EventKind, WEBHOOK_TEST};
+use switchhook_core::id::{AgentId, CallId, DeliveryId};
+use switchhook_core::private::Private;
+use uuid::Uuid;
 
 use super::document::operations;
 use super::example::example;
@@ -310,6 +316,51 @@ fn changes_nothing_by_itself(name: &str, schemas: &Value) {
         for one in alternatives.chain([schema, &schema["additionalProperties"]]) {
             let referred = one["$ref"].as_str().and_then(|at| at.rsplit('/').next());
             referred.into_iter().for_each(|name| changes_nothing_by_itself(name, schemas));
+        }
+    }
+}
+
+#[test]
+fn webhooks_have_a_schema_for_each_event_which_fits_what_is_sent() {
+    let document = openapi();
+    let delivery = &document["webhooks"]["event"]["post"];
+    let schema = &delivery["requestBody"]["content"]["application/json"]["schema"];
+    assert_eq!(schema["$ref"], "#/components/schemas/WebhookEvent");
+    let facts = CallFacts {
+        call_id: CallId::from_uuid(Uuid::nil()),
+        status: Status::Completed,
+        direction: Direction::Outbound,
+        agent_id: AgentId::from_uuid(Uuid::nil()),
+        from: Private::new("anonymous".to_owned()),
+        to: "+12025550100".parse().expect("a number"),
+        metadata: Private::new(json!({ "order": 7 })),
+        summary: None,
+        outcome: Private::new(json!([1])),
+        duration_seconds: 42,
+        turns: 5,
+        end_reason: Some(EndReason::AgentHangup),
+        error_code: None,
+        error: None,
+        carrier_cause: Some(CarrierCause::Busy),
+        sip_code: Some(486),
+        carrier_code: None,
+        hung_up_by: None,
+    };
+    let kinds = EventKind::ALL.iter().map(|kind| (kind.as_str(), EventData::new(*kind, &facts, 3)));
+    for (event, data) in kinds.chain([(WEBHOOK_TEST, EventData::of_test())]) {
+        let id = DeliveryId::from_uuid(Uuid::nil());
+        let body = DeliveryBody { id, event, created: Timestamp::from_millis(0), data: &data };
+        let body: Value = serde_json::from_slice(&body.to_bytes()).expect("JSON");
+        let schemas = &document["components"]["schemas"];
+        let of_kind = json!({ "$ref": schemas["WebhookEvent"]["discriminator"]["mapping"][event] });
+        for schema in [schema, &of_kind] {
+            assert_eq!(misfits(&body, schema, &document), [""; 0], "{event}");
+        }
+        let mut lacking = body.clone();
+        lacking["data"].as_object_mut().map(|data| data.remove("sequence").or_else(|| data.remove("message")));
+        assert_ne!(misfits(&lacking, &of_kind, &document), [""; 0], "{event} without a field");
+        if event != WEBHOOK_TEST {
+            assert_eq!(misfits(&body["data"], &schemas["EventData"], &document), [""; 0], "{event}");
         }
     }
 }

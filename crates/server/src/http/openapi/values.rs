@@ -7,10 +7,9 @@ use crate::http::calls::MAX_METADATA_FILTERS;
 use crate::http::error::codes::CODES;
 
 /// Objects whose fields are the client's, a provider's, or follow from a schema.
-pub(super) const FREE: [(&str, &str); 8] = [
+pub(super) const FREE: [(&str, &str); 7] = [
     ("AnalysisSettings", "schema"),
     ("Call", "outcome"),
-    ("CallEvent", "data"),
     ("Connection", "settings"),
     ("CreateConnection", "settings"),
     ("Tool", "parameters"),
@@ -83,9 +82,6 @@ fn describe_unplaced_call(schema: &mut Value) {
     for field in schema["properties"].as_object_mut().into_iter().flat_map(Map::values_mut) {
         field.as_object_mut().map(|field| field.remove("description"));
     }
-    let mut example = call_example();
-    example.as_object_mut().map(|call| call.remove("id"));
-    schema["example"] = example;
 }
 
 /// An open set: generated types of a closed one would refuse what a later version sends.
