@@ -2,6 +2,7 @@
 
 mod instructions;
 mod size;
+mod transfers;
 mod versions;
 
 use axum::Json;
@@ -202,8 +203,8 @@ async fn check_connections(conn: &mut Conn, tenant: Tenant, config: &AgentConfig
     if errors.is_empty() { Ok(()) } else { Err(ApiError::invalid_fields(errors)) }
 }
 
-/// Returns warnings about instructions that nothing follows, schemas that models get in a simpler form, and settings that the agent's
-/// providers do not support; none of these if the providers cannot be built.
+/// Returns warnings about instructions that nothing follows, schemas that models get in a simpler form, transfers that are refused, and
+/// settings that the agent's providers do not support; none of the last if the providers cannot be built.
 async fn not_taken(
     state: &HttpState,
     conn: &mut Conn,
@@ -212,6 +213,7 @@ async fn not_taken(
 ) -> Result<Vec<String>, ApiError> {
     let mut warnings: Vec<String> = instructions::ignored(conn, tenant.id, config).await?.into_iter().collect();
     warnings.extend(simplified_schemas(config));
+    warnings.extend(transfers::refused(conn, tenant.id, config, state.clock.now()).await?);
     if let Ok(setup) = state.setup() {
         warnings.extend(setup.not_taken(conn, tenant.id, config).await?);
     }

@@ -121,6 +121,21 @@ async fn a_caller_is_not_transferred_to_a_number_that_may_not_be_called() {
     service.stop().await;
 }
 
+#[tokio::test]
+async fn an_agent_that_would_transfer_to_a_refused_number_is_saved_with_a_warning() {
+    let service = TestService::start().await;
+    let destinations =
+        json!([{ "name": "desk", "number": "+12025550142" }, { "name": "prize", "number": "+19002345678" }]);
+    let tools = json!([{ "type": "end_call" }, { "type": "transfer", "destinations": destinations }]);
+    let agent = json!({ "name": "Ava", "instructions": "Book a table.", "tools": tools });
+    let (status, saved) = service.client.post("/v1/agents", agent).await;
+    assert_eq!(status, StatusCode::CREATED, "{saved}");
+    let warnings = saved["warnings"].to_string();
+    assert!(warnings.contains("tools.1.destinations.1.number is refused by this tenant's dial policy"), "{warnings}");
+    assert!(!warnings.contains("destinations.0"), "{warnings}");
+    service.stop().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn an_agent_that_was_talked_over_does_not_pass_its_caller_on_to_a_premium_rate_number() {
     let destinations = json!([{ "name": "prize hotline", "number": "+19002345678" }]);
