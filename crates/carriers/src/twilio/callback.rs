@@ -111,7 +111,7 @@ fn status(flavour: Flavour, fields: &Fields<'_>) -> Result<Vec<CarrierEvent>, Ca
         // A word of the future ends a call only when it comes with what ends of calls come with.
         _ if fields.get("CallDuration").is_some() || end.sip_code.is_some() => end.events(flavour),
         _ => {
-            tracing::warn!("the carrier events a status of a call that is not known here");
+            tracing::warn!("the carrier reports a call status that is not known here");
             Vec::new()
         }
     })

@@ -112,7 +112,7 @@ pub enum RealtimeEvent {
         response: String,
         /// The item that it belongs to.
         item: String,
-        /// 8 kHz, 16 bit, mono; any length.
+        /// 16 bit, mono, at the rate of the call; any length.
         samples: Vec<i16>,
     },
     /// More of the words of an item.

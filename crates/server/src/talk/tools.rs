@@ -1,8 +1,7 @@
-//! What the model may call. Tools never hold up audio: those that take time run in tasks of their own, and those that are
-//! those of the carrier become requests to whoever runs the call.
+//! The tools that the model may call. They never hold up audio: those that take time run in tasks of their own, and those that the
+//! carrier performs become requests to the call's runner.
 //!
-//! Arguments are held against the tool's JSON Schema before anything is done; the model is told what is wrong with them,
-//! which may try again.
+//! Arguments are validated against the tool's JSON Schema first; the model gets the errors and can try again.
 
 pub(crate) mod mcp;
 pub mod secrets;

@@ -44,7 +44,7 @@ impl TtsSettings {
 /// A phrase that has been spoken into memory.
 #[derive(Default)]
 pub struct Rendered {
-    /// 8 kHz, 16 bit, mono.
+    /// 16 bit, mono, at the rate of the call.
     pub samples: Vec<i16>,
     /// When its words are spoken.
     pub words: Vec<SpokenWord>,

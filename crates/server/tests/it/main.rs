@@ -13,6 +13,7 @@ mod control;
 mod crash;
 mod delivery;
 mod demo;
+mod documentation;
 mod doubles;
 mod faults;
 mod harness;
