@@ -7,6 +7,8 @@ mod output_limit;
 pub(crate) mod protocol;
 mod session;
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 pub use switchhook_core::conversation::realtime::{Instructions, RealtimeCommand};
 use switchhook_core::conversation::{Message, ToolCall};
@@ -142,6 +144,8 @@ pub enum RealtimeEvent {
         response: String,
         /// What went wrong, in the provider's words. A response that was stopped did not go wrong.
         failed: Option<String>,
+        /// How long the provider asks to wait before the next response is requested; nothing where that may not help.
+        retry_after: Option<Duration>,
         /// What it used.
         usage: Usage,
     },

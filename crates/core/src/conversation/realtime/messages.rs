@@ -81,6 +81,9 @@ pub enum RealtimeInput {
         response: String,
         /// What went wrong, in the provider's words.
         failed: Option<String>,
+        /// How long the provider asks to wait before the next request, in milliseconds.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        retry_after_ms: Option<u64>,
     },
     /// There is no session yet. The one that is being opened knows the greeting.
     SessionConnecting,

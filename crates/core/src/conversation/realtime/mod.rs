@@ -65,6 +65,8 @@ pub(super) struct Realtime {
     /// The response that was requested and has not begun.
     requested: Option<ResponseRequest>,
     requests: VecDeque<ResponseRequest>,
+    /// The provider asked to be asked nothing before.
+    paused_until: Option<Timestamp>,
     last_request: u32,
     /// Responses in a row that came to nothing.
     failures: u32,
@@ -108,6 +110,7 @@ impl Realtime {
             response: None,
             requested: greeting(agent).map(|instructions| ResponseRequest::new(1, Kind::Greeting, instructions)),
             requests: VecDeque::new(),
+            paused_until: None,
             last_request: 1,
             failures: 0,
             tools: Tools::default(),
@@ -212,7 +215,9 @@ impl Strategy for Realtime {
             RealtimeInput::Text { response, item, text } => self.item_text(d, &response, &item, &text),
             RealtimeInput::AudioDone { item } => self.item_complete(d, &item),
             RealtimeInput::ToolCall { response, call, filler } => self.tool_called(d, &response, call, filler),
-            RealtimeInput::ResponseDone { response, failed } => self.response_done(d, &response, failed),
+            RealtimeInput::ResponseDone { response, failed, retry_after_ms } => {
+                self.response_done(d, &response, failed, retry_after_ms.map(Duration::from_millis));
+            }
             RealtimeInput::SessionConnecting => self.set_session(d, SessionState::Lost { hears_first: false }),
             RealtimeInput::SessionLost => self.session_lost(d),
             RealtimeInput::SessionReady => self.session_ready(d),
@@ -312,6 +317,7 @@ impl Strategy for Realtime {
             self.response_timeout_at(d),
             self.cancel_timeout_at(),
             self.request_timeout_at(),
+            self.pause_ends_at(d),
             self.keys_due_at(d),
         ];
         all.into_iter().flatten().min()

@@ -20,6 +20,9 @@ use crate::conversation::tools::{END_CALL, Returned, is_error};
 pub(super) const TURN: u32 = 0;
 /// How often a response is requested again when the model is busy.
 const TRIES: u32 = 3;
+/// How often in a row a model that asks for a pause is asked again, and the longest pause: a caller waits no longer.
+const BUSY_TRIES: u32 = 3;
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 /// How long the end of a response that was stopped is waited for.
 const STOPPED: Duration = Duration::from_secs(3);
 /// The result of `end_call` beside a tool that failed.
@@ -108,8 +111,11 @@ impl Realtime {
 
     /// Tells the model what to speak about next, when it is its turn.
     pub(super) fn request_next(&mut self, d: &mut Dialogue) -> bool {
-        let busy =
-            self.response.is_some() || self.requested.is_some() || self.session.is_lost() || d.phase.is_transferring();
+        let busy = self.response.is_some()
+            || self.requested.is_some()
+            || self.session.is_lost()
+            || d.phase.is_transferring()
+            || self.pause_ends_at(d).is_some();
         let Some(request) = self.requests.front().filter(|_| !busy) else { return false };
         let may = match request.kind {
             Kind::Goodbye | Kind::Voicemail => true,
@@ -124,6 +130,11 @@ impl Realtime {
         d.emit(RealtimeCommand::Respond { request: request.number, instructions: request.instructions.clone() });
         self.requested = Some(ResponseRequest { requested_at: Some(d.now), ..request });
         true
+    }
+
+    /// When the next response may be requested, if not yet.
+    pub(super) fn pause_ends_at(&self, d: &Dialogue) -> Option<Timestamp> {
+        self.paused_until.filter(|until| *until > d.now && !self.requests.is_empty())
     }
 
     pub(super) fn response_started(&mut self, d: &mut Dialogue, id: String, request: Option<u32>) {
@@ -222,7 +233,13 @@ impl Realtime {
         due
     }
 
-    pub(super) fn response_done(&mut self, d: &mut Dialogue, id: &str, failed: Option<String>) {
+    pub(super) fn response_done(
+        &mut self,
+        d: &mut Dialogue,
+        id: &str,
+        failed: Option<String>,
+        retry_after: Option<Duration>,
+    ) {
         let Some(response) = self.response.take_if(|response| response.id == id) else { return };
         Self::complete_items(d, id, failed.is_some());
         if response.cancelled {
@@ -253,9 +270,11 @@ impl Realtime {
             return;
         }
         self.failures += 1;
-        if self.failures > 1 {
+        let pause = retry_after.filter(|pause| !pause.is_zero());
+        if self.failures > if pause.is_some() { BUSY_TRIES } else { 1 } {
             self.fail(d, failed.as_deref().unwrap_or("its response contained no speech"));
         } else if self.caller.speaking.is_none() {
+            self.paused_until = pause.map(|pause| d.now + pause.min(LONGEST_PAUSE));
             self.request_response(response.kind, response.instructions);
         }
     }

@@ -113,7 +113,7 @@ impl Script {
             }),
         );
         self.at(ms, Input::from(RealtimeInput::AudioDone { item }));
-        self.at(ms, Input::from(RealtimeInput::ResponseDone { response: id, failed: None }))
+        self.at(ms, Input::from(RealtimeInput::ResponseDone { response: id, failed: None, retry_after_ms: None }))
     }
 
     fn played(&mut self, ms: i64, utterance: u32, heard: u64) -> &mut Self {
@@ -225,6 +225,34 @@ fn a_wait_is_bridged_twice_and_given_up_after_eight_seconds() {
 }
 
 #[test]
+fn a_model_that_asks_for_a_pause_is_asked_again_after_it_and_in_the_end_given_up() {
+    let mut script = Script::greeted();
+    script.heard(2_000, 1).caller(3_000, "c1").said(3_500, "c1", "Hi.");
+    let refuses = |script: &mut Script, ms: i64, response: &str, request: Option<u32>, pause_ms: u64| {
+        let response = || response.to_owned();
+        script.at(ms, Input::from(RealtimeInput::ResponseStarted { response: response(), request }));
+        let failed = Some(format!("Rate limit reached. Please try again in {pause_ms}ms."));
+        let done = RealtimeInput::ResponseDone { response: response(), failed, retry_after_ms: Some(pause_ms) };
+        script.at(ms, Input::from(done));
+    };
+    let asks =
+        |script: &mut Script| script.done().into_iter().filter(|done| done.starts_with("respond")).collect::<Vec<_>>();
+    refuses(&mut script, 3_600, "r2", None, 1_200);
+    script.until(4_799);
+    assert!(asks(&mut script).is_empty(), "it is waited for");
+    script.until(4_800);
+    assert_eq!(asks(&mut script), ["respond 2 Freely"]);
+    refuses(&mut script, 4_900, "r3", Some(2), 300);
+    script.until(5_200);
+    assert_eq!(asks(&mut script), ["respond 3 Freely"]);
+    refuses(&mut script, 5_300, "r4", Some(3), 300);
+    script.until(5_600);
+    assert_eq!(asks(&mut script), ["respond 4 Freely"]);
+    refuses(&mut script, 5_700, "r5", Some(4), 300);
+    assert!(script.done().iter().any(|done| done.contains("cover Sorry")), "enough");
+}
+
+#[test]
 fn a_phrase_that_is_being_heard_is_not_broken_off_by_the_apology() {
     let mut script = Script::greeted();
     script.heard(2_000, 1).caller(3_000, "c1").said(3_600, "c1", "Hi.").until(5_600);
@@ -253,7 +281,10 @@ fn a_goodbye_that_does_not_come_is_covered_and_then_said_in_the_other_voice() {
                 filler: None,
             }),
         );
-        script.at(3_700, Input::from(RealtimeInput::ResponseDone { response: "r2".to_owned(), failed: None }));
+        script.at(
+            3_700,
+            Input::from(RealtimeInput::ResponseDone { response: "r2".to_owned(), failed: None, retry_after_ms: None }),
+        );
         assert_eq!(script.done(), ["output a {\"ok\":true}", "respond 2 Directed"]);
         script.until(5_700);
         assert_eq!(script.done(), ["5s cover One moment."]);
@@ -283,7 +314,10 @@ fn one_thing_at_a_time_is_asked_of_the_model() {
     assert_eq!(script.done(), Vec::<String>::new(), "while it answers");
     script.at(3_800, Input::Say { text: "y".to_owned(), interrupt: true });
     assert_eq!(script.done(), ["cancel"], "and what is stopped has to end first");
-    script.at(3_900, Input::from(RealtimeInput::ResponseDone { response: "r2".to_owned(), failed: None }));
+    script.at(
+        3_900,
+        Input::from(RealtimeInput::ResponseDone { response: "r2".to_owned(), failed: None, retry_after_ms: None }),
+    );
     assert_eq!(script.done(), ["respond 2 Exactly"]);
     script.at(4_000, Input::from(RealtimeInput::Busy { request: 2 }));
     assert_eq!(script.done(), ["respond 3 Exactly"], "a busy model gets the request again");
@@ -304,7 +338,10 @@ fn every_tool_answers_before_the_model_goes_on_once() {
         Input::from(RealtimeInput::ToolCall { response: response(), call: call("b", "weather"), filler: None }),
     );
     script.at(3_600, Input::ToolResult { turn: 0, id: "a".to_owned(), result: json!(1) });
-    script.at(3_600, Input::from(RealtimeInput::ResponseDone { response: response(), failed: None }));
+    script.at(
+        3_600,
+        Input::from(RealtimeInput::ResponseDone { response: response(), failed: None, retry_after_ms: None }),
+    );
     assert_eq!(script.done(), ["run tables", "run weather", "output a 1"]);
     script.until(20_000);
     let bridged = script.done();
@@ -334,11 +371,9 @@ fn a_goodbye_is_heard_and_can_be_taken_back_once() {
                 filler: None,
             }),
         );
-        script.at(ms, Input::from(RealtimeInput::ResponseDone { response: id, failed: None })).played(
-            ms + 500,
-            utterance,
-            500,
-        );
+        script
+            .at(ms, Input::from(RealtimeInput::ResponseDone { response: id, failed: None, retry_after_ms: None }))
+            .played(ms + 500, utterance, 500);
     };
     let mut script = Script::greeted();
     script.heard(2_000, 1).caller(3_000, "c1");
@@ -374,9 +409,15 @@ fn a_machine_hears_the_message_after_the_beep_and_nothing_else() {
         .at(100, Input::from(RealtimeInput::ResponseStarted { response: "r1".to_owned(), request: Some(1) }));
     script.at(1_900, Input::MachineDetected { beep: false, by: MachineEvidence::Carrier });
     assert_eq!((script.done(), script.engine.listens()), (vec!["cancel".to_owned()], false));
-    script.at(2_100, Input::from(RealtimeInput::ResponseDone { response: "r1".to_owned(), failed: None }));
+    script.at(
+        2_100,
+        Input::from(RealtimeInput::ResponseDone { response: "r1".to_owned(), failed: None, retry_after_ms: None }),
+    );
     script.at(2_200, Input::from(RealtimeInput::ResponseStarted { response: "r2".to_owned(), request: None }));
-    script.at(2_300, Input::from(RealtimeInput::ResponseDone { response: "r2".to_owned(), failed: None }));
+    script.at(
+        2_300,
+        Input::from(RealtimeInput::ResponseDone { response: "r2".to_owned(), failed: None, retry_after_ms: None }),
+    );
     script.at(9_000, Input::MachineDetected { beep: true, by: MachineEvidence::Carrier });
     assert_eq!(script.done(), ["cancel", "respond 2 Exactly"], "nobody answers a machine");
     script.says(9_200, "r3", Some(2), "i3", "Call us.", 500).heard(9_800, 1).until(10_200);
@@ -439,7 +480,12 @@ fn a_slow_tool_is_bridged_for_as_long_as_it_takes() {
         3_700,
         Input::from(RealtimeInput::ToolCall { response: response(), call: call("a", "tables"), filler: None }),
     );
-    script.at(3_700, Input::from(RealtimeInput::ResponseDone { response: response(), failed: None })).heard(4_600, 2);
+    script
+        .at(
+            3_700,
+            Input::from(RealtimeInput::ResponseDone { response: response(), failed: None, retry_after_ms: None }),
+        )
+        .heard(4_600, 2);
     let times = bridged(&mut script, 20_000);
     let gaps: Vec<i64> = std::iter::once(4_600)
         .chain(times.iter().map(|ms| ms + 1_000))
@@ -472,7 +518,10 @@ fn a_tools_own_words_are_said_when_the_model_says_nothing() {
             3_700,
             Input::from(RealtimeInput::ToolCall { response: "r2".to_owned(), call: call("a", "tables"), filler }),
         );
-        script.at(3_800, Input::from(RealtimeInput::ResponseDone { response: "r2".to_owned(), failed: None }));
+        script.at(
+            3_800,
+            Input::from(RealtimeInput::ResponseDone { response: "r2".to_owned(), failed: None, retry_after_ms: None }),
+        );
         assert_eq!(script.done().last().map(String::as_str), Some(expected));
     }
 }

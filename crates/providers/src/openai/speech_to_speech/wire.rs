@@ -151,13 +151,13 @@ impl OpenAiRealtime {
         let certain = output.iter().filter(|item| whole || field(item, "status") == COMPLETED);
         let mut messages: Vec<RealtimeMessage> = certain.filter_map(|item| self.tool_call(id, item)).collect();
         let details = &response["status_details"];
-        let failed = match field(response, "status") {
-            "failed" => Some(words(&details["error"], "it failed to respond")),
-            "incomplete" => Some(format!("it broke off ({})", field(details, "reason"))),
-            _ => None,
+        let (failed, retry_after) = match field(response, "status") {
+            "failed" => (Some(words(&details["error"], "it failed to respond")), pause(&details["error"])),
+            "incomplete" => (Some(format!("it broke off ({})", field(details, "reason"))), None),
+            _ => (None, None),
         };
-        let usage = usage(&response["usage"]);
-        messages.push(RealtimeMessage::Event(RealtimeEvent::ResponseDone { response: id.to_owned(), failed, usage }));
+        let (response, usage) = (id.to_owned(), usage(&response["usage"]));
+        messages.push(RealtimeMessage::Event(RealtimeEvent::ResponseDone { response, failed, retry_after, usage }));
         messages
     }
 
@@ -180,7 +180,8 @@ impl OpenAiRealtime {
                 self.requests.retain(|other| *other != request);
                 let (response, failed) = (format!("{REQUEST}{request}"), Some(words(error, "it refused to respond")));
                 let started = RealtimeEvent::ResponseStarted { response: response.clone(), request: Some(request) };
-                let done = RealtimeEvent::ResponseDone { response, failed, usage: Usage::default() };
+                let (retry_after, usage) = (pause(error), Usage::default());
+                let done = RealtimeEvent::ResponseDone { response, failed, retry_after, usage };
                 Ok(vec![RealtimeMessage::Event(started), RealtimeMessage::Event(done)])
             }
             // There was nothing left to stop, or to take.
@@ -312,6 +313,12 @@ fn items(message: &Message) -> Vec<Value> {
             words.into_iter().chain(calls).collect()
         }
     }
+}
+
+/// How long the provider asks to wait, also where that is longer than a caller waits for other models.
+fn pause(error: &Value) -> Option<Duration> {
+    let classified = failure::classify_message(error);
+    classified.busy.or(classified.retry_after)
 }
 
 /// The provider's words, and its code.

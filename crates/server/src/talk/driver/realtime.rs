@@ -211,7 +211,7 @@ impl Driver {
                 let filler = self.pipeline.tools.filler(&call.name);
                 RealtimeInput::ToolCall { response, call, filler }
             }
-            RealtimeEvent::ResponseDone { response, failed, usage } => {
+            RealtimeEvent::ResponseDone { response, failed, retry_after, usage } => {
                 realtime.responding = false;
                 let cost = Rates::price(realtime.models[realtime.choice.model].rates.as_ref(), usage);
                 self.add(cost);
@@ -219,7 +219,8 @@ impl Driver {
                     // Its words may quote the caller.
                     tracing::warn!("a speech-to-speech model failed to respond");
                 }
-                RealtimeInput::ResponseDone { response, failed: failed.map(strip_nul) }
+                let retry_after_ms = retry_after.and_then(|pause| u64::try_from(pause.as_millis()).ok());
+                RealtimeInput::ResponseDone { response, failed: failed.map(strip_nul), retry_after_ms }
             }
             RealtimeEvent::Audio { .. } | RealtimeEvent::TurnTranscribed { .. } | RealtimeEvent::Lost(_) => {
                 return None;

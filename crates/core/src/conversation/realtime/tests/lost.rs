@@ -161,7 +161,14 @@ fn a_tool_that_outlives_its_session_is_not_called_twice() {
         );
         script.at(3_700, Input::ToolResult { turn: 0, id: "b".to_owned(), result: json!(5) });
         script
-            .at(3_750, Input::from(RealtimeInput::ResponseDone { response: "r2".to_owned(), failed: None }))
+            .at(
+                3_750,
+                Input::from(RealtimeInput::ResponseDone {
+                    response: "r2".to_owned(),
+                    failed: None,
+                    retry_after_ms: None,
+                }),
+            )
             .at(3_800, Input::from(RealtimeInput::SessionLost));
         let known = script.engine.history_with_queued();
         let results: Vec<&str> = known[known.len() - 2..].iter().map(|message| message.text.as_str()).collect();
@@ -197,7 +204,11 @@ fn what_the_model_breaks_off_in_is_finished_and_only_what_sounded_was_heard() {
         );
         script.at(
             ms + 100,
-            Input::from(RealtimeInput::ResponseDone { response: id(), failed: Some("overloaded".to_owned()) }),
+            Input::from(RealtimeInput::ResponseDone {
+                response: id(),
+                failed: Some("overloaded".to_owned()),
+                retry_after_ms: None,
+            }),
         );
     };
     breaks(&mut script, 3_600, "r2", None);
@@ -218,7 +229,7 @@ fn a_model_that_only_calls_tools_is_given_up() {
         script.at(ms, Input::from(RealtimeInput::ResponseStarted { response: response.clone(), request }));
         let called = call(&format!("t{round}"), "tables");
         script.at(ms, Input::from(RealtimeInput::ToolCall { response: response.clone(), call: called, filler: None }));
-        script.at(ms, Input::from(RealtimeInput::ResponseDone { response, failed: None }));
+        script.at(ms, Input::from(RealtimeInput::ResponseDone { response, failed: None, retry_after_ms: None }));
         assert!(!script.done().iter().any(|done| done.contains("technical")), "round {round}");
         script.at(ms + 50, Input::ToolResult { turn: 0, id: format!("t{round}"), result: json!(1) });
     }
@@ -243,13 +254,19 @@ fn who_has_been_answered_need_not_hear_what_a_tool_did() {
         Input::from(RealtimeInput::ToolCall { response: "r2".to_owned(), call: call("a", "note"), filler: None }),
     );
     script
-        .at(3_700, Input::from(RealtimeInput::ResponseDone { response: "r2".to_owned(), failed: None }))
+        .at(
+            3_700,
+            Input::from(RealtimeInput::ResponseDone { response: "r2".to_owned(), failed: None, retry_after_ms: None }),
+        )
         .heard(4_600, 2);
     script.at(4_700, Input::ToolResult { turn: 0, id: "a".to_owned(), result: json!(1) });
     script.done();
     script.at(4_800, Input::from(RealtimeInput::ResponseStarted { response: "r3".to_owned(), request: Some(2) }));
     script
-        .at(4_900, Input::from(RealtimeInput::ResponseDone { response: "r3".to_owned(), failed: None }))
+        .at(
+            4_900,
+            Input::from(RealtimeInput::ResponseDone { response: "r3".to_owned(), failed: None, retry_after_ms: None }),
+        )
         .until(12_000);
     assert_eq!(script.done(), Vec::<String>::new(), "an empty answer is one");
 }

@@ -20,7 +20,10 @@ fn calls(words: &str, tools: &[&str]) -> Script {
             Input::from(RealtimeInput::ToolCall { response: response(), call: call(tool, tool), filler: None }),
         );
     }
-    script.at(3_700, Input::from(RealtimeInput::ResponseDone { response: response(), failed: None }));
+    script.at(
+        3_700,
+        Input::from(RealtimeInput::ResponseDone { response: response(), failed: None, retry_after_ms: None }),
+    );
     if !words.is_empty() {
         script.heard(4_200, 2);
     }

@@ -110,6 +110,25 @@ fn what_is_written_down_and_what_breaks_off_is_reported() {
 }
 
 #[test]
+fn a_rate_limit_says_how_long_to_wait() {
+    let pause = |code: &str, message: &str| {
+        let error = json!({ "type": "requests", "code": code, "message": message });
+        let details = json!({ "type": "failed", "error": error });
+        let response = json!({ "id": "r1", "status": "failed", "status_details": details });
+        let received = events(read(&mut ready(), json!({ "type": "response.done", "response": response })));
+        let [RealtimeEvent::ResponseDone { failed: Some(_), retry_after, .. }] = &received[..] else {
+            panic!("one event")
+        };
+        *retry_after
+    };
+    let limit = "Rate limit reached for gpt-realtime. Please try again in 1.2s. Visit the dashboard.";
+    assert_eq!(pause("rate_limit_exceeded", limit), Some(Duration::from_millis(1_200)));
+    assert_eq!(pause("rate_limit_exceeded", "Please try again in 4s."), Some(Duration::from_secs(4)));
+    assert_eq!(pause("server_error", "The server had an error."), Some(Duration::ZERO));
+    assert_eq!(pause("insufficient_quota", "You exceeded your current quota."), None);
+}
+
+#[test]
 fn errors_are_distinguished() {
     let error = |code: &str, event: Value| json!({ "type": "error", "error": { "code": code, "message": "No.", "event_id": event } });
     let mut wire = ready();

@@ -50,7 +50,7 @@ impl Stage {
         self.tell(RealtimeEvent::Audio { response: response.clone(), item: item.clone(), samples }).await;
         self.tell(RealtimeEvent::AudioDone { item }).await;
         let usage = Usage::default();
-        self.tell(RealtimeEvent::ResponseDone { response, failed: None, usage }).await;
+        self.tell(RealtimeEvent::ResponseDone { response, failed: None, retry_after: None, usage }).await;
     }
 
     async fn caller_speaks(&self) {
