@@ -12,6 +12,8 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 use utoipa::{IntoResponses, PartialSchema, ToSchema};
 
+use crate::store::{is_unavailable, why_unwritable};
+
 /// An error response. Middleware adds the request's id to its body and headers.
 #[derive(Clone, Debug)]
 pub struct ApiError {
@@ -217,8 +219,11 @@ impl ApiError {
 impl From<&sqlx::Error> for ApiError {
     fn from(error: &sqlx::Error) -> Self {
         tracing::error!(%error, "database error while handling a request");
-        if crate::store::is_unavailable(error) {
-            let detail = "The database is unavailable. Try again.";
+        if is_unavailable(error) {
+            let detail = match why_unwritable(error) {
+                Some(why) => format!("The database cannot be written: {why}. Try again."),
+                None => "The database is unavailable. Try again.".to_owned(),
+            };
             return Self::new(StatusCode::SERVICE_UNAVAILABLE, "database_unavailable", detail).retry_after(1);
         }
         Self::internal()

@@ -12,7 +12,7 @@ use uuid::Uuid;
 use super::HttpState;
 use super::error::ApiError;
 use super::response::JsonResponse;
-use crate::store::Store;
+use crate::store::{self, Store, why_unwritable};
 
 /// Timeout for the database.
 const DATABASE_TIMEOUT: Duration = Duration::from_secs(2);
@@ -34,7 +34,7 @@ pub async fn ready(state: HttpState) -> JsonResponse<Value> {
     if state.draining.started() {
         return Err(not_ready("draining", "The service is stopping."));
     }
-    match tokio::time::timeout(DATABASE_TIMEOUT, ping(&state.store)).await {
+    match tokio::time::timeout(DATABASE_TIMEOUT, probe(&state.store)).await {
         Ok(Ok(())) if state.heartbeats.calls_stalled() => {
             Err(not_ready("calls_stalled", "This node cannot claim or keep calls; its log says why."))
         }
@@ -44,7 +44,11 @@ pub async fn ready(state: HttpState) -> JsonResponse<Value> {
         Ok(Ok(())) => Ok(Json(json!({"status": "ready"}))),
         Ok(Err(error)) => {
             tracing::warn!(%error, "not ready: database error");
-            Err(not_ready("database_unavailable", "The database cannot be reached."))
+            let detail = match why_unwritable(&error) {
+                Some(why) => format!("The database cannot be written: {why}."),
+                None => "The database cannot be reached.".to_owned(),
+            };
+            Err(not_ready("database_unavailable", &detail))
         }
         Err(_) => Err(not_ready("database_unavailable", "The database does not respond.")),
     }
@@ -54,6 +58,8 @@ fn not_ready(code: &'static str, detail: &str) -> ApiError {
     ApiError::new(StatusCode::SERVICE_UNAVAILABLE, code, detail).retry_after(1)
 }
 
-async fn ping(store: &Store) -> Result<(), sqlx::Error> {
-    crate::store::ping(&mut store.read().await?).await
+/// Whether the database can be read and written.
+async fn probe(store: &Store) -> Result<(), sqlx::Error> {
+    store::ping(&mut store.read().await?).await?;
+    store.probe_write().await
 }

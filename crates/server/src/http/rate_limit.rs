@@ -13,7 +13,7 @@ use super::auth::session::is_safe;
 use super::auth::{Principal, Tenant};
 use super::error::ApiError;
 use super::page_rate;
-use crate::store::rate;
+use crate::store::{is_unavailable, rate};
 
 const POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 const STATE: HeaderName = HeaderName::from_static("ratelimit");
@@ -31,7 +31,14 @@ pub(super) async fn enforce(
         (page_rate::LIMIT, state.page_rate.admit(tenant.id, at))
     } else {
         let limit = tenant.limits.rate_per_minute;
-        (limit, state.admissions.submit(tenant.id, rate::RateRequest { limit, at }).await?)
+        match state.admissions.submit(tenant.id, rate::RateRequest { limit, at }).await {
+            Ok(decision) => (limit, decision),
+            // A database that cannot be written can still be read: such as one on a full disk.
+            Err(error) if is_safe(request.method()) && is_unavailable(&error) => {
+                (page_rate::LIMIT, state.page_rate.admit(tenant.id, at))
+            }
+            Err(error) => return Err(error.into()),
+        }
     };
     let mut response = match decision {
         Decision::Admitted { .. } => next.run(request).await,

@@ -1,5 +1,7 @@
 //! What "the database is away" means.
 
+use std::sync::Arc;
+
 use sqlx::Error;
 use sqlx::postgres::PgDatabaseError;
 
@@ -18,6 +20,38 @@ pub fn is_unavailable(error: &Error) -> bool {
             None => code.parse().is_ok_and(is_code_of_sqlite),
         }),
         _ => false,
+    }
+}
+
+/// Why the database can be read but not written, where the error says so.
+#[must_use]
+pub fn why_unwritable(error: &Error) -> Option<&'static str> {
+    match error {
+        Error::Database(error) => {
+            let code = error.code()?;
+            match error.try_downcast_ref::<PgDatabaseError>() {
+                Some(_) => (code == "53100").then_some(DISK_IS_FULL),
+                None => unwritable(code.parse().ok()?),
+            }
+        }
+        // The error of a group's commit.
+        Error::Io(error) => why_unwritable(error.get_ref()?.downcast_ref::<Arc<Error>>()?),
+        _ => None,
+    }
+}
+
+const DISK_IS_FULL: &str = "its disk is full";
+
+/// SQLite's result codes. A quota, or a limit on the size of files, is reported as an error in writing.
+fn unwritable(code: u32) -> Option<&'static str> {
+    const READ_ONLY: u32 = 8;
+    const FULL: u32 = 13;
+    const IO_ERROR_WRITE: u32 = 10 | (3 << 8);
+    match code {
+        IO_ERROR_WRITE => Some("its file cannot grow"),
+        _ if code & 0xff == FULL => Some(DISK_IS_FULL),
+        _ if code & 0xff == READ_ONLY => Some("its file is read-only"),
+        _ => None,
     }
 }
 
@@ -79,6 +113,14 @@ mod tests {
         {
             assert!(!is_state_of_postgres(state), "{state}");
         }
+    }
+
+    #[test]
+    fn a_full_disk_is_told_from_other_faults() {
+        assert_eq!((unwritable(13), unwritable(778)), (Some(DISK_IS_FULL), Some("its file cannot grow")));
+        assert_eq!((unwritable(5), unwritable(266), unwritable(14)), (None, None, None));
+        let shared = Arc::new(Error::PoolClosed);
+        assert_eq!(why_unwritable(&Error::Io(std::io::Error::other(shared))), None);
     }
 
     #[test]

@@ -52,7 +52,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Context as _;
-pub use away::is_unavailable;
+pub use away::{is_unavailable, why_unwritable};
 pub use budget::{Budget, TooFew, USUAL as USUAL_CONNECTIONS};
 pub(crate) use columns::columns;
 use sqlx::migrate::Migrator;
@@ -299,6 +299,19 @@ impl Store {
             Backend::Sqlite { writer, .. } => Inner::SqliteWriter(writer.begin().await?),
             Backend::Postgres { pool, .. } => Inner::PostgresWriter(pool.begin().await?),
         })))
+    }
+
+    /// Writes something without meaning to SQLite, whose disk may be full while it can still be read. Does nothing on PostgreSQL.
+    ///
+    /// # Errors
+    /// When the database cannot be written.
+    pub async fn probe_write(&self) -> Result<(), sqlx::Error> {
+        if let Backend::Postgres { .. } = &self.0 {
+            return Ok(());
+        }
+        let mut tx = self.begin().await?;
+        execute!(tx, "PRAGMA user_version = 0")?;
+        tx.commit().await
     }
 
     /// Closes every connection after work in flight.

@@ -55,7 +55,10 @@ pub(in crate::http) async fn find(
     let is_good = |session: &SessionRow| session.times().is_open(now) && state.sign_in.admits(session);
     let Some((hash, session)) = found.filter(|(_, session)| is_good(session)) else { return Ok(None) };
     if session.times().used_at + TOUCH_INTERVAL <= now {
-        touch(&state.store, &hash, &session, now).await?;
+        // Its use is recorded the next time, when the database cannot be written now.
+        if let Err(error) = touch(&state.store, &hash, &session, now).await {
+            tracing::warn!(%error, "could not record the use of a session");
+        }
     }
     Ok(Some((hash, session)))
 }

@@ -1,6 +1,7 @@
 //! Faults of what the service runs on: it reports them, does what it still can, and recovers afterwards.
 
 mod database;
+mod disk_full;
 mod gate;
 mod log;
 mod open_files;

@@ -143,6 +143,11 @@ impl Process {
         Self { child, base }
     }
 
+    /// Its process id.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Sends a signal by its name: `TERM`, `STOP`, `CONT`.
     pub(crate) fn signal(&self, name: &str) {
         let sent = Command::new("sh").arg("-c").arg(format!("kill -{name} {}", self.child.id())).status();

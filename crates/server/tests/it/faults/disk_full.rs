@@ -1,0 +1,49 @@
+//! The disk of SQLite fills up, and has room again. A limit on the size of files stands for it: writes fail, reads do not.
+
+use std::process::Command;
+
+use reqwest::StatusCode;
+use serde_json::json;
+
+use super::tenant_of;
+use crate::harness::deliveries_of;
+use crate::harness::process::{Node, Process};
+
+/// Limits the size of the files that the service may write, in bytes.
+fn limit_files(service: &Process, size: &str) {
+    let limit = format!("--fsize={size}:unlimited");
+    let done = Command::new("prlimit").args(["--pid", &service.id().to_string(), &limit]).status();
+    assert!(done.expect("prlimit of util-linux").success());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_disk_can_be_read_and_says_so_and_writes_resume_when_there_is_room() {
+    let node = Node::on(None);
+    // The kernel would end the process that writes beyond the limit.
+    let service = node.serve_after("trap '' XFSZ");
+    let client = tenant_of(&node, &service);
+    let agent = client.scripted_agent(json!({})).await;
+    let mut receiver = client.receiver().await;
+
+    limit_files(&service, "4096");
+    let (status, refused) = client.post("/v1/agents", json!({ "name": "Bea", "instructions": "Book." })).await;
+    assert_eq!(
+        (status, &refused["code"]),
+        (StatusCode::SERVICE_UNAVAILABLE, &json!("database_unavailable")),
+        "{refused}"
+    );
+    assert!(refused["detail"].to_string().contains("cannot be written"), "{refused}");
+    let (status, ready) = client.get("/readyz").await;
+    assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE, "{ready}");
+    assert!(ready["detail"].to_string().contains("cannot be written"), "{ready}");
+    for path in ["/v1/agents", "/v1/calls", "/v1/tenant"] {
+        let (status, read) = client.get(path).await;
+        assert_eq!(status, StatusCode::OK, "{path}: {read}");
+    }
+
+    limit_files(&service, "unlimited");
+    client.look_until("/readyz", |ready| ready["status"] == "ready").await;
+    let call = client.place(&agent, "+12025550100").await;
+    client.hang_up_after(&call, 1).await;
+    assert_ne!(deliveries_of(&mut receiver, &call).await.len(), 0);
+}
