@@ -98,16 +98,22 @@ async fn keep_leases(context: &Context) {
 async fn renew_leases(context: &Context, owned_until: Instant) -> Instant {
     let started = Instant::now();
     let running = context.live.ids();
-    if let Ok(Ok(kept)) = tokio::time::timeout(HEARTBEAT, renew(context, &running)).await {
-        let kept: HashSet<CallId> = kept.into_iter().collect();
-        for lost in running.into_iter().filter(|call| !kept.contains(call)) {
-            // The runner of a call that has just ended is gone, or about to go.
-            context.live.signal(lost, RunnerSignal::Abandon);
+    match tokio::time::timeout(HEARTBEAT, renew(context, &running)).await {
+        Ok(Ok(kept)) => {
+            let kept: HashSet<CallId> = kept.into_iter().collect();
+            for lost in running.into_iter().filter(|call| !kept.contains(call)) {
+                // The runner of a call that has just ended is gone, or about to go.
+                context.live.signal(lost, RunnerSignal::Abandon);
+            }
+            context.heartbeats.leases.beat();
+            return started + LEASE;
         }
-        context.heartbeats.leases.beat();
-        return started + LEASE;
+        Ok(Err(error)) if context.store.is_unwritable(&error) => {
+            tracing::error!(%error, "the leases of live calls could not be renewed: nobody else can take the calls either");
+            return started + LEASE;
+        }
+        _ => tracing::error!("the leases of live calls could not be renewed"),
     }
-    tracing::error!("the leases of live calls could not be renewed");
     if Instant::now() >= owned_until {
         context.live.signal_all(RunnerSignal::Abandon);
     }

@@ -314,6 +314,13 @@ impl Store {
         tx.commit().await
     }
 
+    /// Whether nobody can write this database, for a reason that may pass: its file is on a full disk. PostgreSQL may have other
+    /// clients that can.
+    #[must_use]
+    pub fn is_unwritable(&self, error: &sqlx::Error) -> bool {
+        self.dialect() == Dialect::Sqlite && why_unwritable(error).is_some()
+    }
+
     /// Closes every connection after work in flight.
     pub async fn close(&self) {
         match &self.0 {

@@ -13,6 +13,8 @@ use crate::store::calls::{self, CallRow};
 
 /// How long a failing commit is tried again; less than a lease, so that nobody else can own the call by then.
 const TIMEOUT: Duration = Duration::from_secs(9);
+/// How long one waits for room on a full disk: nobody else can write that the call is theirs.
+const ROOM: Duration = Duration::from_secs(600);
 /// Between two tries.
 const PAUSE: Duration = Duration::from_millis(250);
 
@@ -34,7 +36,7 @@ impl Runner {
             self.take_lines_at_hand();
             self.transcript.leave_to_commit();
         }
-        let give_up = Instant::now() + TIMEOUT;
+        let began = Instant::now();
         loop {
             match store::in_time(self.try_commit(change)).await {
                 Ok(Some(row)) => {
@@ -52,7 +54,7 @@ impl Runner {
                 Err(error) if change.carrier_call_id.is_some() && store::is_duplicate(&error) => {
                     return Ok(Committed::IdTaken);
                 }
-                Err(error) if Instant::now() < give_up => {
+                Err(error) if began.elapsed() < self.longest_wait(&error) => {
                     tracing::warn!(%error, "a change of this call could not be written; trying again");
                     tokio::time::sleep(PAUSE).await;
                 }
@@ -62,6 +64,10 @@ impl Runner {
                 }
             }
         }
+    }
+
+    fn longest_wait(&self, error: &sqlx::Error) -> Duration {
+        if self.context.store.is_unwritable(error) { ROOM } else { TIMEOUT }
     }
 
     /// What was got ready for a conversation that never began has its price.

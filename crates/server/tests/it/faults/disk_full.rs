@@ -1,6 +1,7 @@
 //! The disk of SQLite fills up, and has room again. A limit on the size of files stands for it: writes fail, reads do not.
 
 use std::process::Command;
+use std::time::Duration;
 
 use reqwest::StatusCode;
 use serde_json::json;
@@ -22,8 +23,10 @@ async fn a_full_disk_can_be_read_and_says_so_and_writes_resume_when_there_is_roo
     // The kernel would end the process that writes beyond the limit.
     let service = node.serve_after("trap '' XFSZ");
     let client = tenant_of(&node, &service);
-    let agent = client.scripted_agent(json!({})).await;
+    let agent = client.scripted_agent(json!({ "silence": { "hangup_after_seconds": null } })).await;
     let mut receiver = client.receiver().await;
+    let live = client.place(&agent, "+12025550109").await;
+    client.wait_for(&live, |call| call["status"] == "in_progress").await;
 
     limit_files(&service, "4096");
     let (status, refused) = client.post("/v1/agents", json!({ "name": "Bea", "instructions": "Book." })).await;
@@ -41,8 +44,16 @@ async fn a_full_disk_can_be_read_and_says_so_and_writes_resume_when_there_is_roo
         assert_eq!(status, StatusCode::OK, "{path}: {read}");
     }
 
+    // Longer than a lease and the interval of its renewal: what happens then is the subject.
+    tokio::time::sleep(Duration::from_secs(21)).await;
+    let (_, talking) = client.get(&format!("/v1/calls/{live}")).await;
+    assert_eq!(talking["status"], "in_progress", "{talking}");
+
     limit_files(&service, "unlimited");
     client.look_until("/readyz", |ready| ready["status"] == "ready").await;
+    client.post(&format!("/v1/calls/{live}/hangup"), json!({})).await;
+    let ended = client.wait_for_end(&live).await;
+    assert_eq!((&ended["status"], &ended["end_reason"]), (&json!("completed"), &json!("api_hangup")), "{ended}");
     let call = client.place(&agent, "+12025550100").await;
     client.hang_up_after(&call, 1).await;
     assert_ne!(deliveries_of(&mut receiver, &call).await.len(), 0);
