@@ -124,8 +124,8 @@ impl Cascade {
 
     /// When the caller can no longer go on with the turn that was taken.
     pub(super) fn turn_closed_at(&self, d: &Dialogue) -> Option<Timestamp> {
-        let incomplete = self.resumable.as_ref()?.is_incomplete();
-        let late = if incomplete { d.timings.stt } else { Duration::ZERO };
+        let past = self.resumable.as_ref()?;
+        let late = if past.is_incomplete() && !past.answered { d.timings.stt } else { Duration::ZERO };
         let until = self.turn_taken? + d.timings.turn_resumed.max(late);
         let undecided = self.overlap.is_some_and(|overlap| overlap.onset <= until);
         (!undecided).then_some(until)
