@@ -20,7 +20,7 @@ use switchhook_vault::Vault;
 use super::auth::LastUsed;
 use super::calls::Followers;
 use super::carrier::CarrierRate;
-use super::connections::Trials;
+use super::connections::{Trials, VoiceLists};
 use super::events::Feeds;
 use super::metrics;
 use super::page_rate::PageRate;
@@ -83,6 +83,9 @@ pub struct HttpState {
     /// Limits connection tests.
     #[from_ref(skip)]
     pub(super) trials: Arc<Trials>,
+    /// What providers said of their voices.
+    #[from_ref(skip)]
+    pub(super) voice_lists: VoiceLists,
     pub(super) metrics: PrometheusHandle,
     /// Addresses that carriers use.
     pub addresses: Addresses,
@@ -177,6 +180,7 @@ impl HttpState {
             draining: Draining::default(),
             heartbeats: Heartbeats::default(),
             trials: Arc::default(),
+            voice_lists: VoiceLists::default(),
             exemptions: Exemptions::default(),
             metrics: metrics::recorder(),
             addresses,
