@@ -55,6 +55,7 @@ use tower_http::catch_panic::CatchPanicLayer;
 use utoipa_axum::router::OpenApiRouter;
 
 use self::unknown_query::KnownParameters;
+use crate::telemetry;
 
 /// Maximum body size, in bytes.
 const BODY_LIMIT: usize = 1 << 20;
@@ -119,7 +120,7 @@ fn v1() -> OpenApiRouter<HttpState> {
         .merge(attention::routes())
 }
 
-/// Runs background work until `stop`: writes key usage, maintains metrics, drops unused carriers.
+/// Runs background work until `stop`: writes key usage, maintains metrics, drops unused carriers, logs what the log left out.
 pub async fn keep_house(state: HttpState, stop: CancellationToken) {
     let mut rounds = tokio::time::interval(HOUSEKEEPING);
     rounds.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -129,6 +130,7 @@ pub async fn keep_house(state: HttpState, stop: CancellationToken) {
             () = stop.cancelled() => true,
         };
         state.metrics.run_upkeep();
+        telemetry::report_dropped(stopped);
         if let Some(setup) = state.made_setup() {
             setup.forget_unused();
         }
