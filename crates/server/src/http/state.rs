@@ -22,6 +22,8 @@ use super::calls::Followers;
 use super::carrier::CarrierRate;
 use super::connections::{Trials, VoiceLists};
 use super::events::Feeds;
+use super::guest_rate::GuestRate;
+use super::health::Pings;
 use super::metrics;
 use super::page_rate::PageRate;
 use super::sign_in::SignInRate;
@@ -74,6 +76,9 @@ pub struct HttpState {
     /// Whether this node's work goes round.
     #[from_ref(skip)]
     pub heartbeats: Heartbeats,
+    /// Pings of the database for those who ask whether this node is ready.
+    #[from_ref(skip)]
+    pub(super) pings: Pings,
     /// Decides request rate admissions.
     #[from_ref(skip)]
     pub(super) admissions: Batcher<rate::Admit>,
@@ -179,6 +184,7 @@ impl HttpState {
             feeds: Feeds::default(),
             draining: Draining::default(),
             heartbeats: Heartbeats::default(),
+            pings: Pings::default(),
             trials: Arc::default(),
             voice_lists: VoiceLists::default(),
             exemptions: Exemptions::default(),
