@@ -26,6 +26,7 @@ use uuid::Uuid;
 use super::HttpState;
 use super::auth::{Principal, Tenant};
 use super::calls::followers::{FollowerPlace, RECHECK};
+use super::client_network::ClientNetwork;
 use super::error::ApiError;
 use crate::store::calls;
 use crate::talk::audience::{Audience, ListenRefusal, Listener, MOST, TICKET_LIFE, TicketNumber};
@@ -129,11 +130,12 @@ pub(super) fn routes() -> Router<HttpState> {
 
 async fn open(
     state: HttpState,
+    from: ClientNetwork,
     Path(token): Path<String>,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Result<Response, ApiError> {
     let ticket = Ticket::read(&token, &state.vault).ok_or_else(|| ApiError::not_found("listener token"))?;
-    state.carrier_rate.admit(ConnectionId::from_uuid(ticket.tenant), Instant::now()).map_err(|wait| {
+    state.carrier_rate.admit(ConnectionId::from_uuid(ticket.tenant), from, Instant::now()).map_err(|wait| {
         let detail = "Rate limit exceeded: too many attempts to listen.";
         ApiError::too_many("listener_rate_limit", detail, wait.as_secs() + 1)
     })?;

@@ -10,6 +10,7 @@ pub mod auth;
 mod bounds;
 pub mod calls;
 mod carrier;
+mod client_network;
 pub mod connections;
 mod dashboard;
 pub mod error;
