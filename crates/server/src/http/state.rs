@@ -25,7 +25,6 @@ use super::events::Feeds;
 use super::guest_rate::GuestRate;
 use super::health::Pings;
 use super::metrics;
-use super::page_rate::PageRate;
 use super::sign_in::SignInRate;
 use super::throttle::Throttle;
 use crate::calls::Context;
@@ -60,8 +59,8 @@ pub struct HttpState {
     pub throttle: Throttle,
     /// How people sign in to the dashboard.
     pub sign_in: SignIn,
-    /// Reading requests of the dashboard.
-    pub(super) page_rate: PageRate,
+    /// Rate limits of people and of pages with event tokens.
+    pub(super) guest_rate: GuestRate,
     /// Rate limits of carriers.
     pub(super) carrier_rate: CarrierRate,
     /// Sign-ins by address.
@@ -169,7 +168,7 @@ impl HttpState {
             admissions: Batcher::new(rate::Admit(store.clone())),
             placer: Placer::new(store.clone(), clock.clone(), config.clone(), wakeups.clone()),
             sign_in: SignIn::new(&config, &clock, addresses.public_url()),
-            page_rate: PageRate::default(),
+            guest_rate: GuestRate::default(),
             store,
             clock,
             config,

@@ -38,7 +38,7 @@ pub(super) struct Events {
 /// Returns the call's events. With `Accept: text/event-stream`, streams them until the call has ended.
 ///
 /// A stream also ends when the key stops working or the service stops; resume it with `Last-Event-ID`. A tenant can have 32
-/// streams per node; further ones get 429.
+/// streams per node; sessions and event tokens have 24 of them, one person or token 8. Further ones get 429.
 #[utoipa::path(
     get, path = "/calls/{id}/events", operation_id = "list_call_events", tag = "Calls", security(("api_key" = []), ("event_token" = [])), params(
         ("id" = uuid::Uuid, Path, description = "The call"),
@@ -64,7 +64,7 @@ pub(super) async fn events(
             // This status stops an EventSource from reconnecting.
             return Ok(StatusCode::NO_CONTENT.into_response());
         }
-        let place = state.followers.join(tenant.id)?;
+        let place = state.followers.join(tenant.id, tenant.actor)?;
         let checked = Instant::now();
         let follower = CallFollower { state, tenant, call: id, seen, ended: false, checked, _place: place };
         return Ok(Sse::new(follow(follower)).keep_alive(KeepAlive::default()).into_response());
