@@ -22,6 +22,8 @@ const TIME_LIMIT: Duration = Duration::from_secs(10);
 const MAX_BYTES: usize = 4 << 20;
 /// The most voices of a list.
 const MAX_VOICES: usize = 500;
+/// The most text of a list, in bytes; lists are kept for a while.
+const MAX_TEXT: usize = 256 << 10;
 
 /// A voice.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
@@ -83,6 +85,18 @@ impl VoiceList {
         Arc::new(Self { data: voices.into_iter().collect(), complete }.with_default(default))
     }
 
+    /// Leaves out what is too much.
+    fn cut(&mut self) {
+        let mut bytes = 0;
+        let fits = |voice: &&Voice| {
+            bytes += voice.bytes();
+            bytes <= MAX_TEXT
+        };
+        let fitting = self.data.iter().take(MAX_VOICES).take_while(fits).count();
+        self.complete &= fitting == self.data.len();
+        self.data.truncate(fitting);
+    }
+
     /// Marks the voice of agents that name none, which may be of the connection's own.
     fn with_default(mut self, default: &str) -> Self {
         match self.data.iter_mut().find(|voice| voice.voice == default) {
@@ -97,6 +111,13 @@ impl Voice {
     pub(super) fn new(voice: &str, name: &str, languages: &[&str]) -> Self {
         let languages = languages.iter().map(|tag| (*tag).to_owned()).collect();
         Self { voice: voice.to_owned(), name: name.to_owned(), languages, ..Self::default() }
+    }
+
+    /// About what it takes in memory.
+    fn bytes(&self) -> usize {
+        let languages: usize = self.languages.iter().map(|tag| size_of::<String>() + tag.len()).sum();
+        let description = self.description.as_ref().map_or(0, String::len);
+        size_of::<Self>() + self.voice.len() + self.name.len() + languages + description
     }
 }
 
@@ -121,8 +142,7 @@ impl Voices for AskedVoices {
         let listed = timeout(TIME_LIMIT, self.ask()).await;
         let listed = listed.unwrap_or_else(|_| Err(AttemptError::timeout(self.provider, TIME_LIMIT)));
         let mut list = (self.read)(&listed.map_err(|failure| failure.error)?);
-        list.complete &= list.data.len() <= MAX_VOICES;
-        list.data.truncate(MAX_VOICES);
+        list.cut();
         Ok(list.with_default(&self.default))
     }
 }
@@ -185,5 +205,20 @@ mod tests {
         assert_eq!(defaults("b").await, [("a".to_owned(), false), ("b".to_owned(), true)]);
         assert_eq!(defaults("own").await[0], ("own".to_owned(), true));
         assert_eq!(defaults("own").await.len(), 3);
+    }
+
+    #[test]
+    fn of_a_list_that_is_too_long_the_beginning_is_kept() {
+        let cut = |voices: usize, description: usize| {
+            let voice = Voice { description: Some("x".repeat(description)), ..Voice::new("a", "A", &["en"]) };
+            let mut list = VoiceList { data: vec![voice; voices], complete: true };
+            list.cut();
+            (list.data.len(), list.complete)
+        };
+        assert_eq!(cut(500, 100), (500, true));
+        assert_eq!(cut(501, 100), (500, false));
+        let (kept, complete) = cut(500, 10_000);
+        assert!(kept > 20 && kept <= MAX_TEXT / 10_000 && !complete, "{kept}");
+        assert_eq!(cut(1, MAX_TEXT), (0, false));
     }
 }

@@ -1,5 +1,6 @@
 //! The session of one browser: ICE, DTLS, SRTP and Opus, without I/O and without a clock.
 
+use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -133,6 +134,8 @@ pub struct Session {
     sources: Vec<SocketAddr>,
     /// Since when packets are counted, and how many came.
     counted: (Instant, u32),
+    /// Whether the log has what is wrong with the browser's packets.
+    complained: bool,
     encoder: Encoder,
     decoder: Decoder,
     /// Whether the person's audio is wanted.
@@ -189,6 +192,7 @@ impl Session {
             rtc_wakes_at: now,
             sources: Vec::new(),
             counted: (now, 0),
+            complained: false,
             encoder: Encoder::new().map_err(|_| OfferError::Unavailable)?,
             decoder: Decoder::new().map_err(|_| OfferError::Unavailable)?,
             listens: false,
@@ -233,11 +237,18 @@ impl Session {
 
     /// Takes a packet. One that is not the browser's is dropped.
     pub fn receive(&mut self, now: Instant, source: SocketAddr, packet: &[u8], out: &mut Vec<Output>) {
-        if self.has_ended() || !self.admits(now) {
+        if self.has_ended() {
             return;
         }
+        if !self.admits(now) {
+            return self.complain(&"too many packets in a second");
+        }
         let destination = self.settings.local(source);
-        let Ok(received) = Receive::new(Protocol::Udp, source, destination, packet) else { return };
+        let received = match Receive::new(Protocol::Udp, source, destination, packet) {
+            Ok(received) => received,
+            Err(error) if self.sources.contains(&source) => return self.complain(&error),
+            Err(_) => return,
+        };
         let input = Input::Receive(now, received);
         if !self.rtc.accepts(&input) {
             return;
@@ -251,7 +262,7 @@ impl Session {
         }
         // What a packet got wrong ends with the packet; whether the session lives on is asked below.
         if let Err(error) = self.rtc.handle_input(input) {
-            tracing::debug!(%error, "a packet of a browser was not understood");
+            self.complain(&error);
         }
         self.drain(now, out);
         self.wake(now, out);
@@ -318,6 +329,13 @@ impl Session {
         self.counted.1 <= PACKETS_PER_SECOND
     }
 
+    /// Says once what is wrong with the browser's packets: nobody may fill the log with them.
+    fn complain(&mut self, error: &dyn fmt::Display) {
+        if !std::mem::replace(&mut self.complained, true) {
+            tracing::warn!(%error, "a browser sends packets that are not understood; no more of its session is logged");
+        }
+    }
+
     /// Takes what str0m has to say.
     fn drain(&mut self, now: Instant, out: &mut Vec<Output>) {
         for _ in 0..OUTPUTS {
@@ -379,7 +397,7 @@ impl Session {
                 Next::Lost(behind) => self.decoder.conceal(behind.as_deref(), &mut self.samples),
             };
             if let Err(error) = heard {
-                tracing::debug!(%error, "audio of a browser could not be decoded");
+                self.complain(&error);
             }
             out.extend(self.framer.push(&self.samples).into_iter().map(Output::Audio));
         }

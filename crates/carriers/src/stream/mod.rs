@@ -140,6 +140,7 @@ pub async fn serve<F>(
         reorder: ReorderBuffer::default(),
         received,
         said_unreadable: false,
+        said_rejected: false,
         pings,
     };
     let carried = caught(async {
@@ -167,12 +168,13 @@ async fn close(mut socket: WebSocket) {
 
 async fn await_start(socket: &mut WebSocket, protocol: &mut dyn StreamProtocol) -> Option<StreamStart> {
     let (by, mut payload) = (Instant::now() + START_TIMEOUT, Vec::new());
+    let mut said_unreadable = false;
     loop {
         match timeout_at(by, socket.recv()).await {
             Ok(Some(Ok(Message::Text(text)))) => match protocol.read(&text, &mut payload) {
                 StreamEvent::Start(started) => return Some(started),
                 StreamEvent::Stop => return None,
-                StreamEvent::Malformed(why) => tracing::warn!(why, "a carrier's message could not be read"),
+                StreamEvent::Malformed(why) => unreadable(&why, &mut said_unreadable),
                 _ => {}
             },
             Ok(Some(Ok(Message::Close(_)) | Err(_)) | None) => return None,
@@ -201,6 +203,7 @@ struct StreamReader {
     reorder: ReorderBuffer,
     received: ReceivedAudio,
     said_unreadable: bool,
+    said_rejected: bool,
     pings: mpsc::Sender<()>,
 }
 
@@ -257,19 +260,26 @@ impl StreamReader {
             StreamEvent::Dtmf(key) => return self.received.to_us.send(FromCarrier::Dtmf(key)),
             StreamEvent::Mark(mark) => return self.received.to_us.send(FromCarrier::MarkPlayed(mark)),
             StreamEvent::Stop => return false,
-            StreamEvent::Error(words) => tracing::warn!(words, "the carrier rejected a message"),
-            StreamEvent::Malformed(why) => self.unreadable(&why),
+            StreamEvent::Error(words) => self.rejected(&words),
+            StreamEvent::Malformed(why) => unreadable(&why, &mut self.said_unreadable),
             StreamEvent::Ignored | StreamEvent::Start(_) => {}
         }
         true
     }
 
-    /// One stream says it once: there may be 50 of them in a second.
-    fn unreadable(&mut self, why: &str) {
-        metrics::counter!(UNREADABLE).increment(1);
-        if !std::mem::replace(&mut self.said_unreadable, true) {
-            tracing::warn!(why, "a carrier's message could not be read");
+    /// One stream says it once, as for those that are not readable.
+    fn rejected(&mut self, words: &str) {
+        if !std::mem::replace(&mut self.said_rejected, true) {
+            tracing::warn!(words, "the carrier rejected a message");
         }
+    }
+}
+
+/// One stream says it once: there may be 50 of them in a second.
+fn unreadable(why: &str, said: &mut bool) {
+    metrics::counter!(UNREADABLE).increment(1);
+    if !std::mem::replace(said, true) {
+        tracing::warn!(why, "a carrier's message could not be read");
     }
 }
 

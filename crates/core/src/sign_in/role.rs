@@ -10,7 +10,7 @@ pub enum Role {
     Owner,
     /// May do everything except change people, API keys and settings of the tenant.
     Member,
-    /// May only read.
+    /// May read what costs nothing.
     Viewer,
 }
 
@@ -39,13 +39,21 @@ impl Role {
     /// Whether a request is allowed: `reads` says that its method changes nothing, `path` is its path below `/v1`.
     #[must_use]
     pub fn permits(self, reads: bool, path: &str) -> bool {
-        let resource = path.trim_start_matches('/').split('/').next().unwrap_or_default();
+        let path = path.trim_start_matches('/');
+        let resource = path.split('/').next().unwrap_or_default();
         match self {
             Self::Owner => true,
             Self::Member => reads || !OF_OWNERS.contains(&resource),
-            Self::Viewer => reads,
+            Self::Viewer => reads && !asks_a_provider(path),
         }
     }
+}
+
+/// Whether reading this asks a provider, at the tenant's expense. Voices of this machine cost nothing.
+fn asks_a_provider(path: &str) -> bool {
+    let mut parts = path.split('/');
+    let (resource, id, what) = (parts.next(), parts.next(), parts.next());
+    (resource, what) == (Some("connections"), Some("voices")) && id != Some("local")
 }
 
 impl fmt::Display for Role {
@@ -80,6 +88,20 @@ mod tests {
             for (role, may_change) in Role::ALL.into_iter().zip(may_change) {
                 assert!(role.permits(true, path), "{role} reads {path}");
                 assert_eq!(role.permits(false, path), may_change, "{role} changes {path}");
+            }
+        }
+    }
+
+    #[test]
+    fn viewers_do_not_read_what_a_provider_is_asked_for() {
+        for (path, may_read) in [
+            ("/connections/0198c6a0-0000-7000-8000-000000000000/voices", [true, true, false]),
+            ("//connections/0198c6a0-0000-7000-8000-000000000000/voices", [true, true, false]),
+            ("/connections/local/voices", [true, true, true]),
+            ("/connections/0198c6a0-0000-7000-8000-000000000000", [true, true, true]),
+        ] {
+            for (role, may_read) in Role::ALL.into_iter().zip(may_read) {
+                assert_eq!(role.permits(true, path), may_read, "{role} reads {path}");
             }
         }
     }

@@ -21,8 +21,9 @@ use axum::response::Response;
 use serde::{Deserialize, Serialize};
 use switchhook_core::Timestamp;
 use switchhook_core::api_key::PresentedKey;
-use switchhook_core::id::{ApiKeyId, TenantId};
+use switchhook_core::id::{ApiKeyId, PersonId, TenantId};
 use switchhook_core::quota::QuotaLimits;
+use switchhook_core::sign_in::Role;
 use uuid::Uuid;
 
 use super::HttpState;
@@ -38,48 +39,94 @@ pub struct Tenant {
     pub id: TenantId,
     /// Its limits.
     pub limits: QuotaLimits,
-    /// Who asks for it.
+    /// What the request was admitted with.
     pub principal: Principal,
+    /// Who asks for it.
+    pub actor: Actor,
+    /// What must stay permitted for a stream of the response to go on.
+    pub permission: Permission,
 }
 
-/// Who makes a request.
+/// What a request is admitted with.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub enum Principal {
-    /// A program with an API key.
+    /// An API key.
     Key(ApiKeyId),
-    /// A person with a session.
+    /// A person's session.
     Session(SessionHash),
 }
 
+/// Who makes a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Actor {
+    /// A program with an API key.
+    Program,
+    /// A person with a session, or a token of theirs.
+    Person(PersonId),
+    /// Whoever has this event token of a program.
+    Page(TokenHash),
+}
+
+/// By which an event token is known.
+pub type TokenHash = [u8; 32];
+
+/// What outlives the request that was checked, and is checked again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Permission {
+    /// Reading events with a key or a session.
+    Read,
+    /// Reading events with a token, which whoever has it can pass on.
+    EventToken,
+    /// Listening to a call.
+    Listen,
+}
+
+impl Permission {
+    fn is_given_to(self, role: Role) -> bool {
+        match self {
+            Self::Read => role.permits(true, "/events"),
+            Self::EventToken => role.permits(false, "/event-tokens"),
+            Self::Listen => role.permits(false, "/calls"),
+        }
+    }
+}
+
 impl Tenant {
-    /// Whether the key or session is still valid, for streams that outlive their request's check.
+    /// Whether the key or session is still valid and permits what it did, for streams that outlive their request's check.
     ///
     /// # Errors
     /// When the database fails.
     pub async fn is_still_admitted(&self, state: &HttpState, conn: &mut Conn) -> Result<bool, sqlx::Error> {
-        self.principal.is_still_admitted(self.id, state, conn).await
+        let actor = self.principal.actor_with(self.permission, self.id, state, conn).await?;
+        Ok(actor.is_some())
     }
 }
 
 impl Principal {
-    /// Whether the key or session of this tenant is still valid.
+    /// Returns who holds this key or session of the tenant, if it is still valid and has the permission.
     ///
     /// # Errors
     /// When the database fails.
-    pub async fn is_still_admitted(
+    pub async fn actor_with(
         &self,
+        permission: Permission,
         tenant: TenantId,
         state: &HttpState,
         conn: &mut Conn,
-    ) -> Result<bool, sqlx::Error> {
+    ) -> Result<Option<Actor>, sqlx::Error> {
         let now = state.clock.now();
         match self {
-            Self::Key(key) => api_keys::still_opens(conn, tenant, *key, now).await,
+            Self::Key(key) => {
+                let opens = api_keys::still_opens(conn, tenant, *key, now).await?;
+                Ok(opens.then_some(Actor::Program))
+            }
             Self::Session(hash) => {
                 let session = sessions::find_for_authentication(conn, hash).await?;
-                Ok(session.is_some_and(|session| {
-                    session.tenant_active && session.times().is_open(now) && state.sign_in.admits(&session)
-                }))
+                let session = session.filter(|session| {
+                    session.tenant_active && session.times().is_open(now) && state.sign_in.admits(session)
+                });
+                let session = session.filter(|session| permission.is_given_to(session.role()));
+                Ok(session.map(|session| Actor::Person(session.person())))
             }
         }
     }
@@ -140,6 +187,8 @@ async fn authenticate(state: &HttpState, headers: &HeaderMap, from: Option<IpAdd
         id: TenantId::from_uuid(credential.tenant_id),
         limits: credential.limits(&state.config),
         principal: Principal::Key(ApiKeyId::from_uuid(credential.id)),
+        actor: Actor::Program,
+        permission: Permission::Read,
     })
 }
 

@@ -8,11 +8,16 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use switchhook_core::agent::FieldError;
+use tokio::time::Instant;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 use utoipa::{IntoResponses, PartialSchema, ToSchema};
 
 use crate::store::{is_unavailable, why_unwritable};
+use crate::telemetry::Seldom;
+
+/// Lines about a database that is away: whoever sends a request then causes one.
+static UNAVAILABLE: Seldom = Seldom::new();
 
 /// An error response. Middleware adds the request's id to its body and headers.
 #[derive(Clone, Debug)]
@@ -218,14 +223,17 @@ impl ApiError {
 /// An unavailable or busy database is a 503, any other database error a 500; the reason goes to the log.
 impl From<&sqlx::Error> for ApiError {
     fn from(error: &sqlx::Error) -> Self {
-        tracing::error!(%error, "database error while handling a request");
         if is_unavailable(error) {
+            if let Some(left_out) = UNAVAILABLE.line(Instant::now()) {
+                tracing::error!(%error, left_out, "the database is unavailable to requests");
+            }
             let detail = match why_unwritable(error) {
                 Some(why) => format!("The database cannot be written: {why}. Try again."),
                 None => "The database is unavailable. Try again.".to_owned(),
             };
             return Self::new(StatusCode::SERVICE_UNAVAILABLE, "database_unavailable", detail).retry_after(1);
         }
+        tracing::error!(%error, "database error while handling a request");
         Self::internal()
     }
 }

@@ -66,7 +66,8 @@ async fn list(state: HttpState, tenant: Tenant, page: PageRequest, headers: Head
 ///
 /// A stream starts now, or after `Last-Event-ID`, which can be a day old. An event can arrive twice around a reconnect and in the
 /// first seconds: ignore an `id` that you know. A stream ends when the key or session stops working, when the service stops, or when the
-/// client reads too slowly. Streams of events and of transcripts share the limit of 32 per tenant and node.
+/// client reads too slowly. Streams of events and of transcripts share the limit of 32 per tenant and node; sessions and event tokens have
+/// 24 of them, one person or token 8.
 #[utoipa::path(
     get, path = "/events/stream", operation_id = "stream_events", tag = "Calls", security(("api_key" = []), ("event_token" = [])), params(
         ("Last-Event-ID" = Option<String>, Header, description = "The `id` of the last event seen", nullable = false),
@@ -79,7 +80,7 @@ async fn list(state: HttpState, tenant: Tenant, page: PageRequest, headers: Head
 async fn stream_events(state: HttpState, tenant: Tenant, headers: HeaderMap) -> Result<Response, ApiError> {
     let now = state.clock.now();
     let start = start(followers::last_event_id(&headers), now)?;
-    let place = state.followers.join(tenant.id)?;
+    let place = state.followers.join(tenant.id, tenant.actor)?;
     let feed = state.feeds.subscribe(&state, tenant.id);
     let follower = TenantFollower {
         state,
@@ -133,12 +134,14 @@ impl TenantFollower {
     /// Waits for the next event; `None` at the end of the stream.
     async fn next(&mut self) -> Option<Arc<TenantEvent>> {
         loop {
+            // What waits for a slow reader, too, is only for one who may still read.
+            if !followers::still_allowed(&self.state, self.tenant, &mut self.checked).await {
+                return None;
+            }
             if let Some(event) = self.pending.pop_front() {
                 return Some(event);
             }
-            if self.state.draining.started()
-                || !followers::still_allowed(&self.state, self.tenant, &mut self.checked).await
-            {
+            if self.state.draining.started() {
                 return None;
             }
             if let Some(after) = self.behind {

@@ -1,12 +1,14 @@
 //! `GET /healthz` and `GET /readyz`, for supervisors and load balancers. They need no key.
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use axum::Json;
 use axum::http::StatusCode;
 use serde_json::{Value, json};
 use switchhook_runtime::clock;
+use tokio::sync::Mutex;
+use tokio::time::Instant;
 use uuid::Uuid;
 
 use super::HttpState;
@@ -16,6 +18,9 @@ use crate::store::{self, Store, why_unwritable};
 
 /// Timeout for the database.
 const DATABASE_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// How long the result of a ping is good for others who ask.
+const SHARED: Duration = Duration::from_millis(250);
 
 /// Identifies this process, so that `doctor` can tell whether another address reaches it.
 static INSTANCE: LazyLock<Uuid> = LazyLock::new(|| Uuid::from_bytes(clock::random()));
@@ -34,23 +39,19 @@ pub async fn ready(state: HttpState) -> JsonResponse<Value> {
     if state.draining.started() {
         return Err(not_ready("draining", "The service is stopping."));
     }
-    match tokio::time::timeout(DATABASE_TIMEOUT, probe(&state.store)).await {
-        Ok(Ok(())) if state.heartbeats.calls_stalled() => {
+    match state.pings.ping(&state.store).await {
+        Ping::Answered if state.heartbeats.calls_stalled() => {
             Err(not_ready("calls_stalled", "This node cannot claim or keep calls; its log says why."))
         }
-        Ok(Ok(())) if state.heartbeats.deliveries.stalled() => {
+        Ping::Answered if state.heartbeats.deliveries.stalled() => {
             Err(not_ready("deliveries_stalled", "This node cannot claim webhook deliveries; its log says why."))
         }
-        Ok(Ok(())) => Ok(Json(json!({"status": "ready"}))),
-        Ok(Err(error)) => {
-            tracing::warn!(%error, "not ready: database error");
-            let detail = match why_unwritable(&error) {
-                Some(why) => format!("The database cannot be written: {why}."),
-                None => "The database cannot be reached.".to_owned(),
-            };
-            Err(not_ready("database_unavailable", &detail))
+        Ping::Answered => Ok(Json(json!({"status": "ready"}))),
+        Ping::Failed(None) => Err(not_ready("database_unavailable", "The database cannot be reached.")),
+        Ping::Failed(Some(why)) => {
+            Err(not_ready("database_unavailable", &format!("The database cannot be written: {why}.")))
         }
-        Err(_) => Err(not_ready("database_unavailable", "The database does not respond.")),
+        Ping::Late => Err(not_ready("database_unavailable", "The database does not respond.")),
     }
 }
 
@@ -59,7 +60,56 @@ fn not_ready(code: &'static str, detail: &str) -> ApiError {
 }
 
 /// Whether the database can be read and written.
-async fn probe(store: &Store) -> Result<(), sqlx::Error> {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ping {
+    Answered,
+    /// And why it cannot be written, where that is all.
+    Failed(Option<&'static str>),
+    Late,
+}
+
+/// The last ping of the database, which all who ask at about the same time share: anybody may ask. Clones share it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Pings(Arc<Mutex<Option<(Instant, Ping)>>>);
+
+impl Pings {
+    async fn ping(&self, store: &Store) -> Ping {
+        let mut last = self.0.lock().await;
+        if let Some((_, ping)) = last.filter(|(at, _)| at.elapsed() < SHARED) {
+            return ping;
+        }
+        let ping = match tokio::time::timeout(DATABASE_TIMEOUT, ping(store)).await {
+            Ok(Ok(())) => Ping::Answered,
+            Ok(Err(error)) => {
+                tracing::warn!(%error, "not ready: database error");
+                Ping::Failed(why_unwritable(&error))
+            }
+            Err(_) => Ping::Late,
+        };
+        *last = Some((Instant::now(), ping));
+        ping
+    }
+}
+
+async fn ping(store: &Store) -> Result<(), sqlx::Error> {
     store::ping(&mut store.read().await?).await?;
     store.probe_write().await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::testing::{TestStore, stores};
+
+    #[tokio::test]
+    async fn who_asks_again_at_once_does_not_ask_the_database() {
+        for TestStore { store, engine, .. } in stores().await {
+            let pings = Pings::default();
+            assert_eq!(pings.ping(&store).await, Ping::Answered, "{engine}");
+            *pings.0.lock().await = Some((Instant::now() + SHARED, Ping::Failed(None)));
+            assert_eq!(pings.ping(&store).await, Ping::Failed(None), "{engine}: as it was");
+            *pings.0.lock().await = Some((Instant::now() - SHARED, Ping::Failed(None)));
+            assert_eq!(pings.ping(&store).await, Ping::Answered, "{engine}: after a while it is asked again");
+        }
+    }
 }

@@ -24,8 +24,9 @@ use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout};
 use uuid::Uuid;
 
 use super::HttpState;
-use super::auth::{Principal, Tenant};
+use super::auth::{Actor, Permission, Principal, Tenant};
 use super::calls::followers::{FollowerPlace, RECHECK};
+use super::client_network::ClientNetwork;
 use super::error::ApiError;
 use crate::store::calls;
 use crate::talk::audience::{Audience, ListenRefusal, Listener, MOST, TICKET_LIFE, TicketNumber};
@@ -43,7 +44,7 @@ pub(super) struct Ticket {
     number: TicketNumber,
     tenant: Uuid,
     call: Uuid,
-    /// Whose key or session must still be good.
+    /// The key or session that must still be good, and permit it.
     holder: Holder,
     /// In microseconds.
     expires_at: i64,
@@ -96,14 +97,14 @@ impl Ticket {
         TenantId::from_uuid(self.tenant)
     }
 
-    /// Whether its holder may still do what it permits; not, when that cannot be found out.
-    async fn is_still_good(&self, state: &HttpState) -> bool {
+    /// Who listens with it; nobody once its holder may not listen any more, and when that cannot be found out.
+    async fn listener(&self, state: &HttpState) -> Option<Actor> {
         let principal = match self.holder {
             Holder::Key(key) => Principal::Key(ApiKeyId::from_uuid(key)),
             Holder::Session(hash) => Principal::Session(hash),
         };
-        let Ok(mut conn) = state.store.read().await else { return false };
-        principal.is_still_admitted(self.tenant(), state, &mut conn).await.unwrap_or(false)
+        let mut conn = state.store.read().await.ok()?;
+        principal.actor_with(Permission::Listen, self.tenant(), state, &mut conn).await.ok().flatten()
     }
 }
 
@@ -129,20 +130,19 @@ pub(super) fn routes() -> Router<HttpState> {
 
 async fn open(
     state: HttpState,
+    from: ClientNetwork,
     Path(token): Path<String>,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Result<Response, ApiError> {
     let ticket = Ticket::read(&token, &state.vault).ok_or_else(|| ApiError::not_found("listener token"))?;
-    state.carrier_rate.admit(ConnectionId::from_uuid(ticket.tenant), Instant::now()).map_err(|wait| {
+    state.carrier_rate.admit(ConnectionId::from_uuid(ticket.tenant), from, Instant::now()).map_err(|wait| {
         let detail = "Rate limit exceeded: too many attempts to listen.";
         ApiError::too_many("listener_rate_limit", detail, wait.as_secs() + 1)
     })?;
     if ticket.expires_at() <= state.clock.now() {
         return Err(token_used());
     }
-    if !ticket.is_still_good(&state).await {
-        return Err(ApiError::unauthorized());
-    }
+    let actor = ticket.listener(&state).await.ok_or_else(ApiError::unauthorized)?;
     let row = calls::get(&mut state.store.read().await?, ticket.tenant(), ticket.call()).await?;
     let row = row.ok_or_else(|| ApiError::not_found("call"))?;
     if !row.in_conversation() {
@@ -153,7 +153,7 @@ async fn open(
     })?;
     let audience = state.calls.as_ref().and_then(|calls| calls.live.audience(ticket.call()));
     let audience = audience.ok_or_else(call_elsewhere)?;
-    let place = state.followers.join(ticket.tenant())?;
+    let place = state.followers.join(ticket.tenant(), actor)?;
     let listener = audience.join(ticket.number, Instant::now()).map_err(|refusal| match refusal {
         ListenRefusal::Silent => not_in_progress(&row.status),
         ListenRefusal::Used => token_used(),
@@ -197,8 +197,8 @@ async fn play(state: HttpState, ticket: Ticket, mut listener: Listener, _place: 
                 }
                 Some(Ok(Message::Close(_)) | Err(_)) | None => return,
             },
-            _ = checks.tick() => if !ticket.is_still_good(&state).await {
-                return close(socket, close_code::POLICY, "the key or session is no longer good").await;
+            _ = checks.tick() => if ticket.listener(&state).await.is_none() {
+                return close(socket, close_code::POLICY, "the key or session no longer permits this").await;
             },
         }
     }

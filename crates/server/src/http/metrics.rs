@@ -10,6 +10,7 @@ use axum::response::{IntoResponse, Response};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 
 use super::HttpState;
+use crate::telemetry;
 
 /// Seconds from a request's arrival to the start of its response, by method, route and status.
 const DURATION: &str = "switchhook_http_request_duration_seconds";
@@ -33,6 +34,7 @@ pub(super) fn recorder() -> PrometheusHandle {
             }
             switchhook_net::queues::describe();
             metrics::describe_counter!(LINES_LOST, "Log lines that could not be written to stderr");
+            metrics::describe_counter!(telemetry::LINES_DROPPED, "Log lines of libraries that log too much");
             metrics::describe_histogram!(
                 DURATION,
                 metrics::Unit::Seconds,
@@ -64,5 +66,6 @@ fn method_label(method: &axum::http::Method) -> &'static str {
 /// Returns all metrics in Prometheus text format.
 pub(super) async fn show(state: HttpState) -> impl IntoResponse {
     metrics::counter!(LINES_LOST).absolute(crate::stderr::lost());
+    telemetry::count_dropped();
     ([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], state.metrics.render())
 }

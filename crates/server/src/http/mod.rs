@@ -10,6 +10,7 @@ pub mod auth;
 mod bounds;
 pub mod calls;
 mod carrier;
+mod client_network;
 pub mod connections;
 mod dashboard;
 pub mod error;
@@ -17,6 +18,7 @@ mod event_tokens;
 mod events;
 pub mod extract;
 mod fallback;
+mod guest_rate;
 pub mod health;
 mod listening;
 mod llms;
@@ -24,7 +26,6 @@ pub mod merge_patch;
 mod metrics;
 pub mod numbers;
 mod openapi;
-mod page_rate;
 pub mod people;
 mod rate_limit;
 pub mod request_id;
@@ -56,6 +57,7 @@ use tower_http::catch_panic::CatchPanicLayer;
 use utoipa_axum::router::OpenApiRouter;
 
 use self::unknown_query::KnownParameters;
+use crate::telemetry;
 
 /// Maximum body size, in bytes.
 const BODY_LIMIT: usize = 1 << 20;
@@ -121,7 +123,7 @@ fn v1() -> OpenApiRouter<HttpState> {
         .merge(attention::routes())
 }
 
-/// Runs background work until `stop`: writes key usage, maintains metrics, drops unused carriers.
+/// Runs background work until `stop`: writes key usage, maintains metrics, drops unused carriers, logs what the log left out.
 pub async fn keep_house(state: HttpState, stop: CancellationToken) {
     let mut rounds = tokio::time::interval(HOUSEKEEPING);
     rounds.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -131,6 +133,7 @@ pub async fn keep_house(state: HttpState, stop: CancellationToken) {
             () = stop.cancelled() => true,
         };
         state.metrics.run_upkeep();
+        telemetry::report_dropped(stopped);
         if let Some(setup) = state.made_setup() {
             setup.forget_unused();
         }

@@ -1,18 +1,21 @@
-//! The tenant's rate limit: 429 beyond it, and on every response how much is left. What the dashboard reads has a window of its own, so
-//! that looking at pages costs programs nothing; what it changes counts like requests with a key.
+//! The tenant's rate limit: 429 beyond it, and on every response how much is left. What people and pages with event tokens read has windows
+//! of its own, so that looking costs programs nothing; what people change counts like requests with a key, and within a part of the
+//! tenant's limit.
+
+use std::sync::Arc;
 
 use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
-use switchhook_core::id::TenantId;
+use switchhook_core::id::{PersonId, TenantId};
 use switchhook_core::rate::{Decision, policy_header};
 
 use super::HttpState;
 use super::auth::session::is_safe;
-use super::auth::{Principal, Tenant};
+use super::auth::{Actor, Tenant};
 use super::error::ApiError;
-use super::page_rate;
+use super::guest_rate::{GuestRequest, tighter};
 use crate::store::{is_unavailable, rate};
 
 const POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
@@ -25,20 +28,21 @@ pub(super) async fn enforce(
     request: Request,
     next: Next,
 ) -> Result<Response, ApiError> {
-    let at = state.clock.now();
-    let looks = matches!(tenant.principal, Principal::Session(_)) && is_safe(request.method());
-    let (limit, decision) = if looks {
-        (page_rate::LIMIT, state.page_rate.admit(tenant.id, at))
-    } else {
-        let limit = tenant.limits.rate_per_minute;
-        match state.admissions.submit(tenant.id, rate::RateRequest { limit, at }).await {
-            Ok(decision) => (limit, decision),
+    let guest = |guest| state.guest_rate.admit(guest, tenant.id, state.clock.now());
+    let reads = is_safe(request.method());
+    let (limit, decision) = match tenant.actor {
+        Actor::Program => match admit(&state, &tenant).await {
+            Ok(decided) => decided,
             // A database that cannot be written can still be read: such as one on a full disk.
-            Err(error) if is_safe(request.method()) && is_unavailable(&error) => {
-                (page_rate::LIMIT, state.page_rate.admit(tenant.id, at))
+            Err(error) if reads && is_unavailable(&error) => {
+                let limit = tenant.limits.rate_per_minute;
+                state.guest_rate.admit_unrecorded(tenant.id, limit, state.clock.now())
             }
             Err(error) => return Err(error.into()),
-        }
+        },
+        Actor::Page(token) => guest(GuestRequest::WithToken(token)),
+        Actor::Person(person) if reads => guest(GuestRequest::Read(person)),
+        Actor::Person(person) => admit_change(&state, &tenant, person).await?,
     };
     let mut response = match decision {
         Decision::Admitted { .. } => next.run(request).await,
@@ -49,11 +53,32 @@ pub(super) async fn enforce(
     Ok(response)
 }
 
+/// Decides by the tenant's limit. Returns the limit, too.
+async fn admit(state: &HttpState, tenant: &Tenant) -> Result<(u32, Decision), Arc<sqlx::Error>> {
+    let limit = tenant.limits.rate_per_minute;
+    let request = rate::RateRequest { limit, at: state.clock.now() };
+    Ok((limit, state.admissions.submit(tenant.id, request).await?))
+}
+
+/// Decides about what a person changes: by the limits of people, and by the tenant's.
+async fn admit_change(state: &HttpState, tenant: &Tenant, person: PersonId) -> Result<(u32, Decision), ApiError> {
+    let request = GuestRequest::Change { person, tenant_limit: tenant.limits.rate_per_minute };
+    let decided = state.guest_rate.admit(request, tenant.id, state.clock.now());
+    if let Decision::Refused { .. } = decided.1 {
+        return Ok(decided);
+    }
+    let of_tenant = admit(state, tenant).await?;
+    if let Decision::Refused { .. } = of_tenant.1 {
+        state.guest_rate.take_back(request, tenant.id);
+    }
+    Ok(tighter(decided, of_tenant))
+}
+
 /// Counts a look of the dashboard that is not below `/v1`.
-pub(super) fn admit_page(state: &HttpState, tenant: TenantId) -> Result<(), ApiError> {
-    match state.page_rate.admit(tenant, state.clock.now()) {
-        Decision::Admitted { .. } => Ok(()),
-        Decision::Refused { retry_after_seconds } => Err(refusal(page_rate::LIMIT, retry_after_seconds)),
+pub(super) fn admit_page(state: &HttpState, tenant: TenantId, person: PersonId) -> Result<(), ApiError> {
+    match state.guest_rate.admit(GuestRequest::Read(person), tenant, state.clock.now()) {
+        (_, Decision::Admitted { .. }) => Ok(()),
+        (limit, Decision::Refused { retry_after_seconds }) => Err(refusal(limit, retry_after_seconds)),
     }
 }
 

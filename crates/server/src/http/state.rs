@@ -20,10 +20,11 @@ use switchhook_vault::Vault;
 use super::auth::LastUsed;
 use super::calls::Followers;
 use super::carrier::CarrierRate;
-use super::connections::Trials;
+use super::connections::{Trials, VoiceLists};
 use super::events::Feeds;
+use super::guest_rate::GuestRate;
+use super::health::Pings;
 use super::metrics;
-use super::page_rate::PageRate;
 use super::sign_in::SignInRate;
 use super::throttle::Throttle;
 use crate::calls::Context;
@@ -58,8 +59,8 @@ pub struct HttpState {
     pub throttle: Throttle,
     /// How people sign in to the dashboard.
     pub sign_in: SignIn,
-    /// Reading requests of the dashboard.
-    pub(super) page_rate: PageRate,
+    /// Rate limits of people and of pages with event tokens.
+    pub(super) guest_rate: GuestRate,
     /// Rate limits of carriers.
     pub(super) carrier_rate: CarrierRate,
     /// Sign-ins by address.
@@ -74,6 +75,9 @@ pub struct HttpState {
     /// Whether this node's work goes round.
     #[from_ref(skip)]
     pub heartbeats: Heartbeats,
+    /// Pings of the database for those who ask whether this node is ready.
+    #[from_ref(skip)]
+    pub(super) pings: Pings,
     /// Decides request rate admissions.
     #[from_ref(skip)]
     pub(super) admissions: Batcher<rate::Admit>,
@@ -83,6 +87,9 @@ pub struct HttpState {
     /// Limits connection tests.
     #[from_ref(skip)]
     pub(super) trials: Arc<Trials>,
+    /// What providers said of their voices.
+    #[from_ref(skip)]
+    pub(super) voice_lists: VoiceLists,
     pub(super) metrics: PrometheusHandle,
     /// Addresses that carriers use.
     pub addresses: Addresses,
@@ -161,7 +168,7 @@ impl HttpState {
             admissions: Batcher::new(rate::Admit(store.clone())),
             placer: Placer::new(store.clone(), clock.clone(), config.clone(), wakeups.clone()),
             sign_in: SignIn::new(&config, &clock, addresses.public_url()),
-            page_rate: PageRate::default(),
+            guest_rate: GuestRate::default(),
             store,
             clock,
             config,
@@ -176,7 +183,9 @@ impl HttpState {
             feeds: Feeds::default(),
             draining: Draining::default(),
             heartbeats: Heartbeats::default(),
+            pings: Pings::default(),
             trials: Arc::default(),
+            voice_lists: VoiceLists::default(),
             exemptions: Exemptions::default(),
             metrics: metrics::recorder(),
             addresses,

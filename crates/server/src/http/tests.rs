@@ -18,6 +18,7 @@ use switchhook_core::id::ConnectionId;
 use switchhook_runtime::clock::{self, Clock};
 use tower::ServiceExt as _;
 
+use super::client_network::ClientNetwork;
 use super::extract::JsonBytes;
 use super::{HttpState, around, router};
 use crate::config::Config;
@@ -193,12 +194,14 @@ async fn a_carrier_that_floods_is_refused_before_its_bodies_are_read() {
     let address = state.addresses.for_connection("twilio", connection).report("voice");
     let path = address.strip_prefix("http://service.test").expect("it begins so").to_owned();
     let now = tokio::time::Instant::now() + Duration::from_secs(60);
-    while state.carrier_rate.admit(connection, now).is_ok() {}
+    while state.carrier_rate.admit(connection, ClientNetwork(None), now).is_ok() {}
     let router = router(state);
     let never = || Body::from_stream(stream::pending::<Result<Bytes, std::io::Error>>());
     let (status, headers, body) = ask(&router, Request::post(&path), never()).await;
     assert_eq!((status, body["code"].as_str()), (StatusCode::TOO_MANY_REQUESTS, Some("carrier_rate_limit")), "{body}");
     assert!(headers.contains_key("retry-after"));
+    let elsewhere = Request::post(&path).extension(ConnectInfo(SocketAddr::from(CLIENT)));
+    assert_eq!(ask(&router, elsewhere, Body::empty()).await.0, StatusCode::NOT_FOUND, "another network is not refused");
     let unknown = path.replace("/connections/", "/connections/x");
     assert_eq!(ask(&router, Request::post(&unknown), never()).await.0, StatusCode::NOT_FOUND, "no token, no place");
 }

@@ -20,6 +20,7 @@ use switchhook_net::outbound::ws;
 use tokio::time::Instant;
 
 use super::HttpState;
+use super::client_network::ClientNetwork;
 use super::error::ApiError;
 use crate::calls::{Context, incoming};
 use crate::store::{Store, calls};
@@ -41,12 +42,13 @@ pub(super) fn routes() -> Router<HttpState> {
 
 async fn open(
     state: HttpState,
+    from: ClientNetwork,
     Path(token): Path<String>,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Result<Response, ApiError> {
     let missing = || ApiError::not_found("web call");
     let call = state.addresses.web_call_of(&token).ok_or_else(missing)?;
-    state.carrier_rate.admit(ConnectionId::from_uuid(call.uuid()), Instant::now()).map_err(|wait| {
+    state.carrier_rate.admit(ConnectionId::from_uuid(call.uuid()), from, Instant::now()).map_err(|wait| {
         let detail = "Rate limit exceeded: too many requests for this web call.";
         ApiError::too_many("web_call_rate_limit", detail, wait.as_secs() + 1)
     })?;

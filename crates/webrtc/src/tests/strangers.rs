@@ -1,10 +1,14 @@
 //! Packets of those who were not invited.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use switchhook_media::tone::sine;
 use tokio::net::UdpSocket;
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Level, Metadata, Subscriber};
 
 use super::{Network, SERVICE, packets_of_a_browser, settings, tone};
 use crate::peer::Peer;
@@ -62,6 +66,48 @@ fn a_flood_from_the_browsers_address_costs_the_flooder_only() {
     }
     assert!(out.len() < 1_000, "{} outputs", out.len());
     assert!(!network.session.has_ended());
+}
+
+/// Counts the events of this crate at the levels that are logged by default.
+#[derive(Clone, Default)]
+struct Lines(Arc<AtomicUsize>);
+
+impl Subscriber for Lines {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.target().starts_with("switchhook") && *metadata.level() <= Level::INFO
+    }
+
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+    fn event(&self, _: &tracing::Event<'_>) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn enter(&self, _: &Id) {}
+
+    fn exit(&self, _: &Id) {}
+}
+
+#[test]
+fn a_session_logs_once_what_is_wrong_with_its_browsers_packets() {
+    let lines = Lines::default();
+    tracing::subscriber::with_default(lines.clone(), || {
+        let mut network = Network::connected();
+        let mut out = Vec::new();
+        for second in 0..3 {
+            let now = network.now + Duration::from_secs(second);
+            for packet in garbage() {
+                network.session.receive(now, super::BROWSER, &packet, &mut out);
+            }
+        }
+    });
+    assert_eq!(lines.0.load(Ordering::Relaxed), 1);
 }
 
 /// The browser's end over a real socket: receives until `done`, speaking all the time.

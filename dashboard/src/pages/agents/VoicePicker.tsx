@@ -7,6 +7,7 @@ import type { Voice, Voices } from "../../api/queries";
 import { Button } from "../../components/Button";
 import { TextField } from "../../components/Field";
 import { Skeleton } from "../../components/Skeleton";
+import { useMayChange } from "../../lib/may-change";
 import { valueAt } from "./draft";
 import { TextRow, useForm } from "./form";
 import { playSample, stopSample } from "./sample";
@@ -21,8 +22,11 @@ export function VoicePicker({ connectionId }: { connectionId: string }) {
   const { draft, set, disabled } = useForm();
   const [filter, setFilter] = useState("");
   const [showsAll, setShowsAll] = useState(false);
+  // The provider is asked at the tenant's expense, which viewers may not cause.
+  const mayAsk = useMayChange() || connectionId === "local";
   const address = `/v1/connections/${connectionId}/voices`;
   const voices = useQuery({
+    enabled: mayAsk,
     queryKey: ["connections", connectionId, "voices"],
     queryFn: ({ signal }) => request<Voices>("GET", address, undefined, signal),
     staleTime: 10 * 60_000,
@@ -32,6 +36,7 @@ export function VoicePicker({ connectionId }: { connectionId: string }) {
   const chosen = valueAt(draft, "tts.voice");
   const chosenName = typeof chosen === "string" ? chosen : null;
 
+  if (!mayAsk) return <TextRow path="tts.voice" label="Voice" optional nullable placeholder="The connection’s" />;
   if (voices.isPending) {
     return (
       <div className={styles.grid} role="status" aria-label="Loading voices">

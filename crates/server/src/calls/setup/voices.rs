@@ -12,6 +12,7 @@ use super::Setup;
 use crate::store::connections::ConnectionRow;
 
 /// Why there is no list or no sample. Sentences hold no secrets.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum VoiceError {
     /// There is no text to speech, or it cannot be set up.
     Unusable(String),

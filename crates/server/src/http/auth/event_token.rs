@@ -10,13 +10,14 @@ use axum::response::Response;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
 use switchhook_core::Timestamp;
 use switchhook_core::id::TenantId;
 use switchhook_core::private::Private;
 use switchhook_vault::Vault;
 use url::form_urlencoded;
 
-use super::{Principal, Tenant};
+use super::{Actor, Permission, Principal, Tenant};
 use crate::http::HttpState;
 use crate::http::error::ApiError;
 use crate::store::tenants;
@@ -30,7 +31,7 @@ const CONTEXT: &str = "event token";
 #[derive(Clone, Copy, Serialize, Deserialize)]
 pub(in crate::http) struct EventGrant {
     tenant: TenantId,
-    /// Whose key or session must still be good.
+    /// The key or session that must still be good.
     principal: Principal,
     /// In microseconds.
     expires_at: i64,
@@ -90,10 +91,13 @@ pub(super) async fn authenticate(state: &HttpState, token: &Private<String>) -> 
     if !row.active {
         return Err(super::deactivated());
     }
-    if !principal.is_still_admitted(tenant, state, &mut conn).await? {
-        return Err(ApiError::unauthorized());
-    }
-    Ok(Tenant { id: tenant, limits: row.limits(&state.config), principal })
+    let permission = Permission::EventToken;
+    let actor = match principal.actor_with(permission, tenant, state, &mut conn).await? {
+        // Programs give tokens to pages, which must not use up what is the programs'.
+        Some(Actor::Program) => Actor::Page(Sha256::digest(token.reveal()).into()),
+        actor => actor.ok_or_else(ApiError::unauthorized)?,
+    };
+    Ok(Tenant { id: tenant, limits: row.limits(&state.config), principal, actor, permission })
 }
 
 /// Lets pages of every origin read the response: the token, and no cookie, has admitted it.

@@ -10,7 +10,7 @@ use switchhook_core::Timestamp;
 use switchhook_core::api_key::KeyHash;
 use url::Url;
 
-use super::{Principal, Tenant};
+use super::{Actor, Permission, Principal, Tenant};
 use crate::http::HttpState;
 use crate::http::error::ApiError;
 use crate::sign_in::SignIn;
@@ -41,7 +41,13 @@ pub(super) async fn authenticate(
         let detail = format!("Your role, {}, does not permit this. Ask an owner of the tenant.", session.role());
         return Err(ApiError::new(StatusCode::FORBIDDEN, "role_forbids", detail));
     }
-    Ok(Tenant { id: session.tenant(), limits: session.limits(&state.config), principal: Principal::Session(hash) })
+    Ok(Tenant {
+        id: session.tenant(),
+        limits: session.limits(&state.config),
+        principal: Principal::Session(hash),
+        actor: Actor::Person(session.person()),
+        permission: Permission::Read,
+    })
 }
 
 /// Returns the open session of a cookie, if its person may still sign in, and records its use.

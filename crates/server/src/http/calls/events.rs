@@ -65,7 +65,7 @@ pub(super) async fn events(
 /// Streams the call's events until the call has ended.
 ///
 /// A stream also ends when the key stops working or the service stops; resume it with `Last-Event-ID`. A tenant can have 32
-/// streams per node; further ones get 429.
+/// streams per node; sessions and event tokens have 24 of them, one person or token 8. Further ones get 429.
 #[utoipa::path(
     get, path = "/calls/{id}/events/stream", operation_id = "stream_call_events", tag = "Calls",
     security(("api_key" = []), ("event_token" = [])), params(
@@ -91,7 +91,7 @@ pub(super) async fn stream_events(
         // This status stops an EventSource from reconnecting.
         return Ok(StatusCode::NO_CONTENT.into_response());
     }
-    let place = state.followers.join(tenant.id)?;
+    let place = state.followers.join(tenant.id, tenant.actor)?;
     let checked = Instant::now();
     let follower = CallFollower { state, tenant, call: id, seen, ended: false, checked, _place: place };
     Ok(Sse::new(follow(follower)).keep_alive(KeepAlive::default()).into_response())

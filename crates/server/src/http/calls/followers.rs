@@ -9,13 +9,17 @@ use switchhook_core::id::TenantId;
 use tokio::time::Instant;
 
 use crate::http::HttpState;
-use crate::http::auth::Tenant;
+use crate::http::auth::{Actor, Tenant};
 use crate::http::error::ApiError;
 
 /// Maximum streams per tenant and node.
 const MAX_STREAMS: usize = 32;
-/// How often a stream's API key or session is checked.
-pub(in crate::http) const RECHECK: Duration = Duration::from_secs(2);
+/// Of these, streams of people and of pages with event tokens together: programs keep the rest.
+const MAX_STREAMS_OF_GUESTS: usize = 24;
+/// Of these, streams of one person or token: as many pages as somebody looks at.
+const MAX_STREAMS_OF_GUEST: usize = 8;
+/// How often a stream's API key or session is checked. Streams look up to a second later, and end within three.
+pub(in crate::http) const RECHECK: Duration = Duration::from_millis(1_500);
 
 /// Whether the client asks for a stream.
 pub(in crate::http) fn wants_stream(headers: &HeaderMap) -> bool {
@@ -41,46 +45,113 @@ pub(in crate::http) async fn still_allowed(state: &HttpState, tenant: Tenant, ch
 
 /// Streams per tenant on this node. Clones share the count.
 #[derive(Clone, Debug, Default)]
-pub struct Followers(Arc<Mutex<HashMap<TenantId, usize>>>);
+pub struct Followers(Arc<Mutex<HashMap<TenantId, Streams>>>);
+
+/// The streams of a tenant, of each who has one.
+#[derive(Debug, Default)]
+struct Streams(HashMap<Actor, usize>);
 
 /// A stream's slot, released when dropped.
 #[derive(Debug)]
 pub(in crate::http) struct FollowerPlace {
     followers: Followers,
     tenant: TenantId,
+    actor: Actor,
 }
 
 impl Followers {
     /// Takes a slot.
     ///
     /// # Errors
-    /// 429 if the tenant already has [`MAX_STREAMS`].
-    pub(in crate::http) fn join(&self, tenant: TenantId) -> Result<FollowerPlace, ApiError> {
-        let mut counts = self.counts();
-        let count = counts.entry(tenant).or_default();
-        if *count >= MAX_STREAMS {
-            let detail = format!(
-                "Concurrent stream limit reached: {MAX_STREAMS} of {MAX_STREAMS} in use. Close one of them first."
-            );
-            return Err(ApiError::too_many("too_many_streams", detail, 1));
-        }
-        *count += 1;
-        Ok(FollowerPlace { followers: self.clone(), tenant })
+    /// 429 if the tenant, its people and pages together, or the person or page have as many as they may.
+    pub(in crate::http) fn join(&self, tenant: TenantId, actor: Actor) -> Result<FollowerPlace, ApiError> {
+        let mut tenants = self.tenants();
+        let streams = tenants.entry(tenant).or_default();
+        streams.check(actor)?;
+        *streams.0.entry(actor).or_default() += 1;
+        Ok(FollowerPlace { followers: self.clone(), tenant, actor })
     }
 
-    fn counts(&self) -> MutexGuard<'_, HashMap<TenantId, usize>> {
+    fn tenants(&self) -> MutexGuard<'_, HashMap<TenantId, Streams>> {
+        // Whole at every step.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
+impl Streams {
+    fn of(&self, actor: Actor) -> usize {
+        self.0.get(&actor).copied().unwrap_or_default()
+    }
+
+    fn check(&self, actor: Actor) -> Result<(), ApiError> {
+        let all: usize = self.0.values().sum();
+        if all >= MAX_STREAMS {
+            return Err(too_many(MAX_STREAMS, "of this tenant"));
+        }
+        if actor == Actor::Program {
+            return Ok(());
+        }
+        if all - self.of(Actor::Program) >= MAX_STREAMS_OF_GUESTS {
+            return Err(too_many(MAX_STREAMS_OF_GUESTS, "of sessions and event tokens"));
+        }
+        if self.of(actor) >= MAX_STREAMS_OF_GUEST {
+            return Err(too_many(MAX_STREAMS_OF_GUEST, "of one person or event token"));
+        }
+        Ok(())
+    }
+}
+
+fn too_many(limit: usize, whose: &str) -> ApiError {
+    let detail =
+        format!("Concurrent stream limit reached: {limit} of {limit} streams {whose} in use. Close one of them first.");
+    ApiError::too_many("too_many_streams", detail, 1)
+}
+
 impl Drop for FollowerPlace {
     fn drop(&mut self) {
-        let mut counts = self.followers.counts();
-        if let Some(count) = counts.get_mut(&self.tenant) {
-            *count -= 1;
-            if *count == 0 {
-                counts.remove(&self.tenant);
-            }
+        let mut tenants = self.followers.tenants();
+        let Some(streams) = tenants.get_mut(&self.tenant) else { return };
+        if let Some(own) = streams.0.get_mut(&self.actor) {
+            *own -= 1;
         }
+        streams.0.retain(|_, own| *own > 0);
+        if streams.0.is_empty() {
+            tenants.remove(&self.tenant);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use switchhook_core::Timestamp;
+    use switchhook_core::id::PersonId;
+
+    use super::*;
+
+    fn person(number: u8) -> Actor {
+        Actor::Person(PersonId::new(Timestamp::from_micros(0), [number; 10]))
+    }
+
+    fn tenant(number: u8) -> TenantId {
+        TenantId::new(Timestamp::from_micros(0), [number; 10])
+    }
+
+    /// The slots that are given before one is refused.
+    fn fill(followers: &Followers, tenant: TenantId, actor: Actor) -> Vec<FollowerPlace> {
+        std::iter::from_fn(|| followers.join(tenant, actor).ok()).collect()
+    }
+
+    #[test]
+    fn neither_people_nor_pages_take_the_streams_of_programs() {
+        let followers = Followers::default();
+        let guests = [person(1), Actor::Page([1; 32]), person(2), Actor::Page([2; 32]), person(3)];
+        let guests = guests.map(|guest| fill(&followers, tenant(1), guest));
+        assert_eq!(guests.each_ref().map(Vec::len), [8, 8, 8, 0, 0]);
+        let programs = fill(&followers, tenant(1), Actor::Program);
+        assert_eq!(programs.len(), 8, "kept for them");
+        assert_eq!(fill(&followers, tenant(2), person(9)).len(), 8, "of another tenant");
+        drop((guests, programs));
+        assert!(followers.tenants().is_empty(), "nothing is left of those who have gone");
+        assert_eq!(fill(&followers, tenant(1), Actor::Program).len(), 32, "without guests all are theirs");
     }
 }

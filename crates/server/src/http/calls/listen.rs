@@ -28,8 +28,8 @@ pub(super) struct ListenAddress {
 /// Lets somebody listen to a live call, both sides.
 ///
 /// The socket brings `{"type":"start","sample_rate":8000,"channels":2}` (or 16000, like the call), then 20 ms of 16 bit PCM at a time, caller
-/// left, agent right, until the call ends or the key or session that asked stops working. It must reach the node that runs the call. A listener
-/// who is too slow misses audio; the call never waits.
+/// left, agent right, until the call ends or the key or session that asked stops working, as it does for a person who becomes a viewer. It must
+/// reach the node that runs the call. A listener who is too slow misses audio; the call never waits.
 #[utoipa::path(
     post, path = "/calls/{id}/listen", operation_id = "listen_to_call", tag = "Calls",
     params(("id" = uuid::Uuid, Path, description = "The call")),

@@ -69,7 +69,7 @@ pub(super) async fn transcript(
 /// Streams the transcript: `line` and `tool_call` events as they are written, then `end` with the call's status.
 ///
 /// A stream also ends when the key or session stops working or the service stops; resume it with `Last-Event-ID`. Streams of
-/// transcripts and of events share the limit of 32 per tenant and node.
+/// transcripts and of events share the limit of 32 per tenant and node; sessions and event tokens have 24 of them, one person or token 8.
 #[utoipa::path(
     get, path = "/calls/{id}/transcript/stream", operation_id = "stream_transcript", tag = "Calls",
     security(("api_key" = []), ("event_token" = [])), params(
@@ -98,7 +98,7 @@ pub(super) async fn stream_transcript(
         // This status stops an EventSource from reconnecting.
         return Ok(StatusCode::NO_CONTENT.into_response());
     }
-    let place = state.followers.join(tenant.id)?;
+    let place = state.followers.join(tenant.id, tenant.actor)?;
     let reader =
         Reader { state, tenant, call: id, seen, pending: VecDeque::new(), checked: Instant::now(), _place: place };
     Ok(Sse::new(follow(reader)).keep_alive(KeepAlive::default()).into_response())
@@ -150,13 +150,14 @@ impl Reader {
     /// Waits for the next message; `None` at the end of the stream.
     async fn next(&mut self) -> Option<sse::Event> {
         loop {
+            // What waits for a slow reader, too, is only for one who may still read.
+            if !followers::still_allowed(&self.state, self.tenant, &mut self.checked).await {
+                return None;
+            }
             if let Some(event) = self.pending.pop_front() {
                 return Some(event);
             }
             if self.seen.ended || self.state.draining.started() {
-                return None;
-            }
-            if !followers::still_allowed(&self.state, self.tenant, &mut self.checked).await {
                 return None;
             }
             self.look().await?;

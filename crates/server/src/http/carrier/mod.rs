@@ -11,11 +11,13 @@ pub(in crate::http) use self::rate::CarrierRate;
 use std::sync::Arc;
 
 use super::HttpState;
+use super::client_network::ClientNetwork;
 use super::error::ApiError;
 use crate::calls::Context;
 use crate::calls::setup::{Setup, SetupError};
 use crate::store::calls::CallRow;
 use crate::store::{Store, calls as calls_store};
+use crate::telemetry::Seldom;
 use axum::Router;
 use axum::extract::{FromRequestParts, Path};
 use axum::http::{HeaderMap, Method, StatusCode};
@@ -26,6 +28,9 @@ use switchhook_carriers::callback::{CallbackError, CallbackRequest, Webhooks};
 use switchhook_core::id::ConnectionId;
 use switchhook_runtime::clock::Clock;
 use tokio::time::Instant;
+
+/// Lines about requests that are not a carrier's, of which anybody can send many who has its address.
+static UNCHECKED: Seldom = Seldom::new();
 
 /// Outside `/v1`: carriers come here, customers do not.
 pub(super) fn routes() -> Router<HttpState> {
@@ -76,7 +81,7 @@ impl FromRequestParts<HttpState> for CarrierRequest {
             Some(row) => ConnectionId::from_uuid(row.connection_id),
             None => setup.addresses().connection_of(&named.token).ok_or_else(nothing_here)?,
         };
-        state.carrier_rate.admit(connection, Instant::now()).map_err(|wait| {
+        state.carrier_rate.admit(connection, ClientNetwork::of(parts), Instant::now()).map_err(|wait| {
             let detail = "Rate limit exceeded: the carrier sends too many requests for this connection.";
             ApiError::too_many("carrier_rate_limit", detail, wait.as_secs() + 1)
         })?;
@@ -127,7 +132,9 @@ impl From<CallbackError> for ApiError {
     fn from(error: CallbackError) -> Self {
         match error {
             CallbackError::Signature(detail) => {
-                tracing::warn!(detail, "a carrier's request failed its check");
+                if let Some(left_out) = UNCHECKED.line(Instant::now()) {
+                    tracing::warn!(detail, left_out, "a carrier's request failed its check");
+                }
                 Self::new(StatusCode::FORBIDDEN, "bad_signature", detail)
             }
             CallbackError::Malformed(detail) => Self::invalid(detail),
@@ -147,7 +154,9 @@ fn of_provider(carrier: Result<Arc<Carrier>, SetupError>) -> Result<Arc<Carrier>
         SetupError::Database(error) => error.into(),
         SetupError::Config(words) => {
             // Without its credentials no signature can be checked.
-            tracing::warn!(words, "a carrier's request cannot be checked");
+            if let Some(left_out) = UNCHECKED.line(Instant::now()) {
+                tracing::warn!(words, left_out, "a carrier's request cannot be checked");
+            }
             ApiError::new(
                 StatusCode::FORBIDDEN,
                 "bad_signature",

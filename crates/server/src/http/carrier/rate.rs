@@ -1,11 +1,13 @@
-//! How often carriers may call us, by connection and node: a token bucket, looked at before a request's body is read. Who has no token of
-//! an address does not come as far as this.
+//! How often carriers may call us, by connection, network and node: a token bucket, looked at before a request's body is read. Who has no
+//! token of an address does not come as far as this; who has one, and cannot sign, takes nothing from the carrier, which comes from elsewhere.
 
+use std::net::IpAddr;
 use std::time::Duration;
 
 use switchhook_core::id::ConnectionId;
 use tokio::time::Instant;
 
+use crate::http::client_network::ClientNetwork;
 use crate::http::token_bucket::TokenBuckets;
 
 /// Requests in a second, in the long run. A call makes about five.
@@ -15,9 +17,9 @@ const BURST: u32 = 1_500;
 /// Requests that were refused.
 const REFUSED: &str = "switchhook_carrier_requests_refused_total";
 
-/// The buckets of all connections. Clones share them.
+/// The buckets of all connections and of the networks from which they are reached. Clones share them.
 #[derive(Clone, Debug)]
-pub(in crate::http) struct CarrierRate(TokenBuckets<ConnectionId>);
+pub(in crate::http) struct CarrierRate(TokenBuckets<(ConnectionId, Option<IpAddr>)>);
 
 impl Default for CarrierRate {
     fn default() -> Self {
@@ -26,12 +28,17 @@ impl Default for CarrierRate {
 }
 
 impl CarrierRate {
-    /// Takes a place for a request of the connection.
+    /// Takes a place for a request to the connection from this network.
     ///
     /// # Errors
     /// How long it takes until there is one.
-    pub(in crate::http) fn admit(&self, connection: ConnectionId, now: Instant) -> Result<(), Duration> {
-        self.0.take(connection, now).inspect_err(|_| metrics::counter!(REFUSED).increment(1))
+    pub(in crate::http) fn admit(
+        &self,
+        connection: ConnectionId,
+        from: ClientNetwork,
+        now: Instant,
+    ) -> Result<(), Duration> {
+        self.0.take((connection, from.0), now).inspect_err(|_| metrics::counter!(REFUSED).increment(1))
     }
 }
 
@@ -49,11 +56,22 @@ mod tests {
     fn three_hundred_calls_pass_and_a_flood_does_not() {
         let (rate, start) = (CarrierRate::default(), Instant::now());
         let at = |ms: u64| start + Duration::from_millis(ms);
-        let admitted = |connection, at, count: u32| (0..count).filter(|_| rate.admit(connection, at).is_ok()).count();
+        let carrier = ClientNetwork(Some([192, 0, 2, 1].into()));
+        let admitted =
+            |connection, at, count: u32| (0..count).filter(|_| rate.admit(connection, carrier, at).is_ok()).count();
         assert_eq!(admitted(connection(1), at(0), 300 * 5), 1_500, "all that 300 calls bring at one moment");
-        assert_eq!(rate.admit(connection(1), at(0)), Err(Duration::from_millis(5)));
+        assert_eq!(rate.admit(connection(1), carrier, at(0)), Err(Duration::from_millis(5)));
         assert_eq!(admitted(connection(2), at(0), 10), 10, "of another connection");
         assert_eq!(admitted(connection(1), at(1_000), 10_000), 200, "what was refused is not owed");
         assert_eq!(admitted(connection(1), at(60_000), 10_000), 1_500, "never more than that at once");
+    }
+
+    #[test]
+    fn who_floods_a_carriers_address_takes_nothing_from_the_carrier() {
+        let (rate, now) = (CarrierRate::default(), Instant::now());
+        let flooder = ClientNetwork(Some([198, 51, 100, 1].into()));
+        while rate.admit(connection(1), flooder, now).is_ok() {}
+        let carrier = ClientNetwork(Some([192, 0, 2, 1].into()));
+        assert_eq!(rate.admit(connection(1), carrier, now), Ok(()));
     }
 }

@@ -2,9 +2,11 @@
 
 mod change;
 mod test;
+mod voice_lists;
 mod voices;
 
 pub use self::test::Trials;
+pub(super) use self::voice_lists::VoiceLists;
 
 use std::collections::BTreeMap;
 

@@ -13,6 +13,7 @@ use switchhook_providers::voices::VoiceList;
 use utoipa::ToSchema;
 
 use super::connection_not_found;
+use super::voice_lists::FAILURE_KEPT;
 use crate::calls::setup::VoiceError;
 use crate::http::HttpState;
 use crate::http::auth::Tenant;
@@ -111,7 +112,8 @@ async fn connection(state: &HttpState, tenant: Tenant, id: ConnectionId) -> Resu
 ///
 /// ElevenLabs and Cartesia are asked for the voices of the account. For OpenAI and Deepgram the list is part of Switchhook, and
 /// not `complete`: they accept others too. For other servers with OpenAI's API it has only the connection's own voice. A
-/// connection without text to speech gets 422.
+/// connection without text to speech gets 422. An answer of the provider is kept for five minutes, a failure for 15 seconds, per node and
+/// until the connection is changed. A viewer's session gets 403.
 #[utoipa::path(
     get, path = "/connections/{id}/voices", operation_id = "list_voices", tag = "Connections",
     params(("id" = uuid::Uuid, Path, description = "The connection")),
@@ -123,7 +125,13 @@ pub(super) async fn list(
     PathId(id): PathId<ConnectionId>,
 ) -> JsonResponse<VoiceList> {
     let row = connection(&state, tenant, id).await?;
-    Ok(Json(state.setup()?.voices(Some(&row)).await?))
+    let (setup, changed_at) = (state.setup()?, row.updated_at);
+    let ask = async move { setup.voices(Some(&row)).await };
+    match state.voice_lists.list(id, changed_at, &state.clock, ask).await? {
+        Ok(list) => Ok(Json(list)),
+        Err(error @ VoiceError::Unavailable(_)) => Err(ApiError::from(error).retry_after(FAILURE_KEPT.as_secs())),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Lists the voices of agents without a `tts.connection_id`.

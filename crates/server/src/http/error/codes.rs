@@ -51,7 +51,11 @@ pub const CODES: &[(&str, &[u16], &str)] = &[
     ("timeout", &[503], "the response did not begin in time"),
     ("token_used", &[409], "the token of a socket was used or has expired"),
     ("too_many_listeners", &[409], "five people listen to the call already"),
-    ("too_many_streams", &[429], "the tenant has as many event streams on this node as it may"),
+    (
+        "too_many_streams",
+        &[429],
+        "the tenant, its sessions and event tokens, or one of them have as many event streams on this node as they may",
+    ),
     ("unauthorized", &[401], "no valid API key or session"),
     ("web_call_rate_limit", &[429], "an address opens too many sockets of web calls"),
     ("webhook_disabled", &[409], "the webhook endpoint is disabled"),

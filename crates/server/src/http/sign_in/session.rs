@@ -60,7 +60,7 @@ pub(super) async fn show(
     if !session.tenant_active {
         return Err(auth::deactivated());
     }
-    rate_limit::admit_page(&state, session.tenant())?;
+    rate_limit::admit_page(&state, session.tenant(), session.person())?;
     let person = Person {
         id: session.person().uuid(),
         email: session.email.clone(),

@@ -1,7 +1,7 @@
 //! Tokens with which a browser's `EventSource`, which cannot send a key, opens event streams.
 
 use reqwest::{Method, RequestBuilder, Response, StatusCode};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::read_until;
 use crate::harness::{Client, TestService, text};
@@ -9,15 +9,16 @@ use crate::harness::{Client, TestService, text};
 /// Answers, and holds the line in silence until somebody hangs up.
 const HOLDS: &str = "+12025550109";
 
-/// As an `EventSource` of a page sends it: with neither key nor cookie.
+/// A request of a page: with neither key nor cookie.
 fn page(client: &Client, path: &str, token: &str) -> RequestBuilder {
     let between = if path.contains('?') { '&' } else { '?' };
     let http = reqwest::Client::builder().no_proxy().build().expect("a client");
-    http.get(format!("{}{path}{between}token={token}", client.base)).header("Accept", "text/event-stream")
+    http.get(format!("{}{path}{between}token={token}", client.base))
 }
 
+/// As an `EventSource` sends it.
 async fn open(client: &Client, path: &str, token: &str) -> Response {
-    page(client, path, token).send().await.expect("an answer")
+    page(client, path, token).header("Accept", "text/event-stream").send().await.expect("an answer")
 }
 
 async fn token(client: &Client) -> String {
@@ -75,5 +76,35 @@ async fn a_token_dies_with_the_key_that_asked() {
     let rest = read_until(&mut stream, "nothing more than the end").await;
     assert!(!rest.contains("event:"), "{rest}");
     assert_eq!(open(owner, "/v1/events", &token).await.status(), StatusCode::UNAUTHORIZED);
+    service.stop().await;
+}
+
+#[tokio::test]
+async fn a_page_with_a_token_uses_up_nothing_of_the_programs() {
+    let service = TestService::start().await;
+    let client = &service.client;
+    let token = token(client).await;
+    let mut streams = Vec::new();
+    for allowed in [true; 8].into_iter().chain([false]) {
+        let stream = open(client, "/v1/events", &token).await;
+        assert_eq!(stream.status() == StatusCode::OK, allowed, "{}", stream.status());
+        streams.push(stream);
+    }
+    let own = client.request(Method::GET, "/v1/events").header("Accept", "text/event-stream");
+    assert_eq!(own.send().await.expect("an answer").status(), StatusCode::OK);
+
+    let mut refused = None;
+    for _ in 0..200 {
+        let read = page(client, "/v1/events?limit=1", &token).header("Accept", "application/json");
+        let read = read.send().await.expect("an answer");
+        assert_eq!(read.headers()["ratelimit-policy"], "\"requests\";q=120;w=60");
+        refused = (read.status() == StatusCode::TOO_MANY_REQUESTS).then_some(read);
+        if refused.is_some() {
+            break;
+        }
+    }
+    let refused: Value = refused.expect("a limit").json().await.expect("JSON");
+    assert_eq!(refused["code"], "rate_limited", "{refused}");
+    assert_eq!(client.get("/v1/events").await.0, StatusCode::OK);
     service.stop().await;
 }

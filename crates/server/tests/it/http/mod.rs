@@ -25,7 +25,7 @@ use tokio::net::TcpStream;
 const TIMEOUT: Duration = Duration::from_secs(40);
 
 /// Reads an event stream up to a word, or to its end.
-async fn read_until(stream: &mut Response, word: &str) -> String {
+pub(crate) async fn read_until(stream: &mut Response, word: &str) -> String {
     let mut read = String::new();
     let reading = async {
         while !read.contains(word) {

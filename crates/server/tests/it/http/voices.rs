@@ -1,7 +1,10 @@
 //! `/v1/connections/{id}/voices`.
 
+use std::time::Duration;
+
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
+use switchhook_runtime::clock::Clock;
 
 use crate::doubles::voice::{KEY, No, Stage, serve};
 use crate::doubles::{cartesia_tts, elevenlabs_tts};
@@ -25,7 +28,9 @@ fn default(list: &Value) -> Vec<String> {
 
 #[tokio::test]
 async fn providers_that_list_their_voices_are_asked_and_others_are_known() {
-    let service = TestService::start_allowing("127.0.0.0/8,http").await;
+    let clock = Clock::manual(Clock::system().now());
+    let allowed = "127.0.0.0/8,http".parse().expect("valid");
+    let service = TestService::start_as(clock.clone(), |config| config.outbound_allow = allowed).await;
     let client = &service.client;
     let stage = Stage::default();
     let doubles = [
@@ -41,12 +46,18 @@ async fn providers_that_list_their_voices_are_asked_and_others_are_known() {
         assert_eq!(list["data"][0]["languages"], json!(["en"]), "{provider}");
 
         stage.refuse([No { status: 401, retry_after: None, body: json!({ "message": format!("{KEY} is unknown") }) }]);
+        assert_eq!(client.get(&path).await, (StatusCode::OK, list), "it is not asked again so soon");
+        clock.advance(Duration::from_secs(300));
         let (status, refused) = client.get(&path).await;
         assert_eq!((status, &refused["code"]), (StatusCode::UNPROCESSABLE_ENTITY, &json!("provider_refused")));
         assert_eq!(refused["detail"], format!("{provider}: •••• is unknown (status 401)."), "the key stays a secret");
         stage.refuse([No { status: 500, retry_after: None, body: json!({ "message": "down" }) }]);
+        assert_eq!(client.get(&path).await.1["code"], "provider_refused", "nor after a failure");
+        clock.advance(Duration::from_secs(15));
         let (status, failed) = client.get(&path).await;
         assert_eq!((status, &failed["code"]), (StatusCode::SERVICE_UNAVAILABLE, &json!("provider_unavailable")));
+        client.patch(path.trim_end_matches("/voices"), json!({ "credentials": { "api_key": KEY } })).await;
+        assert_eq!(client.get(&path).await.0, StatusCode::OK, "a connection that was changed is asked at once");
     }
     assert_eq!(stage.complaints(), Vec::<String>::new());
 

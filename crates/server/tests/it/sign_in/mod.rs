@@ -10,6 +10,7 @@ mod pages;
 mod people;
 mod refusals;
 mod sessions;
+mod viewers;
 
 use switchhook::config::Config;
 use switchhook::store::tenants;

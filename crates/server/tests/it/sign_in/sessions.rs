@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use reqwest::header::{ACCEPT, AUTHORIZATION, HeaderValue, ORIGIN};
 use reqwest::{Method, StatusCode};
-use serde_json::json;
+use serde_json::{Value, json};
 use switchhook::store::{deactivation, tenants};
 use switchhook_core::id::TenantId;
 use switchhook_runtime::clock::Clock;
@@ -134,8 +134,8 @@ async fn looking_at_pages_costs_programs_nothing() {
     let (_, key) = ana.ask(Method::POST, "/v1/api-keys", Some(json!({}))).await;
     for seen in 1..20 {
         let page = ana.api(Method::GET, "/v1/calls").send().await.expect("an answer");
-        assert_eq!(page.headers()["ratelimit-policy"], "\"requests\";q=1200;w=60");
-        assert_eq!(page.headers()["ratelimit"], format!("\"requests\";r={}", 1200 - seen));
+        assert_eq!(page.headers()["ratelimit-policy"], "\"requests\";q=600;w=60");
+        assert_eq!(page.headers()["ratelimit"], format!("\"requests\";r={}", 600 - seen));
     }
     let program = Client::new(service.client.base.clone(), text(&key["key"]));
     // The key that the page made was one of the three.
@@ -148,19 +148,26 @@ async fn looking_at_pages_costs_programs_nothing() {
 }
 
 #[tokio::test]
-async fn what_a_page_changes_counts_like_what_a_program_does() {
-    let (service, oidc) = with_provider(morning(), |config| config.rate_limit_per_minute = 3).await;
+async fn what_a_person_changes_counts_like_what_a_program_does_and_is_at_most_half_of_it() {
+    let (service, oidc) = with_provider(morning(), |config| config.rate_limit_per_minute = 4).await;
     let mut ana = browser(&service);
     ana.sign_in(&oidc, json!({})).await;
-    for left in [2, 1, 0] {
+    let mut key = String::new();
+    for left in [1, 0] {
         let made = ana.api(Method::POST, "/v1/api-keys").json(&json!({})).send().await.expect("an answer");
         assert_eq!(made.status(), StatusCode::CREATED);
-        assert_eq!(made.headers()["ratelimit-policy"], "\"requests\";q=3;w=60");
+        assert_eq!(made.headers()["ratelimit-policy"], "\"requests\";q=2;w=60");
         assert_eq!(made.headers()["ratelimit"], format!("\"requests\";r={left}"));
+        key = text(&made.json::<Value>().await.expect("JSON")["key"]);
     }
     for (method, path) in [(Method::POST, "/v1/api-keys"), (Method::PATCH, "/v1/tenant"), (Method::DELETE, "/v1/x")] {
         let (status, body) = ana.ask(method, path, Some(json!({}))).await;
         assert_eq!((status, &body["code"]), (StatusCode::TOO_MANY_REQUESTS, &json!("rate_limited")), "{path}");
+    }
+    let program = Client::new(service.client.base.clone(), key);
+    for allowed in [true, true, false] {
+        let (status, _) = program.get("/v1/calls").await;
+        assert_eq!(status == StatusCode::OK, allowed, "{status}");
     }
     assert_eq!(ana.ask(Method::GET, "/v1/calls", None).await.0, StatusCode::OK, "pages are still read");
     service.stop().await;
@@ -171,7 +178,7 @@ async fn asking_who_is_signed_in_counts_as_looking_at_a_page() {
     let (service, oidc) = with_provider(morning(), |_| {}).await;
     let mut ana = browser(&service);
     ana.sign_in(&oidc, json!({})).await;
-    for _ in 0..1_200 {
+    for _ in 0..600 {
         assert_eq!(ana.who().await.0, StatusCode::OK);
     }
     let refused = ana.request(Method::GET, "/auth/session").send().await.expect("an answer");

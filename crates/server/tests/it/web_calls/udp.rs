@@ -3,13 +3,16 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use reqwest::Method;
 use serde_json::{Value, json};
 use switchhook_runtime::clock::Clock;
 use tokio::net::UdpSocket;
 
 use super::udp_end::UdpEnd;
 use super::{Browser, ended, hang_up_understood, loudness_stt, place};
-use crate::harness::{Agent, TestService, text};
+use crate::faults::tenant_of;
+use crate::harness::process::Node;
+use crate::harness::{Agent, TIMEOUT, TestService, text};
 
 /// A service that takes audio over UDP, and an agent that understands it.
 async fn service() -> (TestService, Agent) {
@@ -183,6 +186,53 @@ async fn flood(service: SocketAddr) {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
     }
+}
+
+/// A STUN message for the session of this answer, with 300 attributes that the library below warns of.
+fn strange_packet(answer: &Value) -> Vec<u8> {
+    const MAPPED_ADDRESS: [u8; 4] = [0, 1, 0, 0];
+    let sdp = text(&answer["sdp"]);
+    let name = sdp.lines().find_map(|line| line.strip_prefix("a=ice-ufrag:")).expect("a name");
+    let user = format!("{name}:x");
+    let length = u8::try_from(user.len()).expect("short");
+    let mut attributes = [&[0, 6, 0, length], user.as_bytes()].concat();
+    attributes.resize(attributes.len().next_multiple_of(4), 0);
+    attributes.extend(MAPPED_ADDRESS.repeat(300));
+    let length = u16::try_from(attributes.len()).expect("a packet");
+    [&[0, 1], &length.to_be_bytes()[..], &0x2112_A442_u32.to_be_bytes(), &[7; 12], &attributes].concat()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn packets_that_a_library_warns_of_do_not_fill_the_log() {
+    let node = Node::new().await.with("SWITCHHOOK_RTC_LISTEN", "127.0.0.1:0");
+    let service = node.serve();
+    let client = tenant_of(&node, &service);
+    let agent = client.scripted_agent(json!({ "silence": { "hangup_after_seconds": null } })).await;
+    let (_, url) = place(&client, &agent).await;
+    let mut browser = Browser::connect_over_udp(&url).await;
+    let answer = browser.text("an answer", |text| text["type"] == "rtc_answer").await;
+    let (packet, stranger) = (strange_packet(&answer), UdpSocket::bind("127.0.0.1:0").await.expect("a port"));
+    let metric = "switchhook_log_lines_dropped_total{library=\"is\"}";
+    let dropped = async {
+        loop {
+            for _ in 0..20 {
+                stranger.send_to(&packet, UdpEnd::service(&answer)).await.expect("sent");
+            }
+            let metrics = client.request(Method::GET, "/metrics").send().await.expect("answered");
+            if metrics.text().await.expect("text").contains(metric) {
+                return;
+            }
+        }
+    };
+    tokio::time::timeout(TIMEOUT, dropped).await.expect("lines are dropped");
+    browser.send(json!({ "type": "hangup" })).await;
+    browser.end().await;
+    service.signal("TERM");
+    service.ended().await;
+    let log = node.log();
+    let lines = log.matches("STUN got MappedAddress").count();
+    assert!((1..=120).contains(&lines), "{lines} lines, of at most two minutes");
+    assert!(log.contains("lines of it were dropped") && log.contains("\"library\":\"is\""), "{log}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
