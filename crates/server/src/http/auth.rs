@@ -63,7 +63,7 @@ pub enum Actor {
     Program,
     /// A person with a session, or a token of theirs.
     Person(PersonId),
-    /// Whoever has this event token of a program.
+    /// The holder of this event token of a program.
     Page(TokenHash),
 }
 
@@ -75,7 +75,7 @@ pub type TokenHash = [u8; 32];
 pub enum Permission {
     /// Reading events with a key or a session.
     Read,
-    /// Reading events with a token, which whoever has it can pass on.
+    /// Reading events with a token, which its holder can pass on.
     EventToken,
     /// Listening to a call.
     Listen,

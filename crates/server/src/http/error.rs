@@ -16,7 +16,7 @@ use utoipa::{IntoResponses, PartialSchema, ToSchema};
 use crate::store::{is_unavailable, why_unwritable};
 use crate::telemetry::Seldom;
 
-/// Lines about a database that is away: whoever sends a request then causes one.
+/// Lines about a database that is away: every request then causes one.
 static UNAVAILABLE: Seldom = Seldom::new();
 
 /// An error response. Middleware adds the request's id to its body and headers.
