@@ -10,6 +10,7 @@ import { RouterProvider } from "react-router/dom";
 import { onSignedOut } from "./api/client";
 import { ApiError } from "./api/errors";
 import { sessionQuery } from "./api/session";
+import { followOtherTabs } from "./api/start-over";
 import { router } from "./routes";
 
 const queries = new QueryClient({
@@ -31,6 +32,7 @@ focusManager.setEventListener((focused) => {
     document.removeEventListener("visibilitychange", listener);
   };
 });
+followOtherTabs();
 onSignedOut(() => void queries.invalidateQueries(sessionQuery));
 
 const root = document.getElementById("root");

@@ -1,5 +1,6 @@
 import { createBrowserRouter, type RouteObject } from "react-router";
 import { Root } from "./Root";
+import { keepToken } from "./pages/invitation/token";
 import { BrokenPage, MissingPage } from "./pages/MissingPage";
 
 /** One file per page, read when it is first opened. Each exports `Component`. */
@@ -17,8 +18,12 @@ const pages: RouteObject[] = [
   { path: "api-keys", lazy: () => import("./pages/api-keys/ApiKeysPage") },
   { path: "usage", lazy: () => import("./pages/usage/UsagePage") },
   { path: "settings", lazy: () => import("./pages/settings/SettingsPage") },
+  { path: "invitation", lazy: () => import("./pages/invitation/InvitationPage") },
   { path: "*", Component: MissingPage },
 ];
+
+// Before the router reads the address.
+keepToken();
 
 export const router = createBrowserRouter([
   { path: "/", Component: Root, ErrorBoundary: BrokenPage, HydrateFallback: () => null, children: pages },

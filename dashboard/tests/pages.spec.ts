@@ -61,6 +61,7 @@ for (const { name, width, height } of SIZES) {
       "/api-keys",
       "/usage",
       "/settings",
+      "/invitation",
       "/nowhere",
     ];
     await page.emulateMedia({ colorScheme: "light", reducedMotion: "reduce" });

@@ -50,4 +50,9 @@ for _ in $(seq 600); do
 done
 curl -fs -o /dev/null "$SWITCHHOOK_URL/readyz" || die "the service is not ready"
 
+# Another tenant, which invites the person of the tests.
+SWITCHHOOK_OTHER_KEY=$("$binary" tenant create Harbor --json --data-dir "$data" |
+    node -p 'JSON.parse(require("fs").readFileSync(0, "utf8")).api_key.key')
+export SWITCHHOOK_OTHER_KEY
+
 npx playwright test "$@"

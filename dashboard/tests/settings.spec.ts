@@ -10,8 +10,13 @@ test("an owner invites a person, changes the role, and takes the invitation back
   await dialog.getByLabel("Email").fill(email);
   await dialog.getByLabel("Role").selectOption("Viewer");
   await dialog.getByRole("button", { name: "Invite" }).click();
-  await expect(page.getByText(`Tell ${email} to sign in`, { exact: false })).toBeVisible();
-  await page.getByRole("button", { name: "Done" }).click();
+  await expect(page.getByText(`send it to ${email}`, { exact: false })).toBeVisible();
+  const link = (await page.getByTestId("invitation-link").textContent()) ?? "";
+  expect(link).toMatch(/\/invitation#[\w-]{43}$/);
+  await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+  await page.getByRole("button", { name: "Copy" }).click();
+  expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(link);
+  await page.getByRole("button", { name: "I have copied it" }).click();
 
   const row = page.getByRole("row").filter({ hasText: email });
   await expect(row).toContainText("Invited");
@@ -23,6 +28,7 @@ test("an owner invites a person, changes the role, and takes the invitation back
   await row.getByRole("button", { name: "Remove" }).click();
   await page.getByRole("alertdialog").getByRole("button", { name: "Remove" }).click();
   await expect(row).toHaveCount(0);
+  expect(await page.content()).not.toContain(link);
 });
 
 test("a tenant keeps an owner", async ({ page, service }) => {
@@ -33,6 +39,10 @@ test("a tenant keeps an owner", async ({ page, service }) => {
   await me.getByRole("combobox").selectOption("Viewer");
   await expect(me.getByRole("alert")).toBeVisible();
   await expect(me.getByRole("combobox")).toHaveValue("owner");
+  await page.getByRole("button", { name: "Leave tenant" }).click();
+  const asking = page.getByRole("alertdialog");
+  await asking.getByRole("button", { name: "Leave" }).click();
+  await expect(asking.getByRole("alert")).toContainText("last owner");
 });
 
 test("limits and the dial policy are shown", async ({ page }) => {

@@ -6,10 +6,15 @@ export type PersonResource = {
   id: string;
   /** `null` unless it was invited or the identity provider has verified it. */
   email: string | null;
-  /** `null` before the first sign-in. */
+  /** `null` if the person is only invited. */
   name: string | null;
   role: Role;
   status: "active" | "invited";
   created_at: string;
   last_seen_at: string | null;
+  /** When the invitation ends. */
+  expires_at: string | null;
 };
+
+/** The answer to an invitation; the link is shown this once. */
+export type InvitedPerson = PersonResource & { invitation_url: string };

@@ -1,12 +1,16 @@
 import { queryOptions } from "@tanstack/react-query";
 import type { components } from "./schema";
+import { request } from "./client";
 import { ApiError } from "./errors";
 
 export type Role = "owner" | "member" | "viewer";
 export type Person = { id: string; email: string | null; name: string; role?: Role };
+export type Membership = { id: string; name: string; role: Role };
 export type Session = {
   person: Person;
   tenant: components["schemas"]["Tenant"];
+  /** The person's tenants, this one too. */
+  tenants: Membership[];
   expires_at: string;
 };
 
@@ -33,6 +37,16 @@ async function readSession(): Promise<SessionState> {
 export async function signOut(): Promise<void> {
   const response = await fetch("/auth/logout", { method: "POST", credentials: "same-origin" });
   if (!response.ok) throw new ApiError(response.status, await response.json().catch(() => ({})));
+}
+
+/** Moves to another tenant of the person; `startOver` afterwards. */
+export function switchTenant(id: string): Promise<void> {
+  return request("POST", "/auth/tenant", { id });
+}
+
+/** Leaves the tenant; the session goes on in another one, if there is any. `startOver` afterwards. */
+export function leaveTenant(): Promise<void> {
+  return request("POST", "/auth/leave");
 }
 
 /** The address that signs in and comes back to `path`. */

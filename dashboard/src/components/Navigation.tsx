@@ -7,6 +7,7 @@ import { initials } from "../lib/format";
 import { toggleTheme, useTheme } from "../lib/theme";
 import { Button } from "./Button";
 import { PAGES } from "./pages";
+import { TenantSwitch } from "./TenantSwitch";
 import styles from "./Navigation.module.css";
 
 export function Navigation({ session, onSearch }: { session: Session; onSearch: () => void }) {
@@ -16,6 +17,7 @@ export function Navigation({ session, onSearch }: { session: Session; onSearch: 
   const failing = webhooks.data?.some((hook) => hook.failing_since ?? hook.disabled_reason);
   return (
     <>
+      <TenantSwitch session={session} />
       <button type="button" className={styles.search} onClick={onSearch}>
         <Search />
         Search

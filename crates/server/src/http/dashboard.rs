@@ -24,7 +24,8 @@ const INDEX: &str = "index.html";
 const NOT_PAGES: [&str; 9] =
     ["/v1", "/auth", "/carrier", "/media", "/docs", "/healthz", "/readyz", "/metrics", "/openapi.json"];
 /// Where the dashboard's pages begin, as in its `routes.tsx`.
-const PAGES: [&str; 8] = ["agents", "calls", "numbers", "connections", "webhooks", "api-keys", "usage", "settings"];
+const PAGES: [&str; 9] =
+    ["agents", "calls", "numbers", "connections", "webhooks", "api-keys", "usage", "settings", "invitation"];
 /// Where the build puts scripts, styles and fonts; a missing one is not a page.
 const ASSETS: &str = "assets/";
 /// The beginning of files for other sites' pages.

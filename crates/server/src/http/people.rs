@@ -6,8 +6,10 @@ use axum::response::Response;
 use serde::{Deserialize, Serialize};
 use switchhook_core::Timestamp;
 use switchhook_core::agent::FieldError;
-use switchhook_core::id::PersonId;
-use switchhook_core::sign_in::{Role, is_email};
+use switchhook_core::id::{PersonId, TenantId};
+use switchhook_core::sign_in::{
+    INVITATION_MAX_AGE, MAX_NEW_INVITATIONS, MAX_OPEN_INVITATIONS, Role, TooManyInvitations, is_email,
+};
 use switchhook_runtime::clock;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::Schema;
@@ -17,16 +19,18 @@ use utoipa_axum::routes;
 use uuid::Uuid;
 
 use super::HttpState;
-use super::auth::Tenant;
+use super::auth::{Principal, Tenant};
 use super::bounds;
 use super::error::{ApiError, Conflict};
 use super::extract::{Body, PathId, UnreadBody};
 use super::openapi::words;
 use super::response::{List, WithWarnings, created};
+use super::sign_in::last_owner;
+use crate::sign_in::attempt::{hash, random_text};
 use crate::store::bounds::Stored;
 use crate::store::page::PageRequest;
 use crate::store::people::{self, PersonRow};
-use crate::store::{Tx, tenants};
+use crate::store::{Conn, Tx, invitations, sessions, tenants};
 
 /// The routes below `/v1`.
 pub fn routes() -> OpenApiRouter<HttpState> {
@@ -93,14 +97,17 @@ pub struct PersonResource {
     /// The e-mail address that was invited or that the identity provider has verified; `null` if there is none.
     #[schema(example = "ana@example.com")]
     email: Option<String>,
-    /// The name, as the identity provider has it; `null` before the first sign-in.
+    /// The name, as the identity provider has it; `null` if the person is only invited.
     name: Option<String>,
     /// What the person may do.
     #[schema(value_type = RoleName, example = "member")]
     role: String,
-    /// `invited` until the first sign-in.
+    /// `invited` until the person accepts the invitation.
     status: PersonStatus,
-    /// When the person was invited or first signed in.
+    /// When the invitation ends; `null` for a person who belongs to the tenant.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    expires_at: Option<Timestamp>,
+    /// When the person was invited, or made the tenant by the first sign-in.
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
     /// When the person last used the dashboard, to the minute.
@@ -108,13 +115,13 @@ pub struct PersonResource {
     last_seen_at: Option<Timestamp>,
 }
 
-/// Whether a person has signed in.
+/// Whether a person belongs to the tenant.
 #[derive(Clone, Copy, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PersonStatus {
-    /// The person has signed in.
+    /// The person belongs to it.
     Active,
-    /// The person has not signed in yet.
+    /// The person has not accepted the invitation.
     Invited,
 }
 
@@ -124,6 +131,7 @@ impl From<PersonRow> for PersonResource {
             status: if row.is_active() { PersonStatus::Active } else { PersonStatus::Invited },
             email: row.known_email().map(str::to_owned),
             id: row.id,
+            expires_at: row.expires_at.map(Timestamp::from_micros),
             name: row.name,
             role: row.role,
             created_at: Timestamp::from_micros(row.created_at),
@@ -132,14 +140,29 @@ impl From<PersonRow> for PersonResource {
     }
 }
 
+/// An invited person with the link of the invitation.
+#[derive(Serialize, ToSchema)]
+pub struct InvitedPerson {
+    /// The person.
+    #[serde(flatten)]
+    person: PersonResource,
+    /// The link by which the person accepts or declines. It is shown only this once.
+    #[schema(
+        format = "uri",
+        example = "https://voice.example.com/invitation#NDNjaGFyYWN0ZXJzLXRoYXQtbm9ib2R5LWd1ZXNzZXM"
+    )]
+    invitation_url: String,
+}
+
 /// Invites a person.
 ///
-/// No message is sent: tell the person to sign in. The first sign-in with this address, verified by the identity provider, joins the
-/// tenant. Somebody who already belongs to a tenant stays there.
+/// Only this response contains the link, which is good for seven days and one acceptance. No message is sent: send it to the person, who
+/// signs in with this address, verified by the identity provider, and accepts or declines. Inviting an address again ends its earlier link.
+/// A tenant has at most 100 open invitations, and makes at most 20 in an hour.
 #[utoipa::path(
     post, path = "/people", operation_id = "invite_person", tag = "People", request_body = InvitePerson,
     responses(
-        (status = 201, description = "The invited person", body = WithWarnings<PersonResource>,
+        (status = 201, description = "The invited person, the link shown only this once", body = WithWarnings<InvitedPerson>,
             headers(("Location" = String, description = "URL of the person"))),
         Conflict,
     )
@@ -151,20 +174,61 @@ async fn invite(
 ) -> Result<Response, ApiError> {
     let (email, role) = value.checked()?;
     let now = state.clock.now();
-    let id = PersonId::new(now, clock::random());
-    let row = PersonRow::invited(id, tenant.id, email.clone(), role, now);
+    let (id, token) = (PersonId::new(now, clock::random()), random_text());
     let mut tx = state.store.begin().await?;
-    // Without the lock, two invitations of one address would both find it free.
-    bounds::lock_for_one_more(&mut tx, tenant.id, Stored::People).await?;
-    if people::has_email(&mut tx, tenant.id, &email).await? {
+    make_room(&mut tx, tenant.id, &email, now).await?;
+    let row = PersonRow {
+        invitation: Some(hash(&token).to_vec()),
+        invited_by: inviter(&mut tx, tenant).await?,
+        expires_at: Some((now + INVITATION_MAX_AGE).as_micros()),
+        ..PersonRow::invited(id, tenant.id, email, role, now)
+    };
+    people::insert(&mut tx, &row).await?;
+    invitations::record(&mut tx, tenant.id, id, now).await?;
+    tx.commit().await?;
+    // Browsers send what follows the # to nobody.
+    let invitation_url = format!("{}/invitation#{token}", state.addresses.public_url());
+    Ok(created(&format!("/v1/people/{id}"), InvitedPerson { person: row.into(), invitation_url }, warnings))
+}
+
+/// Ends an earlier invitation of the address, and checks that there may be another one.
+async fn make_room(tx: &mut Tx, tenant: TenantId, email: &str, now: Timestamp) -> Result<(), ApiError> {
+    // Without the lock, two invitations of one address would both be open.
+    bounds::lock(tx, tenant).await?;
+    if people::has_email(tx, tenant, email).await? {
         return Err(ApiError::conflict(
             "email_taken",
             "Somebody with this e-mail address already belongs to the tenant.",
         ));
     }
-    people::insert(&mut tx, &row).await?;
-    tx.commit().await?;
-    Ok(created(&format!("/v1/people/{id}"), PersonResource::from(row), warnings))
+    invitations::end_of_address(tx, tenant, email).await?;
+    bounds::lock_for_one_more(tx, tenant, Stored::People).await?;
+    invitations::count(tx, tenant, now).await?.admit(now).map_err(too_many)
+}
+
+/// Returns the person who asks; `None` for a program.
+async fn inviter(conn: &mut Conn, tenant: Tenant) -> Result<Option<Uuid>, sqlx::Error> {
+    let Principal::Session(hash) = tenant.principal else { return Ok(None) };
+    let session = sessions::find_for_authentication(conn, &hash).await?;
+    Ok(session.map(|session| session.person().uuid()))
+}
+
+fn too_many(reached: TooManyInvitations) -> ApiError {
+    match reached {
+        TooManyInvitations::Open => {
+            let message = format!(
+                "cannot be invited: limit of {MAX_OPEN_INVITATIONS} open invitations reached. Remove one first, or wait until some \
+                 are accepted or expire"
+            );
+            ApiError::invalid_field("email", message)
+        }
+        TooManyInvitations::New { retry_after_seconds } => {
+            let detail = format!(
+                "Too many invitations: {MAX_NEW_INVITATIONS} in an hour are allowed. Try again in {retry_after_seconds} s."
+            );
+            ApiError::too_many("invitation_rate_limit", detail, retry_after_seconds)
+        }
+    }
 }
 
 fn parse_role(role: &str) -> Result<Role, FieldError> {
@@ -226,7 +290,7 @@ async fn update(
     let (mut tx, mut row) = locked(&state, tenant, id).await?;
     if let Some(role) = role {
         if role != Role::Owner {
-            keep_an_owner(&mut tx, tenant, &row).await?;
+            keep_an_owner(&mut tx, &row).await?;
         }
         people::set_role(&mut tx, tenant.id, id, role).await?;
         row.role = role.as_str().to_owned();
@@ -235,7 +299,7 @@ async fn update(
     Ok(Json(WithWarnings { resource: row.into(), warnings }))
 }
 
-/// Removes a person from the tenant; their sessions end at once.
+/// Removes a person from the tenant; their sessions in it end at once. Removing an invited person ends the invitation's link.
 #[utoipa::path(
     delete, path = "/people/{id}", operation_id = "remove_person", tag = "People", params(("id" = Uuid, Path, description = "The person")),
     responses(
@@ -245,7 +309,7 @@ async fn update(
 )]
 async fn remove(state: HttpState, tenant: Tenant, PathId(id): PathId<PersonId>) -> Result<StatusCode, ApiError> {
     let (mut tx, row) = locked(&state, tenant, id).await?;
-    keep_an_owner(&mut tx, tenant, &row).await?;
+    keep_an_owner(&mut tx, &row).await?;
     people::delete(&mut tx, tenant.id, id).await?;
     tx.commit().await?;
     Ok(StatusCode::NO_CONTENT)
@@ -260,10 +324,6 @@ async fn locked(state: &HttpState, tenant: Tenant, id: PersonId) -> Result<(Tx, 
 }
 
 /// Refuses to take away the only owner who can sign in.
-async fn keep_an_owner(tx: &mut Tx, tenant: Tenant, row: &PersonRow) -> Result<(), ApiError> {
-    if row.is_active_owner() && people::count_owners(tx, tenant.id).await? == 1 {
-        let detail = "This is the tenant's last owner. Make somebody else an owner first.";
-        return Err(ApiError::conflict("last_owner", detail));
-    }
-    Ok(())
+async fn keep_an_owner(tx: &mut Tx, row: &PersonRow) -> Result<(), ApiError> {
+    if people::is_last_owner(tx, row).await? { Err(last_owner()) } else { Ok(()) }
 }

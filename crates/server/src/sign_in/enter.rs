@@ -1,4 +1,5 @@
-//! From an identity to a session: finds the person, or makes them a tenant, in one transaction.
+//! From an identity to a session: finds the person, or makes them a tenant, in one transaction. Invitations do not matter here: nobody
+//! joins a tenant without having agreed.
 
 use switchhook_core::Timestamp;
 use switchhook_core::id::{PersonId, TenantId};
@@ -16,7 +17,7 @@ use crate::store::{Store, Tx, is_duplicate};
 /// Attempts to find or make a person. Another sign-in of the same person may win each of them once.
 const ATTEMPTS: usize = 3;
 
-/// Where a person without an invitation belongs at their first sign-in.
+/// Where a person belongs at their first sign-in.
 #[derive(Clone, Copy, Debug)]
 pub enum Home {
     /// A new tenant of their own.
@@ -55,8 +56,9 @@ pub async fn enter(
         if !tenant.is_some_and(|tenant| tenant.active) {
             return Err(SignInError::Deactivated);
         }
-        let (email, name) = (identity.provided_email(), identity.name.as_deref());
-        people::signed_in(&mut tx, person.tenant(), person.person(), email, name, now).await?;
+        let Identity { issuer, subject, name, .. } = identity;
+        people::update_for_sign_in(&mut tx, issuer, subject, identity.provided_email(), name.as_deref()).await?;
+        people::saw(&mut tx, person.tenant(), person.person(), now).await?;
         if let Some(before) = before {
             sessions::end_for_sign_in(&mut tx, &before).await?;
         }
@@ -68,17 +70,11 @@ pub async fn enter(
     Err(sqlx::Error::RowNotFound.into())
 }
 
-/// Returns the person with this identity: known, invited, or new. `None` if another sign-in was faster; then try again.
+/// Returns the person with this identity, known or new. `None` if another sign-in was faster; then try again.
 async fn join(tx: &mut Tx, identity: &Identity, home: Home, now: Timestamp) -> Result<Option<PersonRow>, sqlx::Error> {
     let Identity { issuer, subject, .. } = identity;
     if let Some(person) = people::find_for_sign_in(tx, issuer, subject).await? {
         return Ok(Some(person));
-    }
-    if let Some(email) = identity.verified_email()
-        && let Some(invited) = people::invitation_for_sign_in(tx, email).await?
-    {
-        let accepted = people::accept_for_sign_in(tx, invited.person(), issuer, subject).await?;
-        return Ok(accepted.then_some(invited));
     }
     let tenant = match home {
         Home::Tenant(tenant) => tenant,
@@ -94,6 +90,7 @@ async fn join(tx: &mut Tx, identity: &Identity, home: Home, now: Timestamp) -> R
         email: identity.email.clone(),
         email_verified: identity.verified_email().is_some(),
         name: identity.name.clone(),
+        home: true,
         ..PersonRow::invited(PersonId::new(now, clock::random()), tenant, String::new(), Role::Owner, now)
     };
     Ok(people::insert(tx, &row).await?.then_some(row))

@@ -1,9 +1,10 @@
-//! How people sign in to the dashboard: the identity provider says who somebody is, a row says to which tenant they belong, and a
-//! session remembers it.
+//! How people sign in to the dashboard: the identity provider says who somebody is, rows say to which tenants they belong, and a session
+//! remembers who they are and in which tenant they are now.
 
 pub mod attempt;
 pub mod enter;
 pub mod identity;
+pub mod membership;
 pub mod provider;
 
 use std::sync::Arc;

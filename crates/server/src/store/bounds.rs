@@ -20,7 +20,7 @@ pub enum Stored {
     Numbers,
     /// Webhook endpoints.
     Webhooks,
-    /// People and open invitations.
+    /// People and invitations.
     People,
     /// Bytes of the versions of all agents, those of deleted agents among them as long as calls keep them.
     AgentBytes,
@@ -99,7 +99,7 @@ pub const BOUNDS: [Bound; 6] = [
         name: "people",
         default: 200,
         option: "max-people",
-        help: "People and open invitations",
+        help: "People and invitations",
         field: "email",
         refusal: "cannot be invited: limit of people and invitations reached",
         remedy: "Remove somebody first",

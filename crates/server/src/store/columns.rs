@@ -23,7 +23,8 @@ macro_rules! columns {
         "id, tenant_id, name, provider, settings, credentials, hints, max_concurrent, created_at, updated_at"
     };
     (people) => {
-        "id, tenant_id, issuer, subject, email, email_verified, name, role, created_at, last_seen_at"
+        "id, tenant_id, issuer, subject, email, email_verified, name, role, created_at, last_seen_at, home, invitation, \
+         invited_by, expires_at"
     };
     (numbers) => {
         "id, tenant_id, number, label, connection_id, inbound_agent_id, created_at, updated_at"

@@ -1,4 +1,4 @@
-//! People who sign in to the dashboard. Each belongs to one tenant.
+//! People who sign in to the dashboard, and those who are invited. Whoever belongs to several tenants has a row in each.
 
 use sqlx_macros::FromRow;
 use switchhook_core::Timestamp;
@@ -23,10 +23,14 @@ pub struct PersonRow {
     pub role: String,
     pub created_at: i64,
     pub last_seen_at: Option<i64>,
+    pub home: bool,
+    pub invitation: Option<Vec<u8>>,
+    pub invited_by: Option<Uuid>,
+    pub expires_at: Option<i64>,
 }
 
 impl PersonRow {
-    /// Creates the row of somebody who is invited to a tenant.
+    /// Creates the row of somebody who is invited to a tenant, without a link.
     #[must_use]
     pub fn invited(id: PersonId, tenant: TenantId, email: String, role: Role, now: Timestamp) -> Self {
         Self {
@@ -40,6 +44,10 @@ impl PersonRow {
             role: role.as_str().to_owned(),
             created_at: now.as_micros(),
             last_seen_at: None,
+            home: false,
+            invitation: None,
+            invited_by: None,
+            expires_at: None,
         }
     }
 
@@ -55,7 +63,7 @@ impl PersonRow {
         TenantId::from_uuid(self.tenant_id)
     }
 
-    /// Whether the person has signed in, rather than only been invited.
+    /// Whether the person belongs to the tenant, and is not only invited.
     #[must_use]
     pub fn is_active(&self) -> bool {
         self.issuer.is_some()
@@ -74,47 +82,33 @@ impl PersonRow {
     }
 }
 
-/// Returns the person with this identity, of any tenant; a sign-in finds its tenant so.
+/// Returns the person with this identity in the tenant where they were last, an active one if there is any: a sign-in leads there.
 ///
 /// # Errors
 /// When the database fails.
 pub async fn find_for_sign_in(conn: &mut Conn, issuer: &str, subject: &str) -> Result<Option<PersonRow>, sqlx::Error> {
-    const SQL: &str = concat!("SELECT ", columns!(people), " FROM people WHERE issuer = $1 AND subject = $2");
-    run!(conn, query_as.fetch_optional, SQL; issuer, subject)
-}
-
-/// Returns the oldest invitation of this address to an active tenant.
-///
-/// # Errors
-/// When the database fails.
-pub async fn invitation_for_sign_in(conn: &mut Conn, email: &str) -> Result<Option<PersonRow>, sqlx::Error> {
     const SQL: &str = concat!(
         "SELECT ",
         columns!(people),
-        " FROM people WHERE email = $1 AND issuer IS NULL \
-        AND tenant_id IN (SELECT id FROM tenants WHERE active = TRUE) ORDER BY id LIMIT 1"
+        " FROM people WHERE issuer = $1 AND subject = $2 \
+        ORDER BY (SELECT active FROM tenants WHERE tenants.id = people.tenant_id) DESC, COALESCE(last_seen_at, 0) DESC, \
+        home, id DESC LIMIT 1"
     );
-    run!(conn, query_as.fetch_optional, SQL; email)
+    run!(conn, query_as.fetch_optional, SQL; issuer, subject)
 }
 
-/// Gives an invitation its identity. Returns whether it was still open.
-///
-/// # Errors
-/// When the database fails.
-pub async fn accept_for_sign_in(tx: &mut Tx, id: PersonId, issuer: &str, subject: &str) -> Result<bool, sqlx::Error> {
-    const SQL: &str = "UPDATE people SET issuer = $2, subject = $3 WHERE id = $1 AND issuer IS NULL";
-    let done = execute!(tx, SQL; id.uuid(), issuer, subject)?;
-    Ok(done > 0)
-}
-
-/// Inserts a person unless somebody has the same identity. Returns whether it did.
+/// Inserts a person unless the same identity belongs to the tenant, or has signed in for the first time in between. Returns whether it did.
 ///
 /// # Errors
 /// When the database fails.
 pub async fn insert(tx: &mut Tx, row: &PersonRow) -> Result<bool, sqlx::Error> {
-    const SQL: &str = "INSERT INTO people (id, tenant_id, issuer, subject, email, email_verified, name, role, created_at, last_seen_at) \
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT (issuer, subject) DO NOTHING";
-    let done = execute!(tx, SQL; row.id, row.tenant_id, &row.issuer, &row.subject, &row.email, row.email_verified, &row.name, &row.role, row.created_at, row.last_seen_at)?;
+    const SQL: &str = "INSERT INTO people (id, tenant_id, issuer, subject, email, email_verified, name, role, created_at, \
+        last_seen_at, home, invitation, invited_by, expires_at) \
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) ON CONFLICT DO NOTHING";
+    let done = execute!(tx, SQL;
+        row.id, row.tenant_id, &row.issuer, &row.subject, &row.email, row.email_verified, &row.name, &row.role,
+        row.created_at, row.last_seen_at, row.home, &row.invitation, row.invited_by, row.expires_at
+    )?;
     Ok(done > 0)
 }
 
@@ -127,24 +121,24 @@ pub struct ProvidedEmail<'a> {
     pub verified: bool,
 }
 
-/// Takes over what the identity provider says now. What it does not say stays, and so does a verified address where it has an unverified one.
+/// Takes over what the identity provider says now, in all tenants of an identity. What it does not say stays, and so does a verified
+/// address where it has an unverified one.
 ///
 /// # Errors
 /// When the database fails.
-pub async fn signed_in(
+pub async fn update_for_sign_in(
     tx: &mut Tx,
-    tenant: TenantId,
-    id: PersonId,
+    issuer: &str,
+    subject: &str,
     email: Option<ProvidedEmail<'_>>,
     name: Option<&str>,
-    now: Timestamp,
 ) -> Result<(), sqlx::Error> {
     const SQL: &str = "UPDATE people SET \
         email = CASE WHEN $4 OR NOT email_verified THEN COALESCE($3, email) ELSE email END, \
-        email_verified = email_verified OR $4, name = COALESCE($5, name), last_seen_at = $6 WHERE tenant_id = $1 AND id = $2";
+        email_verified = email_verified OR $4, name = COALESCE($5, name) WHERE issuer = $1 AND subject = $2";
     let verified = email.is_some_and(|email| email.verified);
     let address = email.map(|email| email.address);
-    execute!(tx, SQL; tenant.uuid(), id.uuid(), address, verified, name, now.as_micros()).map(drop)
+    execute!(tx, SQL; issuer, subject, address, verified, name).map(drop)
 }
 
 /// Records that a person was here; never moves the time backwards.
@@ -177,24 +171,27 @@ pub async fn get(conn: &mut Conn, tenant: TenantId, id: PersonId) -> Result<Opti
     run!(conn, query_as.fetch_optional, SQL; tenant.uuid(), id.uuid())
 }
 
-/// Whether somebody of the tenant has this address, verified or by invitation. An unverified address does not count.
+/// Whether somebody who belongs to the tenant has this address, verified. Invitations do not count.
 ///
 /// # Errors
 /// When the database fails.
 pub async fn has_email(conn: &mut Conn, tenant: TenantId, email: &str) -> Result<bool, sqlx::Error> {
-    const SQL: &str = "SELECT COUNT(*) FROM people WHERE tenant_id = $1 AND email = $2 \
-        AND (email_verified = TRUE OR issuer IS NULL)";
+    const SQL: &str = "SELECT COUNT(*) FROM people WHERE tenant_id = $1 AND email = $2 AND email_verified = TRUE";
     let found: i64 = run!(conn, query_scalar.fetch_one, SQL; tenant.uuid(), email)?;
     Ok(found > 0)
 }
 
-/// Counts the owners who have signed in.
+/// Whether the tenant would be left without an owner if the person ceased to be one. The answer holds under the tenant's lock.
 ///
 /// # Errors
 /// When the database fails.
-pub async fn count_owners(conn: &mut Conn, tenant: TenantId) -> Result<i64, sqlx::Error> {
+pub async fn is_last_owner(conn: &mut Conn, person: &PersonRow) -> Result<bool, sqlx::Error> {
     const SQL: &str = "SELECT COUNT(*) FROM people WHERE tenant_id = $1 AND role = 'owner' AND issuer IS NOT NULL";
-    run!(conn, query_scalar.fetch_one, SQL; tenant.uuid())
+    if !person.is_active_owner() {
+        return Ok(false);
+    }
+    let owners: i64 = run!(conn, query_scalar.fetch_one, SQL; person.tenant_id)?;
+    Ok(owners == 1)
 }
 
 /// Changes a person's role.

@@ -92,10 +92,11 @@ mod tests {
     use super::*;
 
     /// Columns of bytes that hold no secret, or one that nobody can open: a hash.
-    const PLAIN: [(&str, &str); 9] = [
+    const PLAIN: [(&str, &str); 10] = [
         ("api_keys", "hash"),
         ("sessions", "hash"),
         ("used_sign_ins", "hash"),
+        ("people", "invitation"),
         ("deliveries", "body"),
         ("idempotency_keys", "fingerprint"),
         ("idempotency_keys", "body"),

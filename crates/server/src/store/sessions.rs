@@ -110,6 +110,23 @@ pub async fn touch(tx: &mut Tx, tenant: TenantId, hash: &SessionHash, now: Times
     execute!(tx, SQL; tenant.uuid(), hash.as_slice(), now.as_micros()).map(drop)
 }
 
+/// Moves a session to another row of its person and gives it a new hash, so that nothing that the old one opened stays open. Its age
+/// stays. Returns whether it had not ended.
+///
+/// # Errors
+/// When the database fails; a foreign key violation if that row is gone.
+pub async fn move_for_sign_in(
+    tx: &mut Tx,
+    hash: &SessionHash,
+    new: &SessionHash,
+    (tenant, person): (TenantId, PersonId),
+    now: Timestamp,
+) -> Result<bool, sqlx::Error> {
+    const SQL: &str = "UPDATE sessions SET hash = $2, tenant_id = $3, person_id = $4, used_at = $5 WHERE hash = $1";
+    let done = execute!(tx, SQL; hash.as_slice(), new.as_slice(), tenant.uuid(), person.uuid(), now.as_micros())?;
+    Ok(done > 0)
+}
+
 /// Ends the session with this hash: whoever has the cookie may.
 ///
 /// # Errors

@@ -2,40 +2,34 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState, type FormEvent } from "react";
 import { request } from "../../api/client";
 import { asApiError } from "../../api/errors";
+import type { InvitedPerson } from "../../api/pending-people";
 import type { Role } from "../../api/session";
 import { Button } from "../../components/Button";
-import { CopyButton } from "../../components/CopyButton";
 import { Dialog } from "../../components/Dialog";
 import { ErrorText } from "../../components/ErrorNotice";
 import { SelectField, TextField } from "../../components/Field";
 import rows from "../../components/rows.module.css";
+import { SecretDialog } from "../../components/SecretDialog";
 import { ROLES } from "./roles";
 
-/** Invites a person by e-mail address. No message is sent, so it ends with what to tell them. */
+/** Invites a person by e-mail address. No message is sent, so it ends with the link to send to them. */
 export function InviteDialog({ onClose }: { onClose: () => void }) {
   const queryClient = useQueryClient();
   const [email, setEmail] = useState("");
   const [role, setRole] = useState<Role>("member");
   const invite = useMutation({
-    mutationFn: () => request("POST", "/v1/people", { email: email.trim(), role }),
+    mutationFn: () => request<InvitedPerson>("POST", "/v1/people", { email: email.trim(), role }),
     onSuccess: () => void queryClient.invalidateQueries({ queryKey: ["people"] }),
   });
-  if (invite.isSuccess) {
-    const address = window.location.origin;
+  if (invite.data) {
     return (
-      <Dialog
+      <SecretDialog
         open
         title="Invited"
-        description={`No message is sent. Tell ${email.trim()} to sign in with this address at ${address}.`}
+        description={`No message is sent, and this link is shown once: send it to ${invite.data.email}. Whoever signs in with this address can accept it within seven days.`}
+        secret={invite.data.invitation_url}
+        testId="invitation-link"
         onClose={onClose}
-        actions={
-          <>
-            <CopyButton value={address} label="Copy address" />
-            <Button variant="primary" onClick={onClose}>
-              Done
-            </Button>
-          </>
-        }
       />
     );
   }

@@ -13,7 +13,7 @@ import { Card } from "../../components/Card";
 import { ConfirmDialog } from "../../components/ConfirmDialog";
 import { EmptyState } from "../../components/EmptyState";
 import { ErrorNotice } from "../../components/ErrorNotice";
-import { RelativeTime } from "../../components/RelativeTime";
+import { RelativeTime, useNow } from "../../components/RelativeTime";
 import rows from "../../components/rows.module.css";
 import { SkeletonRows } from "../../components/Skeleton";
 import { Table, Td, Th } from "../../components/Table";
@@ -103,11 +103,7 @@ function PeopleTable({ people, mayChange }: { people: PersonResource[]; mayChang
                   {person.email !== called(person) && (
                     <span className={rows.sub}>{person.email ?? "No verified address"}</span>
                   )}
-                  {person.status === "invited" && (
-                    <span>
-                      <Badge tone="accent">Invited</Badge>
-                    </span>
-                  )}
+                  {person.status === "invited" && <InvitationBadge expiresAt={person.expires_at} />}
                 </div>
               </Td>
               <Td>
@@ -129,6 +125,22 @@ function PeopleTable({ people, mayChange }: { people: PersonResource[]; mayChang
       </Table>
       {removing && <RemoveDialog person={removing} onClose={() => setRemoving(null)} />}
     </>
+  );
+}
+
+function InvitationBadge({ expiresAt }: { expiresAt: string | null }) {
+  const now = useNow();
+  if (expiresAt !== null && Date.parse(expiresAt) <= now) {
+    return (
+      <span>
+        <Badge title="Invite the person again for a new link.">Invitation expired</Badge>
+      </span>
+    );
+  }
+  return (
+    <span>
+      <Badge tone="accent">Invited</Badge>
+    </span>
   );
 }
 
@@ -186,8 +198,9 @@ function RemoveDialog({ person, onClose }: { person: PersonResource; onClose: ()
       onConfirm={() => remove.mutate()}
       onClose={onClose}
     >
-      {person.status === "invited" ? "The invitation no longer counts." : "They are signed out at once."} API keys that they
-      made keep working.
+      {person.status === "invited"
+        ? "The link of the invitation no longer works."
+        : "They are signed out at once. API keys that they made keep working."}
     </ConfirmDialog>
   );
 }

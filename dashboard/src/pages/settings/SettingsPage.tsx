@@ -9,6 +9,7 @@ import { RelativeTime } from "../../components/RelativeTime";
 import rows from "../../components/rows.module.css";
 import { SkeletonRows } from "../../components/Skeleton";
 import { cost, count, plural } from "../../lib/format";
+import { LeaveTenant } from "./LeaveTenant";
 import { People } from "./People";
 import styles from "./SettingsPage.module.css";
 import { storedAmounts } from "./stored";
@@ -109,7 +110,7 @@ function Prefixes({ list }: { list: string[] }) {
 
 function About({ tenant }: { tenant: Tenant }) {
   return (
-    <Card title="Tenant">
+    <Card title="Tenant" action={<LeaveTenant tenant={tenant} />}>
       <dl className={styles.facts}>
         <Fact name="Name">{tenant.name}</Fact>
         <Fact name="Tenant ID">

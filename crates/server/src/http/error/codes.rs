@@ -3,6 +3,7 @@
 /// Each code with its statuses and what it means.
 pub const CODES: &[(&str, &[u16], &str)] = &[
     ("agent_in_use", &[409], "numbers still have this agent answer"),
+    ("already_member", &[409], "the person belongs to the tenant of the invitation already"),
     ("bad_signature", &[403], "a carrier's request is not signed as it must be"),
     ("body_timeout", &[408], "the body did not arrive in time"),
     ("body_too_large", &[413], "the body is larger than 1 MiB"),
@@ -22,6 +23,9 @@ pub const CODES: &[(&str, &[u16], &str)] = &[
     ("identity_provider_unavailable", &[502], "the identity provider cannot be used"),
     ("internal_error", &[500], "the service failed; its log has the reason under the request id"),
     ("invalid_request", &[422], "the body, a parameter or a header is invalid; `errors` names the fields"),
+    ("invitation_ended", &[404], "the invitation was used, declined or revoked, or has expired"),
+    ("invitation_for_another", &[403], "the invitation is for another e-mail address than the person's verified one"),
+    ("invitation_rate_limit", &[429], "the tenant makes too many invitations"),
     ("last_owner", &[409], "the tenant would be left without an owner"),
     ("listener_rate_limit", &[429], "an address opens too many listening sockets"),
     ("method_not_allowed", &[405], "the path does not support this method; `Allow` lists those that it does"),

@@ -1,8 +1,9 @@
-//! `/auth`: how people sign in to the dashboard and out of it.
+//! `/auth`: how people sign in to the dashboard and out of it, and which of their tenants they are in.
 
 mod callback;
 pub(super) mod cookies;
 mod login;
+mod membership;
 mod page;
 mod rate;
 mod session;
@@ -24,6 +25,7 @@ use crate::sign_in::attempt::{hash, is_random_text};
 use crate::sign_in::enter::{Home, enter};
 use crate::sign_in::identity::Identity;
 
+pub(super) use self::membership::last_owner;
 pub(super) use self::page::html;
 pub(super) use self::rate::SignInRate;
 
@@ -34,6 +36,11 @@ pub(super) fn routes() -> Router<HttpState> {
         .route("/auth/callback", get(callback::callback))
         .route("/auth/session", get(session::show))
         .route("/auth/logout", post(session::logout))
+        .route("/auth/invitation", post(membership::show))
+        .route("/auth/invitation/accept", post(membership::accept))
+        .route("/auth/invitation/decline", post(membership::decline))
+        .route("/auth/tenant", post(membership::switch))
+        .route("/auth/leave", post(membership::leave))
         .route("/auth/page.css", get(page::style))
         .layer(from_fn(fallback::do_not_store))
 }

@@ -18,6 +18,7 @@ use crate::http::error::{ApiError, ErrorBody};
 use crate::http::rate_limit;
 use crate::http::request_id;
 use crate::http::tenant::{self, TenantResource};
+use crate::store::memberships::{self, MembershipRow};
 use crate::store::sessions;
 
 /// Who is signed in.
@@ -25,6 +26,8 @@ use crate::store::sessions;
 struct SessionResource {
     person: Person,
     tenant: TenantResource,
+    /// The person's tenants, this one too, by name.
+    tenants: Vec<Membership>,
     /// When the session ends unless it is used again.
     expires_at: Timestamp,
     /// How people sign in here.
@@ -38,6 +41,20 @@ struct Person {
     /// The address of who has none.
     name: Option<String>,
     role: &'static str,
+}
+
+/// A tenant that the person may move to.
+#[derive(Serialize)]
+struct Membership {
+    id: Uuid,
+    name: String,
+    role: String,
+}
+
+impl From<MembershipRow> for Membership {
+    fn from(row: MembershipRow) -> Self {
+        Self { id: row.tenant().uuid(), name: row.tenant_name, role: row.role }
+    }
 }
 
 /// Nobody is signed in; the page offers what `sign_in` says.
@@ -68,8 +85,11 @@ pub(super) async fn show(
         role: session.role().as_str(),
     };
     let tenant = tenant::resource(&state, session.tenant()).await?;
+    let mut conn = state.store.read().await?;
+    let tenants = memberships::list_for_sign_in(&mut conn, session.tenant(), session.person()).await?;
+    let tenants = tenants.into_iter().map(Membership::from).collect();
     let expires_at = session.times().ends_at();
-    Ok(Json(SessionResource { person, tenant, expires_at, sign_in: state.sign_in.as_str() }).into_response())
+    Ok(Json(SessionResource { person, tenant, tenants, expires_at, sign_in: state.sign_in.as_str() }).into_response())
 }
 
 fn nobody(state: &HttpState) -> Response {

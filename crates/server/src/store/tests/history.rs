@@ -40,7 +40,8 @@ use crate::store::rate::{Admit, RateRequest};
 use crate::store::statistics::{self, Span};
 use crate::store::testing::{TestStore, new_agent, now, stores};
 use crate::store::{
-    Engine, agents, bounds, columns, dial_policy, events, idempotency, on, refusals, retention, sessions, webhooks,
+    Engine, agents, bounds, columns, dial_policy, events, idempotency, invitations, memberships, on, refusals,
+    retention, sessions, webhooks,
 };
 
 /// Tables with rows of the past.
@@ -370,22 +371,37 @@ async fn walk_housekeeping(test: &TestStore, past: &Past) {
 
 async fn walk_people(test: &TestStore, past: &Past) {
     let (tenant, hash) = (past.tenant, [7; 32]);
-    let person = numbered(PersonId::new, 1);
-    let row = PersonRow::invited(person, tenant, "ana@example.com".to_owned(), Role::Owner, now());
+    let (person, invited) = (numbered(PersonId::new, 1), numbered(PersonId::new, 2));
+    let row = PersonRow {
+        issuer: Some("issuer".to_owned()),
+        subject: Some("subject".to_owned()),
+        ..PersonRow::invited(person, tenant, "ana@example.com".to_owned(), Role::Owner, now())
+    };
+    let invitation = PersonRow {
+        invitation: Some(hash.to_vec()),
+        ..PersonRow::invited(invited, tenant, "bob@example.com".to_owned(), Role::Owner, now())
+    };
     let mut tx = test.store.begin().await.expect("a transaction");
     assert!(people::insert(&mut tx, &row).await.expect("written"));
     people::has_email(&mut tx, tenant, "ana@example.com").await.expect("read");
-    people::invitation_for_sign_in(&mut tx, "ana@example.com").await.expect("read").expect("the invitation");
-    assert!(people::accept_for_sign_in(&mut tx, person, "issuer", "subject").await.expect("written"));
     let email = ProvidedEmail { address: "ana@example.com", verified: true };
     people::find_for_sign_in(&mut tx, "issuer", "subject").await.expect("read").expect("the person");
-    people::signed_in(&mut tx, tenant, person, Some(email), Some("Ana"), now()).await.expect("written");
+    people::update_for_sign_in(&mut tx, "issuer", "subject", Some(email), Some("Ana")).await.expect("written");
     people::saw(&mut tx, tenant, person, now()).await.expect("written");
     people::set_role(&mut tx, tenant, person, Role::Owner).await.expect("written");
     people::get(&mut tx, tenant, person).await.expect("read").expect("the person");
     people::list(&mut tx, tenant, PageRequest::first(10)).await.expect("read");
-    assert_eq!(people::count_owners(&mut tx, tenant).await.expect("read"), 1);
-    sessions::insert(&mut tx, tenant, person, &hash, now()).await.expect("written");
+    assert!(people::is_last_owner(&mut tx, &row).await.expect("read"));
+    invitations::end_of_address(&mut tx, tenant, "bob@example.com").await.expect("ended");
+    invitations::count(&mut tx, tenant, now()).await.expect("counted");
+    assert!(people::insert(&mut tx, &invitation).await.expect("written"));
+    invitations::find_for_answer(&mut tx, &hash).await.expect("read").expect("the invitation");
+    let bob = PersonRow { subject: Some("bob".to_owned()), ..row };
+    assert!(invitations::accept_for_sign_in(&mut tx, &hash, &bob).await.expect("accepted"));
+    assert!(!invitations::decline_for_sign_in(&mut tx, &hash).await.expect("it was accepted"));
+    assert_eq!(memberships::list_for_sign_in(&mut tx, tenant, person).await.expect("read").len(), 1);
+    sessions::insert(&mut tx, tenant, person, &[8; 32], now()).await.expect("written");
+    assert!(sessions::move_for_sign_in(&mut tx, &[8; 32], &hash, (tenant, person), now()).await.expect("moved"));
     sessions::find_for_authentication(&mut tx, &hash).await.expect("read").expect("the session");
     sessions::touch(&mut tx, tenant, &hash, now()).await.expect("written");
     assert!(sessions::use_for_sign_in(&mut tx, &hash, now()).await.expect("written"));
@@ -507,9 +523,10 @@ fn narrow(conditions: &str) -> bool {
 }
 
 /// Columns by which indexes are searched.
-const COLUMNS: [&str; 21] = [
+const COLUMNS: [&str; 22] = [
     "id",
     "email",
+    "invitation",
     "subject",
     "hash",
     "person_id",

@@ -11,8 +11,9 @@ use crate::housekeeping::{self, Housekeeping};
 use crate::store::bounds::{self, Stored};
 use crate::store::calls::{self, Filter, search};
 use crate::store::page::PageRequest;
+use crate::store::people::{self, PersonRow};
 use crate::store::testing::{TestStore, empty_stores, now};
-use crate::store::{Dialect, execute, on, people};
+use crate::store::{Dialect, execute, on, sessions};
 
 /// The last schema without an index of calls.
 const BEFORE: i64 = 5;
@@ -66,6 +67,34 @@ async fn nobody_knows_which_addresses_of_an_earlier_version_were_verified() {
         let mut conn = test.store.read().await.expect("a connection");
         let person = people::find_for_sign_in(&mut conn, "issuer", "ana").await.expect("read").expect("she is there");
         assert_eq!((person.email.as_deref(), person.known_email()), (Some("ana@example.com"), None), "{}", test.engine);
+    }
+}
+
+#[tokio::test]
+async fn who_has_joined_a_tenant_stays_signed_in_and_invitations_without_a_link_end() {
+    const PERSON: &str = "INSERT INTO people (id, tenant_id, issuer, subject, email, role, created_at) \
+        VALUES ($1, $2, $3, $3, $4, 'member', 0)";
+    for test in empty_stores().await {
+        test.store.migrate_to(14).await.expect("the earlier schema");
+        let tenant = numbered(TenantId::new, 1);
+        fill(&test, tenant, 0).await;
+        let (joined, invited) = (numbered(PersonId::new, 1), numbered(PersonId::new, 2));
+        let mut tx = test.store.begin().await.expect("a transaction");
+        for (id, identity, email) in [(joined, Some("ana"), "ana@example.com"), (invited, None, "bob@example.com")] {
+            execute!(tx, PERSON; id.uuid(), tenant.uuid(), identity, email).expect("written");
+        }
+        sessions::insert(&mut tx, tenant, joined, &[7; 32], now()).await.expect("written");
+        tx.commit().await.expect("committed");
+
+        test.store.migrate().await.expect("up to date");
+        let mut tx = test.store.begin().await.expect("a transaction");
+        let session = sessions::find_for_authentication(&mut tx, &[7; 32]).await.expect("read").expect("it goes on");
+        assert_eq!((session.person(), session.tenant()), (joined, tenant), "{}", test.engine);
+        let people = people::list(&mut tx, tenant, PageRequest::first(10)).await.expect("read").rows;
+        assert_eq!(people.iter().map(PersonRow::person).collect::<Vec<_>>(), [joined], "{}", test.engine);
+        people::delete(&mut tx, tenant, joined).await.expect("deleted");
+        let session = sessions::find_for_authentication(&mut tx, &[7; 32]).await.expect("read");
+        assert!(session.is_none(), "{}: sessions still end with their person", test.engine);
     }
 }
 

@@ -151,7 +151,7 @@ async fn deliver(test: &TestStore) {
         WHERE carrier_call_id IS NOT NULL ON CONFLICT DO NOTHING";
     let mut tx = test.store.begin().await.expect("a transaction");
     const INVITED: &str = "INSERT INTO people (id, tenant_id, email, role, created_at) \
-        SELECT id, tenant_id, 'past@example.com', 'member', created_at FROM calls \
+        SELECT id, tenant_id, CAST(created_at AS TEXT) || '@example.com', 'member', created_at FROM calls \
         WHERE carrier_call_id IS NULL ON CONFLICT DO NOTHING";
     // A hash that is as good as random.
     let hash = if tx.dialect() == Dialect::Postgres { "uuid_send(id)" } else { "id" };

@@ -20,6 +20,8 @@ fn tables(sql: &str) -> BTreeMap<String, Vec<String>> {
             }
         }
     }
+    // SQLite cannot drop a constraint: it makes the table anew and renames it.
+    tables.retain(|name, _| !name.starts_with("new_"));
     tables
 }
 

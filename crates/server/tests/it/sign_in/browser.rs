@@ -110,6 +110,12 @@ impl Browser {
         .await
     }
 
+    /// Sends a request of our own page, keeps the cookies of its answer and reads it.
+    pub(super) async fn act(&mut self, path: &str, body: Value) -> (StatusCode, Value) {
+        let request = self.api(Method::POST, path).json(&body);
+        read(self.send(request).await).await
+    }
+
     /// Who is signed in.
     pub(super) async fn who(&self) -> (StatusCode, Value) {
         answer(self.request(Method::GET, "/auth/session")).await
@@ -117,7 +123,10 @@ impl Browser {
 }
 
 pub(super) async fn answer(request: RequestBuilder) -> (StatusCode, Value) {
-    let response = request.send().await.expect("the service answers");
+    read(request.send().await.expect("the service answers")).await
+}
+
+async fn read(response: Response) -> (StatusCode, Value) {
     let status = response.status();
     let bytes = response.bytes().await.expect("a whole body");
     let body = if bytes.is_empty() { Value::Null } else { serde_json::from_slice(&bytes).expect("JSON") };

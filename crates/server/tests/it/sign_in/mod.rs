@@ -3,8 +3,10 @@
 mod browser;
 mod first;
 mod floods;
+mod invitations;
 mod listening;
 mod local;
+mod memberships;
 mod nodes;
 mod pages;
 mod people;
@@ -12,6 +14,8 @@ mod refusals;
 mod sessions;
 mod viewers;
 
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
 use switchhook::config::Config;
 use switchhook::store::tenants;
 use switchhook_core::Timestamp;
@@ -19,7 +23,7 @@ use switchhook_runtime::clock::Clock;
 
 use self::browser::Browser;
 use crate::doubles::oidc::Oidc;
-use crate::harness::TestService;
+use crate::harness::{TestService, text};
 
 /// When clocks that are moved by hand begin.
 fn morning() -> Clock {
@@ -40,6 +44,42 @@ async fn with_provider(clock: Clock, change: impl FnOnce(&mut Config)) -> (TestS
 
 fn browser(service: &TestService) -> Browser {
     Browser::new(&service.client.base)
+}
+
+/// A browser in which this person is signed in.
+async fn signed_in(service: &TestService, oidc: &Oidc, name: &str) -> Browser {
+    let mut browser = browser(service);
+    browser.sign_in(oidc, claims(name)).await;
+    assert!(browser.session().is_some(), "{name} is signed in");
+    browser
+}
+
+/// What the provider says of a person with a verified address.
+fn claims(name: &str) -> Value {
+    json!({ "sub": name, "email": format!("{name}@example.com"), "name": name })
+}
+
+/// Invites a person and returns the answer.
+async fn invite(owner: &Browser, name: &str, role: &str) -> Value {
+    let body = json!({ "email": format!("{name}@Example.com"), "role": role });
+    let (status, person) = owner.ask(Method::POST, "/v1/people", Some(body)).await;
+    assert_eq!(status, StatusCode::CREATED, "{person}");
+    person
+}
+
+/// What the page of an invitation sends.
+fn link(invited: &Value) -> Value {
+    let url = text(&invited["invitation_url"]);
+    json!({ "token": url.split_once('#').expect("a token").1 })
+}
+
+/// A browser of somebody who has accepted an invitation of this owner.
+async fn joined(service: &TestService, oidc: &Oidc, owner: &Browser, name: &str, role: &str) -> Browser {
+    let invited = invite(owner, name, role).await;
+    let mut browser = signed_in(service, oidc, name).await;
+    let (status, refusal) = browser.act("/auth/invitation/accept", link(&invited)).await;
+    assert_eq!(status, StatusCode::NO_CONTENT, "{refusal}");
+    browser
 }
 
 /// The names of all tenants, without that of the test itself.

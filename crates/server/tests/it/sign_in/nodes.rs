@@ -4,8 +4,8 @@ use reqwest::{Method, StatusCode};
 use serde_json::json;
 use switchhook_runtime::clock::Clock;
 
-use super::Browser;
 use super::browser::answer;
+use super::{Browser, claims, invite, link};
 use crate::doubles::oidc::{CLIENT_ID, CLIENT_SECRET, Oidc, Signed};
 use crate::harness::process::{Node, Process};
 use crate::harness::text;
@@ -103,4 +103,29 @@ async fn a_session_works_and_ends_on_every_node() {
     for browser in [&ana, &elsewhere] {
         assert_eq!(browser.ask(Method::GET, "/v1/tenant", None).await.0, StatusCode::UNAUTHORIZED);
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_invitation_is_accepted_on_any_node_and_once() {
+    switchhook_net::install_tls();
+    let oidc = Oidc::start(&Clock::system()).await;
+    let node = node_with(&oidc).await;
+    let (first, second) = (node.serve(), node.serve());
+    let mut ana = at(&first);
+    ana.sign_in(&oidc, claims("ana")).await;
+    let invited = invite(&ana, "bob", "member").await;
+    assert!(text(&invited["invitation_url"]).starts_with(&format!("{PUBLIC}/invitation#")));
+
+    let mut bobs = [at(&first), at(&second)];
+    for (number, browser) in bobs.iter_mut().enumerate() {
+        browser.sign_in(&oidc, json!({ "sub": format!("bob {number}"), "email": "bob@example.com" })).await;
+    }
+    let [one, other] = &mut bobs;
+    let accept = "/auth/invitation/accept";
+    let (one, other) = tokio::join!(one.act(accept, link(&invited)), other.act(accept, link(&invited)));
+    let mut came = [one.0, other.0];
+    came.sort();
+    assert_eq!(came, [StatusCode::NO_CONTENT, StatusCode::NOT_FOUND]);
+    let (_, people) = ana.ask(Method::GET, "/v1/people", None).await;
+    assert_eq!(people["data"][0]["status"], "active");
 }

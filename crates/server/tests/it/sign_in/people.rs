@@ -1,79 +1,23 @@
-//! The people of a tenant: invitations, roles, and the last owner.
+//! The people of a tenant: addresses, roles, and the last owner.
 
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use super::{Browser, browser, morning, tenant_names, with_provider};
-use crate::doubles::oidc::Oidc;
-use crate::harness::{TestService, text};
-
-async fn signed_in(service: &TestService, oidc: &Oidc, name: &str) -> Browser {
-    let mut browser = browser(service);
-    let email = format!("{name}@example.com");
-    browser.sign_in(oidc, json!({ "sub": name, "email": email, "name": name })).await;
-    assert!(browser.session().is_some(), "{name} is signed in");
-    browser
-}
-
-async fn invite(owner: &Browser, name: &str, role: &str) -> Value {
-    let body = json!({ "email": format!("{name}@Example.com"), "role": role });
-    let (status, person) = owner.ask(Method::POST, "/v1/people", Some(body)).await;
-    assert_eq!(status, StatusCode::CREATED, "{person}");
-    person
-}
-
-#[tokio::test]
-async fn an_invited_person_joins_the_tenant_at_the_first_verified_sign_in() {
-    let clock = morning();
-    let (service, oidc) = with_provider(clock.clone(), |_| {}).await;
-    let ana = signed_in(&service, &oidc, "ana").await;
-    clock.advance(std::time::Duration::from_secs(1));
-    let tenant = ana.who().await.1["tenant"]["id"].clone();
-    let invited = invite(&ana, "bob", "viewer").await;
-    assert_eq!(
-        invited,
-        json!({
-            "id": invited["id"], "email": "bob@example.com", "name": null, "role": "viewer", "status": "invited",
-            "created_at": "2026-11-21T09:00:01.000000Z", "last_seen_at": null,
-        })
-    );
-    let again = ana.ask(Method::POST, "/v1/people", Some(json!({ "email": "BOB@example.com" }))).await;
-    assert_eq!((again.0, &again.1["code"]), (StatusCode::CONFLICT, &json!("email_taken")));
-
-    let mut impostor = browser(&service);
-    let claims = json!({ "sub": "eve", "email": "bob@example.com", "email_verified": false, "name": "eve" });
-    impostor.sign_in(&oidc, claims).await;
-    assert_ne!(impostor.who().await.1["tenant"]["id"], tenant, "an address that nobody has verified");
-
-    let bob = signed_in(&service, &oidc, "bob").await;
-    let (_, who) = bob.who().await;
-    assert_eq!(
-        (&who["tenant"]["id"], &who["person"]["id"], &who["person"]["role"]),
-        (&tenant, &invited["id"], &json!("viewer"))
-    );
-    let (_, people) = ana.ask(Method::GET, "/v1/people", None).await;
-    let shown: Vec<_> =
-        people["data"].as_array().expect("a list").iter().map(|person| (&person["name"], &person["status"])).collect();
-    assert_eq!(shown, [(&json!("bob"), &json!("active")), (&json!("ana"), &json!("active"))]);
-
-    invite(&ana, "eve", "member").await;
-    impostor.sign_in(&oidc, json!({ "sub": "eve", "email": "eve@example.com", "name": "eve" })).await;
-    assert_ne!(impostor.who().await.1["tenant"]["id"], tenant, "who has a tenant stays there");
-    assert_eq!(tenant_names(&service).await, ["ana", "eve"]);
-    service.stop().await;
-}
+use super::{Browser, browser, invite, joined, link, morning, signed_in, with_provider};
+use crate::harness::text;
 
 #[tokio::test]
 async fn an_address_with_a_letter_that_only_looks_the_same_is_another_address() {
     let (service, oidc) = with_provider(morning(), |_| {}).await;
     let ana = signed_in(&service, &oidc, "ana").await;
-    invite(&ana, "kim", "member").await;
+    let kims = invite(&ana, "kim", "member").await;
     // KELVIN SIGN: lowered as Unicode, it is a k.
     let lookalike = "\u{212A}im@example.com";
     let mut eve = browser(&service);
     eve.sign_in(&oidc, json!({ "sub": "eve", "email": lookalike, "name": "eve" })).await;
     let (_, who) = eve.who().await;
-    assert_ne!(who["tenant"]["id"], ana.who().await.1["tenant"]["id"], "the invitation is not hers");
+    let (status, refusal) = eve.act("/auth/invitation/accept", link(&kims)).await;
+    assert_eq!((status, &refusal["code"]), (StatusCode::FORBIDDEN, &json!("invitation_for_another")));
     assert_eq!(who["person"]["email"], lookalike, "as the provider has it");
     let (status, invited) = ana.ask(Method::POST, "/v1/people", Some(json!({ "email": lookalike }))).await;
     assert_eq!((status, &invited["email"]), (StatusCode::CREATED, &json!(lookalike)), "it is not kim's");
@@ -91,8 +35,7 @@ async fn an_address_that_nobody_has_verified_is_neither_shown_nor_taken() {
     };
     let ana = signed_in(&service, &oidc, "ana").await;
     clock.advance(std::time::Duration::from_secs(1));
-    invite(&ana, "bob", "viewer").await;
-    let mut bob = signed_in(&service, &oidc, "bob").await;
+    let mut bob = joined(&service, &oidc, &ana, "bob", "viewer").await;
     let chief = |verified: Value| json!({ "sub": "bob", "email": "ceo@example.com", "email_verified": verified, "name": "The CEO" });
     for unverified in [json!(false), Value::Null] {
         bob.sign_in(&oidc, chief(unverified)).await;
@@ -120,9 +63,8 @@ async fn an_address_that_nobody_has_verified_is_neither_shown_nor_taken() {
 async fn roles_decide_what_a_person_may_do_from_the_next_request_on() {
     let (service, oidc) = with_provider(morning(), |_| {}).await;
     let ana = signed_in(&service, &oidc, "ana").await;
-    let person = invite(&ana, "bob", "viewer").await;
-    let bob = signed_in(&service, &oidc, "bob").await;
-    let path = format!("/v1/people/{}", text(&person["id"]));
+    let bob = joined(&service, &oidc, &ana, "bob", "viewer").await;
+    let path = format!("/v1/people/{}", text(&bob.who().await.1["person"]["id"]));
     let connection = |name: &str| Some(json!({ "name": name, "provider": "scripted" }));
     for (role, may) in [("viewer", [false, false]), ("member", [true, false]), ("owner", [true, true])] {
         let (status, changed) = ana.ask(Method::PATCH, &path, Some(json!({ "role": role }))).await;
@@ -169,8 +111,7 @@ async fn the_last_owner_stays() {
     assert_eq!(ana.ask(Method::GET, &carols, None).await.0, StatusCode::NOT_FOUND);
 
     // Two owners who demote each other at the same time: one remains.
-    invite(&ana, "bob", "owner").await;
-    let bob = signed_in(&service, &oidc, "bob").await;
+    let bob = joined(&service, &oidc, &ana, "bob", "owner").await;
     let his = format!("/v1/people/{}", text(&bob.who().await.1["person"]["id"]));
     let (hers, his) = tokio::join!(ana.ask(Method::PATCH, &his, demote()), bob.ask(Method::PATCH, &me, demote()));
     let done = [&hers, &his].into_iter().filter(|(status, _)| *status == StatusCode::OK).count();

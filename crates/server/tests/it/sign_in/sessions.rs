@@ -74,6 +74,11 @@ async fn pages_of_others_change_nothing() {
             (Method::POST, "/v1/nowhere"),
             (Method::DELETE, "/v1/agents/0198c6a0-0000-7000-8000-000000000000"),
             (Method::POST, "/auth/logout"),
+            (Method::POST, "/auth/invitation"),
+            (Method::POST, "/auth/invitation/accept"),
+            (Method::POST, "/auth/invitation/decline"),
+            (Method::POST, "/auth/tenant"),
+            (Method::POST, "/auth/leave"),
         ] {
             let request = ana.request(method, path).json(&json!({}));
             let request = origin.into_iter().fold(request, |request, origin| request.header(ORIGIN, origin));
