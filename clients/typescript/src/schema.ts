@@ -274,7 +274,7 @@ export interface paths {
         /**
          * Streams the call's events until the call has ended.
          * @description A stream also ends when the key stops working or the service stops; resume it with `Last-Event-ID`. A tenant can have 32
-         *     streams per node; further ones get 429.
+         *     streams per node; sessions and event tokens have 24 of them, one person or token 8. Further ones get 429.
          */
         get: operations["stream_call_events"];
         put?: never;
@@ -317,8 +317,8 @@ export interface paths {
         /**
          * Lets somebody listen to a live call, both sides.
          * @description The socket brings `{"type":"start","sample_rate":8000,"channels":2}` (or 16000, like the call), then 20 ms of 16 bit PCM at a time, caller
-         *     left, agent right, until the call ends or the key or session that asked stops working. It must reach the node that runs the call. A listener
-         *     who is too slow misses audio; the call never waits.
+         *     left, agent right, until the call ends or the key or session that asked stops working, as it does for a person who becomes a viewer. It must
+         *     reach the node that runs the call. A listener who is too slow misses audio; the call never waits.
          */
         post: operations["listen_to_call"];
         delete?: never;
@@ -398,7 +398,7 @@ export interface paths {
         /**
          * Streams the transcript: `line` and `tool_call` events as they are written, then `end` with the call's status.
          * @description A stream also ends when the key or session stops working or the service stops; resume it with `Last-Event-ID`. Streams of
-         *     transcripts and of events share the limit of 32 per tenant and node.
+         *     transcripts and of events share the limit of 32 per tenant and node; sessions and event tokens have 24 of them, one person or token 8.
          */
         get: operations["stream_transcript"];
         put?: never;
@@ -540,7 +540,8 @@ export interface paths {
          * Lists the voices of a connection's text to speech.
          * @description ElevenLabs and Cartesia are asked for the voices of the account. For OpenAI and Deepgram the list is part of Switchhook, and
          *     not `complete`: they accept others too. For other servers with OpenAI's API it has only the connection's own voice. A
-         *     connection without text to speech gets 422.
+         *     connection without text to speech gets 422. An answer of the provider is kept for five minutes, a failure for 15 seconds, per node and
+         *     until the connection is changed. A viewer's session gets 403.
          */
         get: operations["list_voices"];
         put?: never;
@@ -584,7 +585,7 @@ export interface paths {
         /**
          * Creates a token for event streams, good for ten minutes.
          * @description It opens `GET /v1/events?token=`, `/v1/calls/{id}/events?token=` and `/v1/calls/{id}/transcript?token=` and nothing else, also from pages of
-         *     other origins. It stops working with the key or session that asked.
+         *     other origins. It stops working with the key or session that asked, and when the person becomes a viewer.
          */
         post: operations["create_event_token"];
         delete?: never;
@@ -624,7 +625,8 @@ export interface paths {
          * Streams the events of all calls as they happen.
          * @description A stream starts now, or after `Last-Event-ID`, which can be a day old. An event can arrive twice around a reconnect and in the
          *     first seconds: ignore an `id` that you know. A stream ends when the key or session stops working, when the service stops, or when the
-         *     client reads too slowly. Streams of events and of transcripts share the limit of 32 per tenant and node.
+         *     client reads too slowly. Streams of events and of transcripts share the limit of 32 per tenant and node; sessions and event tokens have
+         *     24 of them, one person or token 8.
          */
         get: operations["stream_events"];
         put?: never;
@@ -684,8 +686,9 @@ export interface paths {
         put?: never;
         /**
          * Invites a person.
-         * @description No message is sent: tell the person to sign in. The first sign-in with this address, verified by the identity provider, joins the
-         *     tenant. Somebody who already belongs to a tenant stays there.
+         * @description Only this response contains the link, which is good for seven days and one acceptance. No message is sent: send it to the person, who
+         *     signs in with this address, verified by the identity provider, and accepts or declines. Inviting an address again ends its earlier link.
+         *     A tenant has at most 100 open invitations, and makes at most 20 in an hour.
          */
         post: operations["invite_person"];
         delete?: never;
@@ -705,7 +708,7 @@ export interface paths {
         get: operations["show_person"];
         put?: never;
         post?: never;
-        /** Removes a person from the tenant; their sessions end at once. */
+        /** Removes a person from the tenant; their sessions in it end at once. Removing an invited person ends the invitation's link. */
         delete: operations["remove_person"];
         options?: never;
         head?: never;
@@ -1044,10 +1047,7 @@ export interface components {
         AgentList: {
             data: components["schemas"]["Agent"][];
             has_more: boolean;
-            /**
-             * Format: uuid
-             * @description `cursor` for the next page.
-             */
+            /** Format: uuid */
             next_cursor: string | null;
         };
         /** @description A variable of a call, used as `{{name}}` in texts. */
@@ -1101,10 +1101,7 @@ export interface components {
         AgentVersionList: {
             data: components["schemas"]["AgentVersion"][];
             has_more: boolean;
-            /**
-             * Format: uuid
-             * @description `cursor` for the next page.
-             */
+            /** Format: uuid */
             next_cursor: string | null;
         };
         AgentWithWarnings: components["schemas"]["Agent"] & components["schemas"]["Warnings"];
@@ -1206,10 +1203,7 @@ export interface components {
         ApiKeyList: {
             data: components["schemas"]["ApiKey"][];
             has_more: boolean;
-            /**
-             * Format: uuid
-             * @description `cursor` for the next page.
-             */
+            /** Format: uuid */
             next_cursor: string | null;
         };
         /** @description What needs attention. */
@@ -1586,10 +1580,7 @@ export interface components {
         CallDeliveryList: {
             data: components["schemas"]["CallDelivery"][];
             has_more: boolean;
-            /**
-             * Format: uuid
-             * @description `cursor` for the next page.
-             */
+            /** Format: uuid */
             next_cursor: string | null;
         };
         CallDialingEvent: components["schemas"]["WebhookEventHead"] & {
@@ -1727,10 +1718,7 @@ export interface components {
         CallList: {
             data: components["schemas"]["Call"][];
             has_more: boolean;
-            /**
-             * Format: uuid
-             * @description `cursor` for the next page.
-             */
+            /** Format: uuid */
             next_cursor: string | null;
         };
         /** @description Agent settings to override for one call. */
@@ -1981,10 +1969,7 @@ export interface components {
         ConnectionList: {
             data: components["schemas"]["Connection"][];
             has_more: boolean;
-            /**
-             * Format: uuid
-             * @description `cursor` for the next page.
-             */
+            /** Format: uuid */
             next_cursor: string | null;
         };
         /** @description Result of a connection test. */
@@ -2505,6 +2490,16 @@ export interface components {
             /** @description The role; `member` if absent. */
             role?: components["schemas"]["PersonRole"] | null;
         };
+        /** @description An invited person with the link of the invitation. */
+        InvitedPerson: components["schemas"]["Person"] & {
+            /**
+             * Format: uri
+             * @description The link by which the person accepts or declines. It is shown only this once.
+             * @example https://voice.example.com/invitation#NDNjaGFyYWN0ZXJzLXRoYXQtbm9ib2R5LWd1ZXNzZXM
+             */
+            invitation_url: string;
+        };
+        InvitedPersonWithWarnings: components["schemas"]["InvitedPerson"] & components["schemas"]["Warnings"];
         /** @description Percentiles by the nearest-rank method. */
         LatencyPercentiles: {
             /**
@@ -2696,7 +2691,7 @@ export interface components {
         Person: {
             /**
              * Format: date-time
-             * @description When the person was invited or first signed in.
+             * @description When the person was invited, or made the tenant by the first sign-in.
              */
             created_at: string;
             /**
@@ -2704,6 +2699,11 @@ export interface components {
              * @example ana@example.com
              */
             email: string | null;
+            /**
+             * Format: date-time
+             * @description When the invitation ends; `null` for a person who belongs to the tenant.
+             */
+            expires_at: string | null;
             /**
              * Format: uuid
              * @description Its id.
@@ -2714,21 +2714,18 @@ export interface components {
              * @description When the person last used the dashboard, to the minute.
              */
             last_seen_at: string | null;
-            /** @description The name, as the identity provider has it; `null` before the first sign-in. */
+            /** @description The name, as the identity provider has it; `null` if the person is only invited. */
             name: string | null;
             /** @description What the person may do. */
             role: components["schemas"]["PersonRole"];
-            /** @description `invited` until the first sign-in. */
+            /** @description `invited` until the person accepts the invitation. */
             status: components["schemas"]["PersonStatus"];
         };
         /** @description One page of a list, newest first. */
         PersonList: {
             data: components["schemas"]["Person"][];
             has_more: boolean;
-            /**
-             * Format: uuid
-             * @description `cursor` for the next page.
-             */
+            /** Format: uuid */
             next_cursor: string | null;
         };
         /**
@@ -2737,7 +2734,7 @@ export interface components {
          */
         PersonRole: "owner" | "member" | "viewer" | (string & {});
         /**
-         * @description Whether a person has signed in.
+         * @description Whether a person belongs to the tenant.
          * @enum {string}
          */
         PersonStatus: "active" | "invited" | (string & {});
@@ -2787,10 +2784,7 @@ export interface components {
         PhoneNumberList: {
             data: components["schemas"]["PhoneNumber"][];
             has_more: boolean;
-            /**
-             * Format: uuid
-             * @description `cursor` for the next page.
-             */
+            /** Format: uuid */
             next_cursor: string | null;
         };
         PhoneNumberWithWarnings: components["schemas"]["PhoneNumber"] & components["schemas"]["Warnings"];
@@ -2823,7 +2817,7 @@ export interface components {
             retention_days?: number | null;
         };
         /** @description What is wrong, for programs; `docs/api.md` says when. Later versions can have more codes; none changes its meaning. */
-        ProblemCode: "agent_in_use" | "bad_signature" | "body_timeout" | "body_too_large" | "busy" | "call_elsewhere" | "call_ended" | "call_not_in_progress" | "calls_stalled" | "carrier_rate_limit" | "connection_in_use" | "database_unavailable" | "deliveries_stalled" | "draining" | "email_taken" | "foreign_origin" | "idempotency_key_reused" | "identity_provider_unavailable" | "internal_error" | "invalid_request" | "last_owner" | "listener_rate_limit" | "method_not_allowed" | "name_taken" | "no_calls_here" | "no_voices" | "no_websocket" | "not_found" | "number_taken" | "provider_refused" | "provider_unavailable" | "quota_exceeded" | "range_not_satisfiable" | "rate_limited" | "request_in_progress" | "role_forbids" | "sign_in_declined" | "sign_in_expired" | "sign_in_local_only" | "sign_in_not_allowed" | "sign_in_off" | "sign_in_rate_limit" | "sign_in_refused" | "stream_open" | "tenant_deactivated" | "test_in_progress" | "timeout" | "token_used" | "too_many_listeners" | "too_many_streams" | "unauthorized" | "web_call_rate_limit" | "webhook_disabled" | (string & {});
+        ProblemCode: "agent_in_use" | "already_member" | "bad_signature" | "body_timeout" | "body_too_large" | "busy" | "call_elsewhere" | "call_ended" | "call_not_in_progress" | "calls_stalled" | "carrier_rate_limit" | "connection_in_use" | "database_unavailable" | "deliveries_stalled" | "draining" | "email_taken" | "foreign_origin" | "idempotency_key_reused" | "identity_provider_unavailable" | "internal_error" | "invalid_request" | "invitation_ended" | "invitation_for_another" | "invitation_rate_limit" | "last_owner" | "listener_rate_limit" | "method_not_allowed" | "name_taken" | "no_calls_here" | "no_voices" | "no_websocket" | "not_found" | "number_taken" | "provider_refused" | "provider_unavailable" | "quota_exceeded" | "range_not_satisfiable" | "rate_limited" | "request_in_progress" | "role_forbids" | "sign_in_declined" | "sign_in_expired" | "sign_in_local_only" | "sign_in_not_allowed" | "sign_in_off" | "sign_in_rate_limit" | "sign_in_refused" | "stream_open" | "tenant_deactivated" | "test_in_progress" | "timeout" | "token_used" | "too_many_listeners" | "too_many_streams" | "unauthorized" | "web_call_rate_limit" | "webhook_disabled" | (string & {});
         /** @description A provider to try when the previous one fails. */
         ProviderFallback: {
             /**
@@ -3223,10 +3217,7 @@ export interface components {
         TenantEventList: {
             data: components["schemas"]["TenantEvent"][];
             has_more: boolean;
-            /**
-             * Format: uuid
-             * @description `cursor` for the next page.
-             */
+            /** Format: uuid */
             next_cursor: string | null;
         };
         /** @description A tool that the model can call. Its `type` decides which fields apply. */
@@ -3582,7 +3573,7 @@ export interface components {
         };
         UnplacedCallWithWarnings: components["schemas"]["UnplacedCall"] & components["schemas"]["Warnings"];
         /**
-         * @description Changes to merge into the agent, object by object. `null` restores a default.
+         * @description Changes to merge into the agent, object by object. `null` restores a default. `CreateAgent` describes the fields.
          * @example {
          *       "greeting": {
          *         "text": "Good morning!"
@@ -3593,45 +3584,26 @@ export interface components {
          *     }
          */
         UpdateAgent: {
-            /** @description Post-call analysis. */
             analysis?: components["schemas"]["AnalysisSettingsInput"] | null;
-            /** @description How to handle answering machines. */
             answering_machine?: components["schemas"]["AnsweringMachineInput"] | null;
-            /** @description How to handle DTMF from the caller. */
             dtmf?: components["schemas"]["DtmfInput"] | null;
-            /** @description How the conversation starts. */
             greeting?: components["schemas"]["GreetingInput"] | null;
-            /** @description System prompt of the language model; `{{variable}}` is replaced by the call's variables. */
             instructions?: string;
-            /** @description What happens when the caller interrupts. */
             interruption?: components["schemas"]["InterruptionInput"] | null;
-            /**
-             * @description BCP 47 tag of the spoken language.
-             * @example en-US
-             */
+            /** @example en-US */
             language?: string | null;
-            /** @description Maximum ring time and duration of a call. */
             limits?: components["schemas"]["AgentLimitsInput"] | null;
             llm?: components["schemas"]["LlmChoiceInput"] | null;
-            /**
-             * @description Unique per tenant.
-             * @example Reception
-             */
+            /** @example Reception */
             name?: string;
-            /** @description Redaction and retention of a call's words. */
             privacy?: components["schemas"]["PrivacyInput"] | null;
             realtime?: components["schemas"]["RealtimeChanges"] | null;
-            /** @description Whether calls are recorded. */
             recording?: components["schemas"]["RecordingInput"] | null;
-            /** @description What happens when the caller is silent. */
             silence?: components["schemas"]["SilenceInput"] | null;
             stt?: components["schemas"]["SttChoiceInput"] | null;
-            /** @description Tools that the model can call. */
             tools?: components["schemas"]["ToolInput"][] | null;
             tts?: components["schemas"]["TtsChoiceInput"] | null;
-            /** @description When a caller's turn ends. */
             turn_taking?: components["schemas"]["TurnTakingInput"] | null;
-            /** @description Variables that calls can or must set; at most 50, and 16 KiB of JSON. */
             variables?: {
                 [key: string]: components["schemas"]["AgentVariableInput"] | null;
             } | null;
@@ -3955,10 +3927,7 @@ export interface components {
         WebhookDeliveryList: {
             data: components["schemas"]["WebhookDelivery"][];
             has_more: boolean;
-            /**
-             * Format: uuid
-             * @description `cursor` for the next page.
-             */
+            /** Format: uuid */
             next_cursor: string | null;
         };
         /**
@@ -3990,10 +3959,7 @@ export interface components {
         WebhookList: {
             data: components["schemas"]["Webhook"][];
             has_more: boolean;
-            /**
-             * Format: uuid
-             * @description `cursor` for the next page.
-             */
+            /** Format: uuid */
             next_cursor: string | null;
         };
         WebhookTestData: {

@@ -168,6 +168,8 @@ export type Interruption = Schemas["Interruption"];
 export type InterruptionInput = Schemas["InterruptionInput"];
 /** A person to invite. */
 export type InvitePerson = Schemas["InvitePerson"];
+/** An invited person with the link of the invitation. */
+export type InvitedPerson = Written<Schemas["InvitedPerson"]>;
 /** Percentiles by the nearest-rank method. */
 export type LatencyPercentiles = Schemas["LatencyPercentiles"];
 /** A limit. */
@@ -196,7 +198,7 @@ export type OnMachine = Schemas["OnMachine"];
 export type Person = Written<Schemas["Person"]>;
 /** What a person may do: `viewer` reads; `member` also changes everything except people, API keys and settings of the tenant; `owner` does everything. */
 export type PersonRole = Schemas["PersonRole"];
-/** Whether a person has signed in. */
+/** Whether a person belongs to the tenant. */
 export type PersonStatus = Schemas["PersonStatus"];
 /** A phone number. */
 export type PhoneNumber = Written<Schemas["PhoneNumber"]>;
@@ -293,7 +295,7 @@ export type TurnTaking = Schemas["TurnTaking"];
 export type TurnTakingInput = Schemas["TurnTakingInput"];
 /** The call that a dry run would place: a call without id, since there is no such call. */
 export type UnplacedCall = Written<Schemas["UnplacedCall"]>;
-/** Changes to merge into the agent, object by object. `null` restores a default. */
+/** Changes to merge into the agent, object by object. `null` restores a default. `CreateAgent` describes the fields. */
 export type UpdateAgent = Schemas["UpdateAgent"];
 /** Changes to merge into the connection; `null` removes. */
 export type UpdateConnection = Schemas["UpdateConnection"];

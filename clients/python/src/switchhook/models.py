@@ -1006,6 +1006,50 @@ class Interruption(Model):
     """
 
 
+class InvitedPerson(Model):
+    """
+    An invited person with the link of the invitation.
+    """
+
+    created_at: AwareDatetime
+    """
+    When the person was invited, or made the tenant by the first sign-in.
+    """
+    email: str | None
+    """
+    The e-mail address that was invited or that the identity provider has verified; `null` if there is none.
+    """
+    expires_at: AwareDatetime | None
+    """
+    When the invitation ends; `null` for a person who belongs to the tenant.
+    """
+    id: str
+    """
+    Its id.
+    """
+    last_seen_at: AwareDatetime | None
+    """
+    When the person last used the dashboard, to the minute.
+    """
+    name: str | None
+    """
+    The name, as the identity provider has it; `null` if the person is only invited.
+    """
+    role: Literal["owner", "member", "viewer"] | str
+    """
+    What the person may do.
+    """
+    status: Literal["active", "invited"] | str
+    """
+    `invited` until the person accepts the invitation.
+    """
+    invitation_url: str
+    """
+    The link by which the person accepts or declines. It is shown only this once.
+    """
+    warnings: list[str] = []
+
+
 class LatencyPercentiles(Model):
     """
     Percentiles by the nearest-rank method.
@@ -1153,11 +1197,15 @@ class Person(Model):
 
     created_at: AwareDatetime
     """
-    When the person was invited or first signed in.
+    When the person was invited, or made the tenant by the first sign-in.
     """
     email: str | None
     """
     The e-mail address that was invited or that the identity provider has verified; `null` if there is none.
+    """
+    expires_at: AwareDatetime | None
+    """
+    When the invitation ends; `null` for a person who belongs to the tenant.
     """
     id: str
     """
@@ -1169,7 +1217,7 @@ class Person(Model):
     """
     name: str | None
     """
-    The name, as the identity provider has it; `null` before the first sign-in.
+    The name, as the identity provider has it; `null` if the person is only invited.
     """
     role: Literal["owner", "member", "viewer"] | str
     """
@@ -1177,7 +1225,7 @@ class Person(Model):
     """
     status: Literal["active", "invited"] | str
     """
-    `invited` until the first sign-in.
+    `invited` until the person accepts the invitation.
     """
     warnings: list[str] = []
 

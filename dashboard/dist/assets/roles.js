@@ -1,0 +1,1 @@
+var e=[{role:`owner`,title:`Owner`,may:`Everything, also people, API keys and settings.`},{role:`member`,title:`Member`,may:`Everything but people, API keys and settings.`},{role:`viewer`,title:`Viewer`,may:`Look, and change nothing.`}];export{e as t};
