@@ -64,7 +64,7 @@ struct CreateAgent {
     config: AgentConfig,
 }
 
-/// Changes to merge into the agent, object by object. `null` restores a default.
+/// Changes to merge into the agent, object by object. `null` restores a default. `CreateAgent` describes the fields.
 // Its fields follow from `CreateAgent` (`openapi::requests`); the body is merged as JSON.
 #[derive(ToSchema)]
 #[schema(example = json!({"greeting": {"text": "Good morning!"}, "limits": {"max_duration_seconds": 600}}))]

@@ -96,10 +96,13 @@ fn allow_null_in_map(schema: &mut Value) {
     }
 }
 
-/// Gives the schema `update` every field that `create` has. Each can be absent; `null` stands for the default, where there is one.
-/// Objects are merged, so what they require is optional too; lists are replaced.
+/// Gives the schema `update` every field that `create` has and describes. Each can be absent; `null` stands for the default, where there is
+/// one. Objects are merged, so what they require is optional too; lists are replaced.
 fn describe_changes(schemas: &mut Value, update: &str, create: &str) {
-    let properties = changed_properties(schemas, create);
+    let mut properties = changed_properties(schemas, create);
+    for property in properties.values_mut() {
+        property.as_object_mut().map(|property| property.remove("description"));
+    }
     schemas[update]["type"] = "object".into();
     schemas[update]["properties"] = properties.into();
 }
