@@ -71,7 +71,7 @@ fn refer_to_generic_parts(document: &mut Value) {
         if let Some(inner) = name.strip_prefix("List_") {
             schema["properties"]["data"]["items"] = reference(inner);
             // It says no more than the names of the fields, and stands there for each list.
-            for field in ["data", "has_more"] {
+            for field in ["data", "has_more", "next_cursor"] {
                 schema["properties"][field].as_object_mut().map(|field| field.remove("description"));
             }
         } else if let Some(inner) = name.strip_prefix("WithWarnings_") {
