@@ -147,8 +147,8 @@ export class Calls extends Resource {
    * Lets somebody listen to a live call, both sides.
    *
    * The socket brings `{"type":"start","sample_rate":8000,"channels":2}` (or 16000, like the call), then 20 ms of 16 bit PCM at a time, caller
-   * left, agent right, until the call ends or the key or session that asked stops working. It must reach the node that runs the call. A listener
-   * who is too slow misses audio; the call never waits.
+   * left, agent right, until the call ends or the key or session that asked stops working, as it does for a person who becomes a viewer. It must
+   * reach the node that runs the call. A listener who is too slow misses audio; the call never waits.
    */
   listen(id: string, options: RequestOptions = {}): Promise<types.ListenAddress> {
     return this.fetchJson<types.ListenAddress>({ method: "POST", path: `/v1/calls/${segment(id)}/listen`, repeatable: true }, options);
@@ -169,7 +169,7 @@ export class Calls extends Resource {
    * Follows them across reconnects. Ends with the call.
    *
    * A stream also ends when the key stops working or the service stops; resume it with `Last-Event-ID`. A tenant can have 32
-   * streams per node; further ones get 429.
+   * streams per node; sessions and event tokens have 24 of them, one person or token 8. Further ones get 429.
    */
   streamEvents(id: string, options: StreamOptions = {}): AsyncGenerator<types.CallEvent, void, undefined> {
     return this.follow({ method: "GET", path: `/v1/calls/${segment(id)}/events/stream` }, ["call.completed","call.failed"], (event) => event.json<types.CallEvent>(), options);
@@ -190,7 +190,7 @@ export class Calls extends Resource {
    * Follows them across reconnects. Ends with the call.
    *
    * A stream also ends when the key or session stops working or the service stops; resume it with `Last-Event-ID`. Streams of
-   * transcripts and of events share the limit of 32 per tenant and node.
+   * transcripts and of events share the limit of 32 per tenant and node; sessions and event tokens have 24 of them, one person or token 8.
    */
   streamTranscript(id: string, options: StreamOptions = {}): AsyncGenerator<TranscriptEvent, void, undefined> {
     return this.follow({ method: "GET", path: `/v1/calls/${segment(id)}/transcript/stream` }, ["end"], transcriptEvent, options);
@@ -267,7 +267,8 @@ export class Connections extends Resource {
    *
    * ElevenLabs and Cartesia are asked for the voices of the account. For OpenAI and Deepgram the list is part of Switchhook, and
    * not `complete`: they accept others too. For other servers with OpenAI's API it has only the connection's own voice. A
-   * connection without text to speech gets 422.
+   * connection without text to speech gets 422. An answer of the provider is kept for five minutes, a failure for 15 seconds, per node and
+   * until the connection is changed. A viewer's session gets 403.
    */
   voices(id: string, options: RequestOptions = {}): Promise<types.VoiceList> {
     return this.fetchJson<types.VoiceList>({ method: "GET", path: `/v1/connections/${segment(id)}/voices` }, options);
@@ -299,7 +300,7 @@ export class Events extends Resource {
    * Creates a token for event streams, good for ten minutes.
    *
    * It opens `GET /v1/events?token=`, `/v1/calls/{id}/events?token=` and `/v1/calls/{id}/transcript?token=` and nothing else, also from pages of
-   * other origins. It stops working with the key or session that asked.
+   * other origins. It stops working with the key or session that asked, and when the person becomes a viewer.
    */
   createToken(options: RequestOptions = {}): Promise<types.EventToken> {
     return this.fetchJson<types.EventToken>({ method: "POST", path: "/v1/event-tokens", repeatable: true }, options);
@@ -321,7 +322,8 @@ export class Events extends Resource {
    *
    * A stream starts now, or after `Last-Event-ID`, which can be a day old. An event can arrive twice around a reconnect and in the
    * first seconds: ignore an `id` that you know. A stream ends when the key or session stops working, when the service stops, or when the
-   * client reads too slowly. Streams of events and of transcripts share the limit of 32 per tenant and node.
+   * client reads too slowly. Streams of events and of transcripts share the limit of 32 per tenant and node; sessions and event tokens have
+   * 24 of them, one person or token 8.
    */
   stream(options: StreamOptions = {}): AsyncGenerator<types.TenantEvent, void, undefined> {
     return this.follow({ method: "GET", path: "/v1/events/stream" }, [], (event) => event.json<types.TenantEvent>(), options);

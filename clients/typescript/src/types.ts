@@ -293,7 +293,7 @@ export type TurnTaking = Schemas["TurnTaking"];
 export type TurnTakingInput = Schemas["TurnTakingInput"];
 /** The call that a dry run would place: a call without id, since there is no such call. */
 export type UnplacedCall = Written<Schemas["UnplacedCall"]>;
-/** Changes to merge into the agent, object by object. `null` restores a default. */
+/** Changes to merge into the agent, object by object. `null` restores a default. `CreateAgent` describes the fields. */
 export type UpdateAgent = Schemas["UpdateAgent"];
 /** Changes to merge into the connection; `null` removes. */
 export type UpdateConnection = Schemas["UpdateConnection"];

@@ -277,7 +277,7 @@ export interface paths {
         /**
          * Streams the call's events until the call has ended.
          * @description A stream also ends when the key stops working or the service stops; resume it with `Last-Event-ID`. A tenant can have 32
-         *     streams per node; further ones get 429.
+         *     streams per node; sessions and event tokens have 24 of them, one person or token 8. Further ones get 429.
          */
         get: operations["stream_call_events"];
         put?: never;
@@ -320,8 +320,8 @@ export interface paths {
         /**
          * Lets somebody listen to a live call, both sides.
          * @description The socket brings `{"type":"start","sample_rate":8000,"channels":2}` (or 16000, like the call), then 20 ms of 16 bit PCM at a time, caller
-         *     left, agent right, until the call ends or the key or session that asked stops working. It must reach the node that runs the call. A listener
-         *     who is too slow misses audio; the call never waits.
+         *     left, agent right, until the call ends or the key or session that asked stops working, as it does for a person who becomes a viewer. It must
+         *     reach the node that runs the call. A listener who is too slow misses audio; the call never waits.
          */
         post: operations["listen_to_call"];
         delete?: never;
@@ -401,7 +401,7 @@ export interface paths {
         /**
          * Streams the transcript: `line` and `tool_call` events as they are written, then `end` with the call's status.
          * @description A stream also ends when the key or session stops working or the service stops; resume it with `Last-Event-ID`. Streams of
-         *     transcripts and of events share the limit of 32 per tenant and node.
+         *     transcripts and of events share the limit of 32 per tenant and node; sessions and event tokens have 24 of them, one person or token 8.
          */
         get: operations["stream_transcript"];
         put?: never;
@@ -543,7 +543,8 @@ export interface paths {
          * Lists the voices of a connection's text to speech.
          * @description ElevenLabs and Cartesia are asked for the voices of the account. For OpenAI and Deepgram the list is part of Switchhook, and
          *     not `complete`: they accept others too. For other servers with OpenAI's API it has only the connection's own voice. A
-         *     connection without text to speech gets 422.
+         *     connection without text to speech gets 422. An answer of the provider is kept for five minutes, a failure for 15 seconds, per node and
+         *     until the connection is changed. A viewer's session gets 403.
          */
         get: operations["list_voices"];
         put?: never;
@@ -587,7 +588,7 @@ export interface paths {
         /**
          * Creates a token for event streams, good for ten minutes.
          * @description It opens `GET /v1/events?token=`, `/v1/calls/{id}/events?token=` and `/v1/calls/{id}/transcript?token=` and nothing else, also from pages of
-         *     other origins. It stops working with the key or session that asked.
+         *     other origins. It stops working with the key or session that asked, and when the person becomes a viewer.
          */
         post: operations["create_event_token"];
         delete?: never;
@@ -627,7 +628,8 @@ export interface paths {
          * Streams the events of all calls as they happen.
          * @description A stream starts now, or after `Last-Event-ID`, which can be a day old. An event can arrive twice around a reconnect and in the
          *     first seconds: ignore an `id` that you know. A stream ends when the key or session stops working, when the service stops, or when the
-         *     client reads too slowly. Streams of events and of transcripts share the limit of 32 per tenant and node.
+         *     client reads too slowly. Streams of events and of transcripts share the limit of 32 per tenant and node; sessions and event tokens have
+         *     24 of them, one person or token 8.
          */
         get: operations["stream_events"];
         put?: never;
@@ -1047,10 +1049,7 @@ export interface components {
         AgentList: {
             data: components["schemas"]["Agent"][];
             has_more: boolean;
-            /**
-             * Format: uuid
-             * @description `cursor` for the next page.
-             */
+            /** Format: uuid */
             next_cursor: string | null;
         };
         /** @description A variable of a call, used as `{{name}}` in texts. */
@@ -1104,10 +1103,7 @@ export interface components {
         AgentVersionList: {
             data: components["schemas"]["AgentVersion"][];
             has_more: boolean;
-            /**
-             * Format: uuid
-             * @description `cursor` for the next page.
-             */
+            /** Format: uuid */
             next_cursor: string | null;
         };
         AgentWithWarnings: components["schemas"]["Agent"] & components["schemas"]["Warnings"];
@@ -1209,10 +1205,7 @@ export interface components {
         ApiKeyList: {
             data: components["schemas"]["ApiKey"][];
             has_more: boolean;
-            /**
-             * Format: uuid
-             * @description `cursor` for the next page.
-             */
+            /** Format: uuid */
             next_cursor: string | null;
         };
         /** @description What needs attention. */
@@ -1589,10 +1582,7 @@ export interface components {
         CallDeliveryList: {
             data: components["schemas"]["CallDelivery"][];
             has_more: boolean;
-            /**
-             * Format: uuid
-             * @description `cursor` for the next page.
-             */
+            /** Format: uuid */
             next_cursor: string | null;
         };
         CallDialingEvent: components["schemas"]["WebhookEventHead"] & {
@@ -1730,10 +1720,7 @@ export interface components {
         CallList: {
             data: components["schemas"]["Call"][];
             has_more: boolean;
-            /**
-             * Format: uuid
-             * @description `cursor` for the next page.
-             */
+            /** Format: uuid */
             next_cursor: string | null;
         };
         /** @description Agent settings to override for one call. */
@@ -1984,10 +1971,7 @@ export interface components {
         ConnectionList: {
             data: components["schemas"]["Connection"][];
             has_more: boolean;
-            /**
-             * Format: uuid
-             * @description `cursor` for the next page.
-             */
+            /** Format: uuid */
             next_cursor: string | null;
         };
         /** @description Result of a connection test. */
@@ -2728,10 +2712,7 @@ export interface components {
         PersonList: {
             data: components["schemas"]["Person"][];
             has_more: boolean;
-            /**
-             * Format: uuid
-             * @description `cursor` for the next page.
-             */
+            /** Format: uuid */
             next_cursor: string | null;
         };
         /**
@@ -2790,10 +2771,7 @@ export interface components {
         PhoneNumberList: {
             data: components["schemas"]["PhoneNumber"][];
             has_more: boolean;
-            /**
-             * Format: uuid
-             * @description `cursor` for the next page.
-             */
+            /** Format: uuid */
             next_cursor: string | null;
         };
         PhoneNumberWithWarnings: components["schemas"]["PhoneNumber"] & components["schemas"]["Warnings"];
@@ -3226,10 +3204,7 @@ export interface components {
         TenantEventList: {
             data: components["schemas"]["TenantEvent"][];
             has_more: boolean;
-            /**
-             * Format: uuid
-             * @description `cursor` for the next page.
-             */
+            /** Format: uuid */
             next_cursor: string | null;
         };
         /** @description A tool that the model can call. Its `type` decides which fields apply. */
@@ -3585,7 +3560,7 @@ export interface components {
         };
         UnplacedCallWithWarnings: components["schemas"]["UnplacedCall"] & components["schemas"]["Warnings"];
         /**
-         * @description Changes to merge into the agent, object by object. `null` restores a default.
+         * @description Changes to merge into the agent, object by object. `null` restores a default. `CreateAgent` describes the fields.
          * @example {
          *       "greeting": {
          *         "text": "Good morning!"
@@ -3596,45 +3571,26 @@ export interface components {
          *     }
          */
         UpdateAgent: {
-            /** @description Post-call analysis. */
             analysis?: components["schemas"]["AnalysisSettingsInput"] | null;
-            /** @description How to handle answering machines. */
             answering_machine?: components["schemas"]["AnsweringMachineInput"] | null;
-            /** @description How to handle DTMF from the caller. */
             dtmf?: components["schemas"]["DtmfInput"] | null;
-            /** @description How the conversation starts. */
             greeting?: components["schemas"]["GreetingInput"] | null;
-            /** @description System prompt of the language model; `{{variable}}` is replaced by the call's variables. */
             instructions?: string;
-            /** @description What happens when the caller interrupts. */
             interruption?: components["schemas"]["InterruptionInput"] | null;
-            /**
-             * @description BCP 47 tag of the spoken language.
-             * @example en-US
-             */
+            /** @example en-US */
             language?: string | null;
-            /** @description Maximum ring time and duration of a call. */
             limits?: components["schemas"]["AgentLimitsInput"] | null;
             llm?: components["schemas"]["LlmChoiceInput"] | null;
-            /**
-             * @description Unique per tenant.
-             * @example Reception
-             */
+            /** @example Reception */
             name?: string;
-            /** @description Redaction and retention of a call's words. */
             privacy?: components["schemas"]["PrivacyInput"] | null;
             realtime?: components["schemas"]["RealtimeChanges"] | null;
-            /** @description Whether calls are recorded. */
             recording?: components["schemas"]["RecordingInput"] | null;
-            /** @description What happens when the caller is silent. */
             silence?: components["schemas"]["SilenceInput"] | null;
             stt?: components["schemas"]["SttChoiceInput"] | null;
-            /** @description Tools that the model can call. */
             tools?: components["schemas"]["ToolInput"][] | null;
             tts?: components["schemas"]["TtsChoiceInput"] | null;
-            /** @description When a caller's turn ends. */
             turn_taking?: components["schemas"]["TurnTakingInput"] | null;
-            /** @description Variables that calls can or must set; at most 50, and 16 KiB of JSON. */
             variables?: {
                 [key: string]: components["schemas"]["AgentVariableInput"] | null;
             } | null;
@@ -3958,10 +3914,7 @@ export interface components {
         WebhookDeliveryList: {
             data: components["schemas"]["WebhookDelivery"][];
             has_more: boolean;
-            /**
-             * Format: uuid
-             * @description `cursor` for the next page.
-             */
+            /** Format: uuid */
             next_cursor: string | null;
         };
         /**
@@ -3993,10 +3946,7 @@ export interface components {
         WebhookList: {
             data: components["schemas"]["Webhook"][];
             has_more: boolean;
-            /**
-             * Format: uuid
-             * @description `cursor` for the next page.
-             */
+            /** Format: uuid */
             next_cursor: string | null;
         };
         WebhookTestData: {

@@ -181,8 +181,8 @@ class AsyncCalls(AsyncResource):
         """Lets somebody listen to a live call, both sides.
 
         The socket brings `{"type":"start","sample_rate":8000,"channels":2}` (or 16000, like the call), then 20 ms of 16 bit PCM at a
-        time, caller left, agent right, until the call ends or the key or session that asked stops working. It must reach the node that
-        runs the call. A listener who is too slow misses audio; the call never waits.
+        time, caller left, agent right, until the call ends or the key or session that asked stops working, as it does for a person who
+        becomes a viewer. It must reach the node that runs the call. A listener who is too slow misses audio; the call never waits.
         """
         return await self._model(Request("POST", path("/v1/calls/{}/listen", id), repeatable=True), models.ListenAddress)
 
@@ -199,7 +199,7 @@ class AsyncCalls(AsyncResource):
         Follows them across reconnects. Ends with the call.
 
         A stream also ends when the key stops working or the service stops; resume it with `Last-Event-ID`. A tenant can have 32 streams
-        per node; further ones get 429.
+        per node; sessions and event tokens have 24 of them, one person or token 8. Further ones get 429.
         """
         return self._stream(
             Request("GET", path("/v1/calls/{}/events/stream", id)), streams.call_event, ("call.completed", "call.failed"), last_event_id
@@ -218,7 +218,8 @@ class AsyncCalls(AsyncResource):
         Follows them across reconnects. Ends with the call.
 
         A stream also ends when the key or session stops working or the service stops; resume it with `Last-Event-ID`. Streams of
-        transcripts and of events share the limit of 32 per tenant and node.
+        transcripts and of events share the limit of 32 per tenant and node; sessions and event tokens have 24 of them, one person or
+        token 8.
         """
         return self._stream(Request("GET", path("/v1/calls/{}/transcript/stream", id)), streams.transcript_event, ("end",), last_event_id)
 
@@ -284,7 +285,8 @@ class AsyncConnections(AsyncResource):
 
         ElevenLabs and Cartesia are asked for the voices of the account. For OpenAI and Deepgram the list is part of Switchhook, and not
         `complete`: they accept others too. For other servers with OpenAI's API it has only the connection's own voice. A connection
-        without text to speech gets 422.
+        without text to speech gets 422. An answer of the provider is kept for five minutes, a failure for 15 seconds, per node and until
+        the connection is changed. A viewer's session gets 403.
         """
         return await self._model(Request("GET", path("/v1/connections/{}/voices", id)), models.VoiceList)
 
@@ -311,7 +313,7 @@ class AsyncEvents(AsyncResource):
         """Creates a token for event streams, good for ten minutes.
 
         It opens `GET /v1/events?token=`, `/v1/calls/{id}/events?token=` and `/v1/calls/{id}/transcript?token=` and nothing else, also
-        from pages of other origins. It stops working with the key or session that asked.
+        from pages of other origins. It stops working with the key or session that asked, and when the person becomes a viewer.
         """
         return await self._model(Request("POST", "/v1/event-tokens", repeatable=True), models.EventToken)
 
@@ -329,7 +331,8 @@ class AsyncEvents(AsyncResource):
 
         A stream starts now, or after `Last-Event-ID`, which can be a day old. An event can arrive twice around a reconnect and in the
         first seconds: ignore an `id` that you know. A stream ends when the key or session stops working, when the service stops, or when
-        the client reads too slowly. Streams of events and of transcripts share the limit of 32 per tenant and node.
+        the client reads too slowly. Streams of events and of transcripts share the limit of 32 per tenant and node; sessions and event
+        tokens have 24 of them, one person or token 8.
         """
         return self._stream(Request("GET", "/v1/events/stream"), streams.tenant_event, (), last_event_id)
 

@@ -872,86 +872,41 @@ class TurnTakingInput(TypedDict):
 
 class UpdateAgent(TypedDict):
     """
-    Changes to merge into the agent, object by object. `null` restores a default.
+    Changes to merge into the agent, object by object. `null` restores a default. `CreateAgent` describes the fields.
     """
 
     analysis: NotRequired[AnalysisSettingsInput | None]
-    """
-    Post-call analysis.
-    """
     answering_machine: NotRequired[AnsweringMachineInput | None]
-    """
-    How to handle answering machines.
-    """
     dtmf: NotRequired[DtmfInput | None]
-    """
-    How to handle DTMF from the caller.
-    """
     greeting: NotRequired[GreetingInput | None]
-    """
-    How the conversation starts.
-    """
     instructions: NotRequired[str]
-    """
-    System prompt of the language model; `{{variable}}` is replaced by the call's variables.
-    """
     interruption: NotRequired[InterruptionInput | None]
-    """
-    What happens when the caller interrupts.
-    """
     language: NotRequired[str | None]
-    """
-    BCP 47 tag of the spoken language.
-    """
     limits: NotRequired[AgentLimitsInput | None]
-    """
-    Maximum ring time and duration of a call.
-    """
     llm: NotRequired[LlmChoiceInput | None]
     """
     Language model; the scripted dialogue if absent.
     """
     name: NotRequired[str]
-    """
-    Unique per tenant.
-    """
     privacy: NotRequired[PrivacyInput | None]
-    """
-    Redaction and retention of a call's words.
-    """
     realtime: NotRequired[RealtimeChanges | None]
     """
     A speech-to-speech model that replaces `stt`, `llm` and `tts`. `llm` then does only post-call analysis, and `tts` speaks
     only where the model cannot: to bridge a long wait, or when the model is gone.
     """
     recording: NotRequired[RecordingInput | None]
-    """
-    Whether calls are recorded.
-    """
     silence: NotRequired[SilenceInput | None]
-    """
-    What happens when the caller is silent.
-    """
     stt: NotRequired[SttChoiceInput | None]
     """
     Speech-to-text; local if absent.
     """
     tools: NotRequired[list[ToolInput] | None]
-    """
-    Tools that the model can call.
-    """
     tts: NotRequired[TtsChoiceInput | None]
     """
     Text-to-speech; local if absent.
     """
     turn_taking: NotRequired[TurnTakingInput | None]
-    """
-    When a caller's turn ends.
-    """
     variables: NotRequired[dict[str, Any] | None]
-    """
-    Variables that calls can or must set; at most 50, and 16 KiB of JSON.
-    """
 
 
 class UpdateConnection(TypedDict):
