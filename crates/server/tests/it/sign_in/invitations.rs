@@ -45,7 +45,7 @@ async fn nobody_is_in_a_tenant_whose_invitation_they_did_not_accept() {
     let (_, who) = bob.who().await;
     assert_ne!(who["tenant"]["id"], stranger.who().await.1["tenant"]["id"], "a stranger invited him");
     assert_eq!((&who["tenant"]["name"], &who["person"]["role"]), (&json!("bob"), &json!("owner")), "it is his own");
-    let key = json!({ "name": "mine", "provider": "openai", "credentials": { "api_key": "sk-bob" } });
+    let key = json!({ "name": "mine", "provider": "openai", "credentials": { "api_key": "sk-of-bob" } });
     assert_eq!(bob.ask(Method::POST, "/v1/connections", Some(key)).await.0, StatusCode::CREATED);
     let (_, connections) = stranger.ask(Method::GET, "/v1/connections", None).await;
     assert_eq!(connections["data"], json!([]), "his key is nobody else's to use");
@@ -206,9 +206,9 @@ async fn nobody_joins_a_deactivated_tenant_or_the_same_one_twice() {
     let (service, oidc) = with_provider(clock.clone(), |_| {}).await;
     let ana = signed_in(&service, &oidc, "ana").await;
     let mut bob = joined(&service, &oidc, &ana, "bob", "member").await;
+    let twice = invite(&ana, "robert", "owner").await;
     clock.advance(SECOND);
     bob.sign_in(&oidc, json!({ "sub": "bob", "email": "robert@example.com", "name": "bob" })).await;
-    let twice = invite(&ana, "robert", "owner").await;
     assert_eq!(refused(&mut bob, SHOW, &link(&twice)).await, (409, "already_member".to_owned()));
     assert_eq!(refused(&mut bob, ACCEPT, &link(&twice)).await, (409, "already_member".to_owned()));
     assert_eq!(bob.who().await.1["person"]["role"], "member");

@@ -5,7 +5,7 @@ use reqwest::{Method, Response, StatusCode};
 use serde_json::json;
 use switchhook_runtime::clock::Clock;
 
-use super::{Browser, browser, morning, with_provider};
+use super::{Browser, browser, joined, morning, signed_in, with_provider};
 use crate::doubles::oidc::Oidc;
 use crate::harness::{Client, TIMEOUT, TestService, text};
 use crate::http::read_until;
@@ -21,20 +21,13 @@ async fn owner(service: &TestService, oidc: &Oidc) -> (Browser, Client) {
     (ana, Client::new(service.client.base.clone(), text(&key["key"])))
 }
 
-async fn signed_in(service: &TestService, oidc: &Oidc, name: &str) -> Browser {
-    let mut browser = browser(service);
-    browser.sign_in(oidc, json!({ "sub": name, "email": format!("{name}@example.com"), "name": name })).await;
-    browser
-}
-
 /// Somebody of the owner's tenant, and where their role is changed.
-async fn joined(service: &TestService, oidc: &Oidc, owner: &Browser, name: &str, role: &str) -> (Browser, String) {
-    let invitation = json!({ "email": format!("{name}@example.com"), "role": role });
-    let (status, person) = owner.ask(Method::POST, "/v1/people", Some(invitation)).await;
-    assert_eq!(status, StatusCode::CREATED, "{person}");
-    let joined = signed_in(service, oidc, name).await;
-    assert_eq!(joined.who().await.1["person"]["role"], role);
-    (joined, format!("/v1/people/{}", text(&person["id"])))
+async fn with_role(service: &TestService, oidc: &Oidc, owner: &Browser, name: &str, role: &str) -> (Browser, String) {
+    let joined = joined(service, oidc, owner, name, role).await;
+    let (_, who) = joined.who().await;
+    assert_eq!(who["person"]["role"], role);
+    let person = format!("/v1/people/{}", text(&who["person"]["id"]));
+    (joined, person)
 }
 
 async fn follow(browser: &Browser, path: &str) -> Response {
@@ -52,7 +45,7 @@ async fn a_viewer_has_no_provider_asked_for_its_voices() {
     let (ana, program) = owner(&service, &oidc).await;
     let connection = program.create("/v1/connections", json!({ "name": "tones", "provider": "scripted" })).await;
     let voices = format!("/v1/connections/{}/voices", text(&connection["id"]));
-    let (viewer, person) = joined(&service, &oidc, &ana, "bob", "viewer").await;
+    let (viewer, person) = with_role(&service, &oidc, &ana, "bob", "viewer").await;
     let (status, refused) = viewer.ask(Method::GET, &voices, None).await;
     assert_eq!((status, &refused["code"]), (StatusCode::FORBIDDEN, &json!("role_forbids")), "{refused}");
     assert_eq!(viewer.ask(Method::HEAD, &voices, None).await.0, StatusCode::FORBIDDEN);
@@ -71,7 +64,7 @@ async fn a_viewer_has_no_provider_asked_for_its_voices() {
 async fn one_person_leaves_streams_to_the_others_and_to_programs() {
     let (service, oidc) = with_provider(Clock::system(), |_| {}).await;
     let (ana, program) = owner(&service, &oidc).await;
-    let (viewer, _) = joined(&service, &oidc, &ana, "bob", "viewer").await;
+    let (viewer, _) = with_role(&service, &oidc, &ana, "bob", "viewer").await;
     let mut streams = Vec::new();
     for _ in 0..8 {
         let stream = follow(&viewer, "/v1/events").await;
@@ -100,7 +93,7 @@ async fn one_person_leaves_streams_to_the_others_and_to_programs() {
 async fn one_person_leaves_pages_to_the_others() {
     let (service, oidc) = with_provider(morning(), |_| {}).await;
     let (ana, _) = owner(&service, &oidc).await;
-    let (viewer, _) = joined(&service, &oidc, &ana, "bob", "viewer").await;
+    let (viewer, _) = with_role(&service, &oidc, &ana, "bob", "viewer").await;
     let reading = async { while viewer.who().await.0 == StatusCode::OK {} };
     tokio::time::timeout(TIMEOUT, reading).await.expect("a limit");
     let (status, refused) = viewer.ask(Method::GET, "/v1/calls", None).await;
@@ -116,7 +109,7 @@ async fn who_becomes_a_viewer_stops_listening_and_keeps_what_viewers_have() {
     let agent = program.scripted_agent(json!({ "silence": { "hangup_after_seconds": null } })).await;
     let call = program.place(&agent, HOLDS).await;
     program.wait_for(&call, |call| call["status"] == "in_progress").await;
-    let (bob, person) = joined(&service, &oidc, &ana, "bob", "member").await;
+    let (bob, person) = with_role(&service, &oidc, &ana, "bob", "member").await;
     let listen = format!("/v1/calls/{call}/listen");
     let address = async || text(&bob.ask(Method::POST, &listen, None).await.1["url"]);
     let mut player = Player::at(&address().await).await.expect("the token is good");
@@ -148,7 +141,7 @@ async fn who_is_removed_hears_and_reads_nothing_more() {
     let agent = program.scripted_agent(json!({ "silence": { "hangup_after_seconds": null } })).await;
     let call = program.place(&agent, HOLDS).await;
     program.wait_for(&call, |call| call["status"] == "in_progress").await;
-    let (bob, person) = joined(&service, &oidc, &ana, "bob", "member").await;
+    let (bob, person) = with_role(&service, &oidc, &ana, "bob", "member").await;
     let (_, given) = bob.ask(Method::POST, &format!("/v1/calls/{call}/listen"), None).await;
     let mut player = Player::at(&text(&given["url"])).await.expect("the token is good");
     let mut streams = Vec::new();
