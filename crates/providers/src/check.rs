@@ -132,6 +132,7 @@ async fn think(llm: &dyn Llm) -> Result<String, String> {
         tools: Vec::new(),
         temperature: None,
         max_tokens: Some(TOKENS),
+        withheld: None,
     };
     let (events, mut pieces) = mpsc::channel(8);
     let mut responding = std::pin::pin!(llm.respond(request, events));

@@ -54,6 +54,7 @@ use tokio::sync::mpsc;
 use utoipa::ToSchema;
 
 use crate::json_schema::Schema;
+use crate::llm::Withheld;
 
 /// Until a connection to a provider is made.
 pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
@@ -366,6 +367,8 @@ pub struct LlmRequest {
     pub temperature: Option<f32>,
     /// Token limit of the response.
     pub max_tokens: Option<u32>,
+    /// What content filters refused in this call, and is left out. `None` where all that was said must be sent.
+    pub withheld: Option<Withheld>,
 }
 
 /// A tool as the model sees it.

@@ -329,7 +329,7 @@ impl Session {
         self.counted.1 <= PACKETS_PER_SECOND
     }
 
-    /// Says once what is wrong with the browser's packets: nobody may fill the log with them.
+    /// Logs once what is wrong with the packets of the browser, which must not fill the log.
     fn complain(&mut self, error: &dyn fmt::Display) {
         if !std::mem::replace(&mut self.complained, true) {
             tracing::warn!(%error, "a browser sends packets that are not understood; no more of its session is logged");

@@ -4,7 +4,6 @@ use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-
 use unicode_segmentation::UnicodeSegmentation as _;
 
 use crate::language::is_unspaced;

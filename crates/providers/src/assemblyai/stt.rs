@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn every_model_that_knows_several_languages_is_told_which_one() {
+    fn every_model_that_knows_several_languages_gets_the_right_one() {
         for (model, language, codes) in [
             (None, "de-DE", Some(r#"["de"]"#)),
             (None, "en-US", None),
@@ -279,8 +279,8 @@ mod tests {
         ] {
             let settings = model.map_or_else(|| json!({}), |model| json!({ "stt_model": model }));
             let query = asked(settings, language);
-            let told = query.iter().find(|(name, _)| name == "language_codes").map(|(_, value)| value.as_str());
-            assert_eq!(told, codes, "{model:?} {language}");
+            let sent = query.iter().find(|(name, _)| name == "language_codes").map(|(_, value)| value.as_str());
+            assert_eq!(sent, codes, "{model:?} {language}");
         }
     }
 

@@ -96,12 +96,18 @@ fn seconds(seconds: f64) -> Option<Duration> {
 
 #[cfg(test)]
 mod tests {
+    use reqwest::header::{HeaderName, HeaderValue};
     use serde_json::json;
 
     use super::*;
 
     fn ms(duration: Option<Duration>) -> Option<u128> {
         duration.map(|duration| duration.as_millis())
+    }
+
+    fn headers(given: &[(&'static str, &'static str)]) -> HeaderMap {
+        let header = |&(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value));
+        given.iter().map(header).collect()
     }
 
     #[test]
@@ -128,10 +134,9 @@ mod tests {
             (&[("x-ratelimit-reset", "1795600801500")], Some(1_000)),
             (&[("x-ratelimit-reset", "2026-11-25T10:00:01Z")], Some(500)),
         ] {
-            let headers = given.iter().map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap())).collect();
-            assert_eq!(ms(in_headers(429, &headers, now)), expected, "{given:?}");
+            assert_eq!(ms(in_headers(429, &headers(given), now)), expected, "{given:?}");
         }
-        let reset = [("x-ratelimit-reset-requests".parse().unwrap(), "9s".parse().unwrap())].into_iter().collect();
+        let reset = headers(&[("x-ratelimit-reset-requests", "9s")]);
         assert_eq!(in_headers(500, &reset, now), None, "no limit was reached");
     }
 

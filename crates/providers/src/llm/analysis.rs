@@ -20,6 +20,7 @@ pub(super) fn prompt(request: &AnalysisRequest) -> LlmRequest {
         tools: Vec::new(),
         temperature: None,
         max_tokens: Some(TOKENS),
+        withheld: None,
     }
 }
 

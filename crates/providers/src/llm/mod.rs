@@ -33,7 +33,7 @@ pub(crate) use self::server::LlmServer;
 use self::shorten::shorten;
 use self::speech_filter::SpeechFilter;
 use self::unstreamed::Unstreamed;
-use self::withheld::Withheld;
+pub use self::withheld::Withheld;
 use crate::sse::{EventStream, TooLong};
 use crate::{Analysis, AnalysisRequest, Llm, LlmEvent, LlmRequest, ProviderError, Spent, Usage};
 
@@ -119,12 +119,11 @@ pub(crate) struct LlmClient<D> {
     dialect: D,
     server: LlmServer,
     refused: RefusedTools,
-    withheld: Withheld,
 }
 
 impl<D: LlmAdapter> LlmClient<D> {
     pub(crate) fn new(dialect: D, server: LlmServer) -> Self {
-        Self { dialect, server, refused: RefusedTools::default(), withheld: Withheld::default() }
+        Self { dialect, server, refused: RefusedTools::default() }
     }
 
     /// Makes one request, with retries. What each attempt uses is added to `spent`.
@@ -147,7 +146,9 @@ impl<D: LlmAdapter> LlmClient<D> {
             let used = response.usage().or_else(|| (attempted.is_ok() || reading.alive).then(estimated));
             spent.add(used.unwrap_or_default());
             let Err(failure) = attempted else {
-                self.withheld.remember(changes.last_words);
+                if let Some(withheld) = &request.withheld {
+                    withheld.remember(changes.last_words);
+                }
                 return Ok(());
             };
             // Keys may have been pressed, and nothing is to be said. Some models forget to speak: it is meant when it is repeated.
@@ -167,14 +168,13 @@ impl<D: LlmAdapter> LlmClient<D> {
         }
     }
 
-    /// Leaves out of a request what this server is known to refuse.
+    /// Leaves out of a request what is known to be refused.
     fn prepare(&self, request: &mut LlmRequest) -> Changes {
-        let in_call = !request.tools.is_empty();
         self.refused.leave_out(&mut request.tools);
-        if in_call {
-            self.withheld.leave_out(&mut request.messages);
+        if let Some(withheld) = &request.withheld {
+            withheld.leave_out(&mut request.messages);
         }
-        Changes { in_call, ..Changes::default() }
+        Changes { may_withhold: request.withheld.is_some(), ..Changes::default() }
     }
 
     /// Learns from a refusal what this server takes, and returns whether to send the changed request.
@@ -301,8 +301,8 @@ impl<D: LlmAdapter> LlmClient<D> {
 /// How a request was changed since it was first sent.
 #[derive(Default)]
 struct Changes {
-    /// Whether it is part of a call; an analysis is of all that was said.
-    in_call: bool,
+    /// Whether words of the caller may be left out.
+    may_withhold: bool,
     /// How often the server's form was learnt.
     learnt: u8,
     shortened: bool,
@@ -321,7 +321,7 @@ impl Changes {
                 shorten(messages);
                 true
             }
-            Retry::Withheld if self.in_call && self.withheld < 2 => {
+            Retry::Withheld if self.may_withhold && self.withheld < 2 => {
                 self.withheld += 1;
                 let newest = self.withheld == 1;
                 let left_out = if newest { withheld::newest(messages) } else { withheld::all(messages) };

@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_response_is_told_in_its_own_words_with_the_address() {
+    fn what_is_no_response_is_an_error_in_its_own_words_with_the_address() {
         let at = "(at https://models.example.com/v1/chat/completions)";
         for (body, words) in [
             (
@@ -132,7 +132,7 @@ mod tests {
     fn nothing_and_half_an_event_are_failures_that_may_pass() {
         for (body, words) in [("", "empty response"), (": ping\n\n", "empty response"), ("data: {\"choi", "cut off")] {
             let error = error(body);
-            assert!(matches!(&error, ProviderError::Failed { words: told, .. } if told.contains(words)), "{error:?}");
+            assert!(matches!(&error, ProviderError::Failed { words: said, .. } if said.contains(words)), "{error:?}");
         }
     }
 }

@@ -1,82 +1,103 @@
-//! Words of callers that a content filter refuses: while they stand in the history, it would refuse every request.
+//! Words of callers that a content filter refuses: while they stand in the history of a call, it would refuse every request.
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use switchhook_core::conversation::{Message, Role};
 
 /// What the model is shown in their place.
 const IN_THEIR_PLACE: &str = "(What the caller said here cannot be shown.)";
-/// Sentences that are remembered.
-const MOST: usize = 1_000;
 
-/// The sentences that were refused, as numbers: their words are the caller's.
-#[derive(Default)]
-pub(super) struct Withheld(Mutex<HashSet<u64>>);
+/// What was refused in one call, as numbers: its words are the caller's. Clones share it.
+#[derive(Clone, Debug, Default)]
+pub struct Withheld(Arc<Mutex<HashSet<u64>>>);
 
 impl Withheld {
     /// Leaves out what is known to be refused.
     pub(super) fn leave_out(&self, messages: &mut [Message]) {
         let withheld = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if !withheld.is_empty() {
-            withhold(messages.iter_mut().filter(|message| withheld.contains(&number(&message.text))));
+            withhold(messages, |_, number| withheld.contains(&number));
         }
     }
 
-    /// Remembers these sentences.
+    /// Remembers what was left out.
     pub(super) fn remember(&self, numbers: Vec<u64>) {
-        let mut withheld = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if withheld.len() < MOST {
-            withheld.extend(numbers);
-        }
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(numbers);
     }
 }
 
-/// Leaves out what the caller said last; what that was.
+/// Leaves out what the caller said last, and returns the numbers of it.
 pub(super) fn newest(messages: &mut [Message]) -> Vec<u64> {
     let last = messages.iter().rposition(|message| message.role == Role::User);
     let upto = last.map_or(0, |last| last + 1);
     let run = messages[..upto].iter().rev().take_while(|message| message.role == Role::User).count();
-    withhold(messages[upto - run..upto].iter_mut())
+    withhold(messages, |position, _| (upto - run..upto).contains(&position))
 }
 
-/// Leaves out all that the caller said; what that was.
+/// Leaves out all that the caller said, and returns the numbers of it.
 pub(super) fn all(messages: &mut [Message]) -> Vec<u64> {
-    withhold(messages.iter_mut())
+    withhold(messages, |_, _| true)
 }
 
-fn withhold<'m>(messages: impl Iterator<Item = &'m mut Message>) -> Vec<u64> {
-    let shown = messages.filter(|message| message.role == Role::User && message.text != IN_THEIR_PLACE);
-    shown.map(|message| number(&std::mem::replace(&mut message.text, IN_THEIR_PLACE.to_owned()))).collect()
-}
-
-fn number(text: &str) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    text.hash(&mut hasher);
-    hasher.finish()
+/// Leaves out what the caller said wherever `is_refused` holds for its position and number, and returns these numbers. A number stands for
+/// words and all that was said before them: the same words in another place are shown.
+fn withhold(messages: &mut [Message], is_refused: impl Fn(usize, u64) -> bool) -> Vec<u64> {
+    let (mut before, mut numbers) = (DefaultHasher::new(), Vec::new());
+    for (position, message) in messages.iter_mut().enumerate().filter(|(_, message)| message.role != Role::System) {
+        let mut hasher = before.clone();
+        message.text.hash(&mut hasher);
+        let number = hasher.finish();
+        let is_shown = message.role == Role::User && message.text != IN_THEIR_PLACE;
+        if is_shown && is_refused(position, number) {
+            IN_THEIR_PLACE.clone_into(&mut message.text);
+            numbers.push(number);
+        }
+        message.text.hash(&mut before);
+    }
+    numbers
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn say(role: Role, text: &str) -> Message {
+        Message::new(role, text)
+    }
+
+    fn shown(talk: &[Message]) -> String {
+        talk.iter().filter_map(|message| message.text.chars().next()).collect()
+    }
+
     #[test]
     fn the_newest_words_are_left_out_then_all_and_remembered_ones_at_once() {
-        let say = |role: Role, text: &str| Message::new(role, text);
         let mut talk = vec![say(Role::System, "s"), say(Role::User, "1"), say(Role::Assistant, "2")];
         talk.extend([say(Role::User, "3"), say(Role::User, "4"), say(Role::Assistant, "5")]);
         let mut again = talk.clone();
-        let left =
-            |talk: &[Message]| talk.iter().map(|message| message.text.chars().next()).collect::<Option<String>>();
         let numbers = newest(&mut talk);
-        assert_eq!((numbers.len(), left(&talk).as_deref()), (2, Some("s12((5")));
+        assert_eq!((numbers.len(), shown(&talk).as_str()), (2, "s12((5"));
         assert!(newest(&mut talk).is_empty(), "once");
-        assert_eq!((all(&mut talk).len(), left(&talk).as_deref()), (1, Some("s(2((5")));
+        assert_eq!((all(&mut talk).len(), shown(&talk).as_str()), (1, "s(2((5"));
         let withheld = Withheld::default();
         withheld.remember(numbers);
         withheld.leave_out(&mut again);
-        assert_eq!(left(&again).as_deref(), Some("s12((5"));
+        assert_eq!(shown(&again), "s12((5");
         assert!(newest(&mut [say(Role::System, "s")]).is_empty());
+    }
+
+    #[test]
+    fn the_same_words_are_shown_where_they_come_again() {
+        let withheld = Withheld::default();
+        let mut talk = vec![say(Role::Assistant, "For two?"), say(Role::User, "Yes.")];
+        withheld.remember(newest(&mut talk.clone()));
+        talk.extend([say(Role::Assistant, "At seven?"), say(Role::User, "Yes.")]);
+        withheld.leave_out(&mut talk);
+        assert_eq!(shown(&talk), "F(AY");
+        withheld.remember(newest(&mut talk.clone()));
+        talk.extend([say(Role::Assistant, "Is that all?"), say(Role::User, "Yes.")]);
+        withheld.leave_out(&mut talk);
+        assert_eq!(shown(&talk), "F(A(IY", "both that were refused are left out, and no other");
     }
 }

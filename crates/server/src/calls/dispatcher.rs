@@ -94,7 +94,8 @@ async fn keep_leases(context: &Context) {
 }
 
 /// Renews every lease. A call that turns out to belong to somebody else, as after this process was stopped for a while, is let
-/// go. So are all of them when no renewal has succeeded for as long as a lease lasts: nobody can tell then whose they are.
+/// go. So are all of them when no renewal has succeeded for as long as a lease lasts: nobody can tell then whose they are. While
+/// the database cannot be written, no other process can take them.
 async fn renew_leases(context: &Context, owned_until: Instant) -> Instant {
     let started = Instant::now();
     let running = context.live.ids();
@@ -109,7 +110,7 @@ async fn renew_leases(context: &Context, owned_until: Instant) -> Instant {
             return started + LEASE;
         }
         Ok(Err(error)) if context.store.is_unwritable(&error) => {
-            tracing::error!(%error, "the leases of live calls could not be renewed: nobody else can take the calls either");
+            tracing::error!(%error, "the leases of live calls could not be renewed: the database cannot be written");
             return started + LEASE;
         }
         _ => tracing::error!("the leases of live calls could not be renewed"),

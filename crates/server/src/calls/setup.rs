@@ -27,6 +27,7 @@ use switchhook_media::format::AudioFormat;
 use switchhook_providers::check::{self, Check};
 use switchhook_providers::entry::Provider;
 use switchhook_providers::json_schema::Schema;
+use switchhook_providers::llm::Withheld;
 use switchhook_providers::prices::Rates;
 use switchhook_providers::registry::{ProviderConnection, Registry};
 use switchhook_providers::scripted::NeverResponds;
@@ -282,7 +283,16 @@ impl Setup {
         let (tts, tts_rates) = self.tts(conn, tenant, agent).await?.into_iter().unzip();
         let rates = KnownRates { stt: stt_rates, llm: llm_rates, tts: tts_rates };
         let hedge = agent.llm.as_ref().is_some_and(|llm| llm.hedge);
-        Ok(Pipeline { stt, llm, tts, phrases: self.phrases.clone(), tools: Arc::new(tools), rates, hedge })
+        Ok(Pipeline {
+            stt,
+            llm,
+            tts,
+            phrases: self.phrases.clone(),
+            tools: Arc::new(tools),
+            rates,
+            hedge,
+            withheld: Withheld::default(),
+        })
     }
 
     async fn stt(

@@ -75,7 +75,7 @@ pub type TokenHash = [u8; 32];
 pub enum Permission {
     /// Reading events with a key or a session.
     Read,
-    /// Reading events with a token, which its holder can pass on.
+    /// Reading events with a token, which its holder can give to others.
     EventToken,
     /// Listening to a call.
     Listen,

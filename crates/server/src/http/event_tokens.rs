@@ -30,8 +30,9 @@ struct EventToken {
 
 /// Creates a token for event streams, good for ten minutes.
 ///
-/// It opens `GET /v1/events?token=`, `/v1/calls/{id}/events?token=` and `/v1/calls/{id}/transcript?token=` and nothing else, also from pages of
-/// other origins. It stops working with the key or session that asked, and when the person becomes a viewer.
+/// It opens `GET /v1/events?token=`, `/v1/calls/{id}/events?token=` and `/v1/calls/{id}/transcript?token=`, each also with
+/// `/stream` before the `?`, and nothing else, also from pages of other origins. It stops working with the key or session that
+/// asked, and when the person becomes a viewer.
 #[utoipa::path(
     post, path = "/event-tokens", operation_id = "create_event_token", tag = "Calls",
     responses((status = 200, description = "The token", body = EventToken), CommonErrors)

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use switchhook_core::conversation::Message;
 use switchhook_providers::json_schema::Schema;
-use switchhook_providers::llm;
+use switchhook_providers::llm::{self, Withheld};
 use switchhook_providers::prices::Rates;
 use switchhook_providers::tts::cost;
 use switchhook_providers::{
@@ -92,6 +92,8 @@ pub struct Pipeline {
     pub rates: KnownRates,
     /// Whether a second model is requested when the first is late.
     pub hedge: bool,
+    /// What content filters refused in this call.
+    pub withheld: Withheld,
 }
 
 /// What providers charge, in the order of the providers; nothing where that is not known.
@@ -175,6 +177,7 @@ impl Pipeline {
                     tools: tools.clone(),
                     temperature: settings.temperature,
                     max_tokens: settings.max_tokens,
+                    withheld: Some(pipeline.withheld.clone()),
                 };
                 let llm = llm.clone();
                 async move { llm.respond(request, events).await }

@@ -519,8 +519,8 @@ mod tests {
             (json!(["Friday"]), "must be a JSON object"),
         ] {
             for name in ["tables", "get", "transfer", "send_dtmf"] {
-                let told = wrong(called(&toolbox, name, written.clone()));
-                assert!(told.contains(words) && told.contains("again"), "{name}: {told}");
+                let error = wrong(called(&toolbox, name, written.clone()));
+                assert!(error.contains(words) && error.contains("again"), "{name}: {error}");
             }
         }
 

@@ -1,4 +1,4 @@
-//! Bounds what libraries log. They may log what a stranger sends, line by line, and nobody may fill the disk with that. Our own lines are
+//! Bounds what libraries log: they may log what strangers send, line by line, and strangers must not fill the disk. Our own lines are
 //! never dropped.
 
 use std::collections::HashMap;

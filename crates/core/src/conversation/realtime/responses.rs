@@ -271,7 +271,8 @@ impl Realtime {
         }
         self.failures += 1;
         let pause = retry_after.filter(|pause| !pause.is_zero());
-        if self.failures > if pause.is_some() { BUSY_TRIES } else { 1 } {
+        let tries = if pause.is_some() { BUSY_TRIES } else { 1 };
+        if self.failures > tries {
             self.fail(d, failed.as_deref().unwrap_or("its response contained no speech"));
         } else if self.caller.speaking.is_none() {
             self.paused_until = pause.map(|pause| d.now + pause.min(LONGEST_PAUSE));

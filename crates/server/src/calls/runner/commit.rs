@@ -13,7 +13,7 @@ use crate::store::calls::{self, CallRow};
 
 /// How long a failing commit is tried again; less than a lease, so that nobody else can own the call by then.
 const TIMEOUT: Duration = Duration::from_secs(9);
-/// How long one waits for room on a full disk: nobody else can write that the call is theirs.
+/// How long a commit to a full disk is tried again: no other process can write that the call is its own.
 const ROOM: Duration = Duration::from_secs(600);
 /// Between two tries.
 const PAUSE: Duration = Duration::from_millis(250);

@@ -113,12 +113,12 @@ impl Runner {
         Some(CallInput::TalkEnded(TalkEnd::Transferred { by }))
     }
 
-    /// A leg that is not ours has ended. During a transfer it is the one to the number.
+    /// A leg that is not ours has ended. During a transfer whose end the carrier reports, it is the one to the number.
     pub(super) fn other_leg_ended(&mut self, carrier_call_id: String) -> Option<CallInput> {
         if self.transfers.ended_legs.contains(&carrier_call_id) {
             return None;
         }
-        self.transfers.under_way.as_ref()?;
+        self.transfers.under_way.as_ref().filter(|transfer| transfer.reported)?;
         tracing::info!("a transfer was not answered");
         self.transfers.ended_legs.push(carrier_call_id);
         self.transfer_failed()

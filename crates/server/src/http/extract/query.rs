@@ -13,6 +13,7 @@ use url::form_urlencoded;
 use super::dotted;
 use super::words::{in_our_words, named};
 use crate::http::error::ApiError;
+use crate::http::unknown_query::MAX_NAMED;
 use crate::store::page::PageRequest;
 
 /// Query parameters of type `T`; invalid ones are a 422.
@@ -58,9 +59,11 @@ fn unreadable(query: &str) -> Vec<FieldError> {
         let name = form_urlencoded::parse(pair.as_bytes()).next().map(|(name, _)| name.replace(char::is_control, " "));
         Some(FieldError::new(name.unwrap_or_default(), message))
     };
-    query.split('&').filter_map(wrong).take(super::super::unknown_query::MAX_NAMED).collect()
+    query.split('&').filter_map(wrong).take(MAX_NAMED).collect()
 }
-/// Joins the values of repeated parameters with commas, as generated clients send lists either way; `None` if nothing is repeated.
+
+/// Joins the values of repeated parameters with commas, as generated clients send lists either way; `None` if nothing is
+/// repeated.
 fn joined(query: &str) -> Option<String> {
     let mut merged: Vec<(String, String)> = Vec::new();
     let mut places: HashMap<String, usize> = HashMap::new();

@@ -16,6 +16,7 @@ use switchhook_media::format::AudioFormat;
 use switchhook_media::frame::{CallerAudio, Frame};
 use switchhook_media::wav;
 use switchhook_net::outbound::Client;
+use switchhook_providers::llm::Withheld;
 use switchhook_providers::scripted::{ScriptedLlm, ScriptedTts};
 use switchhook_providers::{Stt, SttEvent, SttOptions, SttSession};
 use tokio::time::sleep;
@@ -108,6 +109,7 @@ fn pipeline(agent: &AgentConfig, providers: Vec<Arc<dyn Stt>>) -> Pipeline {
         tools: Arc::new(tools),
         rates: KnownRates::default(),
         hedge: false,
+        withheld: Withheld::default(),
     }
 }
 

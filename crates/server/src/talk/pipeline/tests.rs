@@ -93,6 +93,7 @@ fn pipeline(llms: Vec<Arc<dyn Llm>>, hedge: bool) -> Pipeline {
         tools: Arc::new(tools),
         rates: KnownRates::default(),
         hedge,
+        withheld: Withheld::default(),
     }
 }
 

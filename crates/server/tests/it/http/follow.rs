@@ -58,7 +58,7 @@ async fn a_stream_ends_when_its_key_is_revoked() {
     let rest = read_until(&mut stream, "nothing more than the end").await;
     assert_eq!(ids(&rest), Vec::<&str>::new(), "{rest}");
     let (_, shown) = owner.get(&format!("/v1/calls/{call}")).await;
-    assert_eq!(shown["status"], "in_progress", "the call goes on");
+    assert_eq!(shown["status"], "in_progress", "the call continues");
     service.stop().await;
 }
 

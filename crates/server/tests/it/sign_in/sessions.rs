@@ -235,6 +235,6 @@ async fn a_stream_ends_with_its_session() {
     let logout = ana.api(Method::POST, "/auth/logout");
     ana.send(logout).await;
     let rest = tokio::time::timeout(TIMEOUT, stream.text()).await.expect("it ends");
-    assert!(!rest.expect("text").contains("call.completed"), "the call goes on");
+    assert!(!rest.expect("text").contains("call.completed"), "the call continues");
     service.stop().await;
 }

@@ -126,7 +126,7 @@ async fn who_becomes_a_viewer_stops_listening_and_keeps_what_viewers_have() {
     assert_eq!(follow(&browser(&service), &by_token).await.status(), StatusCode::UNAUTHORIZED, "at once");
     assert_eq!(player.until_closed().await, 1008, "within seconds");
     assert!(player.frames < 500, "{} frames", player.frames);
-    assert!(!rest(passed_on).await.contains("call.completed"), "the call goes on");
+    assert!(!rest(passed_on).await.contains("call.completed"), "the call continues");
 
     program.post(&format!("/v1/calls/{call}/hangup"), json!({})).await;
     let read = read_until(&mut own, "event: call.completed").await;
@@ -152,7 +152,7 @@ async fn who_is_removed_hears_and_reads_nothing_more() {
     assert_eq!(status, StatusCode::NO_CONTENT);
     assert_eq!(player.until_closed().await, 1008);
     for stream in streams {
-        assert!(!rest(stream).await.contains("call.completed"), "the call goes on");
+        assert!(!rest(stream).await.contains("call.completed"), "the call continues");
     }
     assert_eq!(program.get(&format!("/v1/calls/{call}")).await.1["status"], "in_progress");
     service.stop().await;

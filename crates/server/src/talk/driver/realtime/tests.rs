@@ -11,6 +11,7 @@ use switchhook_core::conversation::{End, FailureCode};
 use switchhook_core::id::{AgentId, CallId};
 use switchhook_media::format::{AudioFormat, FRAME_DURATION};
 use switchhook_net::outbound::Client;
+use switchhook_providers::llm::Withheld;
 use switchhook_providers::realtime::{Realtime as Provider, RealtimeCommand, RealtimeOptions};
 use switchhook_providers::scripted::ScriptedTts;
 use switchhook_providers::{Tts, TtsAudio, TtsRequest};
@@ -37,7 +38,7 @@ struct Stage {
 
 impl Stage {
     async fn tell(&self, event: RealtimeEvent) {
-        self.events.send(event).await.expect("the call goes on");
+        self.events.send(event).await.expect("the call continues");
     }
 
     /// A response that goes on for so long, all of it at once.
@@ -62,7 +63,7 @@ impl Stage {
 
     async fn sent(&mut self, wanted: impl Fn(&RealtimeCommand) -> bool) -> RealtimeCommand {
         loop {
-            let command = self.commands.recv().await.expect("the call goes on");
+            let command = self.commands.recv().await.expect("the call continues");
             if wanted(&command) {
                 return command;
             }
@@ -219,6 +220,7 @@ impl Call {
             tools,
             rates: KnownRates::default(),
             hedge: false,
+            withheld: Withheld::default(),
             phrases: Arc::default(),
         };
         let (sender, stages) = mpsc::unbounded_channel();

@@ -75,7 +75,7 @@ impl Running {
     /// What the agent says next.
     async fn answer(&mut self) -> String {
         loop {
-            match self.notes.recv().await.expect("the call goes on") {
+            match self.notes.recv().await.expect("the call continues") {
                 Note::Transcript(line) if line.by_agent => return line.text,
                 _ => {}
             }

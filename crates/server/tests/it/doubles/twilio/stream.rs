@@ -138,7 +138,7 @@ impl Talk {
                 _ = ticks.tick(), if !self.gone => {
                     frames += 1;
                     match leg.script.media {
-                        // The connection is cut, and the call goes on with nothing.
+                        // The connection is cut, and the call continues with nothing.
                         MediaFate::BreaksOff(after) if frames > after => return Over::Next,
                         MediaFate::NeverStarts => None,
                         _ => self.tick(leg).await,

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use switchhook_core::conversation::{Message, Role, ToolCall};
 use switchhook_providers::json_schema::Schema;
+use switchhook_providers::llm::Withheld;
 use switchhook_providers::{AnalysisRequest, LlmEvent, LlmRequest, ProviderError, Spent, ToolSpec};
 use tokio::sync::mpsc;
 
@@ -70,6 +71,7 @@ pub(super) fn request() -> LlmRequest {
         }],
         temperature: Some(0.5),
         max_tokens: None,
+        withheld: Some(Withheld::default()),
     }
 }
 
@@ -233,7 +235,7 @@ async fn a_busy_server_is_asked_again_and_then_given_up<P: Protocol>(protocol: P
     for words in ["Overloaded.", "Never."] {
         let (_, result) = ask(&*llm, request()).await;
         assert!(
-            matches!(&result, Err(ProviderError::Failed { words: told, .. }) if told.starts_with(words)),
+            matches!(&result, Err(ProviderError::Failed { words: said, .. }) if said.starts_with(words)),
             "{result:?}"
         );
     }
@@ -251,10 +253,10 @@ async fn what_cannot_be_read_is_a_failure_and_not_an_answer<P: Protocol>(protoco
     let llm = double.llm();
     let (events, result) = ask(&*llm, request()).await;
     assert!(text(&events) == "Yes." && result.is_ok(), "asked again, and what is new is not in the way: {result:?}");
-    for told in ["not JSON", "Gone."] {
+    for said in ["not JSON", "Gone."] {
         let (events, result) = ask(&*llm, request()).await;
         assert!(text(&events).starts_with("I would"));
-        assert!(matches!(&result, Err(ProviderError::Failed { words, .. }) if words.contains(told)), "{result:?}");
+        assert!(matches!(&result, Err(ProviderError::Failed { words, .. }) if words.contains(said)), "{result:?}");
     }
     double.finish();
 }

@@ -213,7 +213,7 @@ async fn a_filter_is_no_wrong_setting_and_costs_one_sentence() {
     } })
     };
     let refused = || Reply::Refuses(400, Vec::new(), filtered());
-    let replies = vec![refused(), says("Pardon?"), says("At seven."), refused(), refused()];
+    let replies = vec![refused(), says("Pardon?"), says("At seven."), says("Oh."), refused(), refused()];
     let double = Double::start(OpenAi, replies).await;
     let llm = double.llm();
     let mut talk = request();
@@ -223,13 +223,17 @@ async fn a_filter_is_no_wrong_setting_and_costs_one_sentence() {
     assert!(text(&events) == "Pardon?" && result.is_ok(), "{result:?}");
     talk.messages.push(Message::new(Role::Assistant, "Pardon?"));
     talk.messages.push(Message::new(Role::User, "Friday."));
-    let (events, _) = ask(&*llm, talk).await;
+    let (events, _) = ask(&*llm, talk.clone()).await;
     assert_eq!(text(&events), "At seven.", "while it stands in the history");
+    let (events, _) = ask(&*llm, switchhook_providers::LlmRequest { withheld: request().withheld, ..talk }).await;
+    assert_eq!(text(&events), "Oh.");
     let asked = double.asked();
     assert!(asked[0].to_string().contains("The bad word."));
-    let later = asked[1..].iter().map(Value::to_string);
-    assert!(later.into_iter().all(|asked| asked.contains("A table, please.") && !asked.contains("The bad word.")));
+    for asked in asked[1..3].iter().map(Value::to_string) {
+        assert!(asked.contains("A table, please.") && !asked.contains("The bad word."), "{asked}");
+    }
     assert!(asked[2].to_string().contains("Friday."));
+    assert!(asked[3].to_string().contains("The bad word."), "in another call");
     let (_, result) = ask(&*llm, request()).await;
     assert!(matches!(&result, Err(ProviderError::Failed { words, .. }) if words.contains("filtered")), "{result:?}");
     double.finish();
@@ -257,8 +261,8 @@ async fn calls_are_shown_by_ids_that_every_server_takes() {
     let messages = double.asked()[0]["messages"].as_array().cloned().unwrap_or_default();
     let ids: Vec<&str> = messages.iter().filter_map(|message| message["tool_call_id"].as_str()).collect();
     assert_eq!(ids, ["call00000", "call00001", "call00002"], "nine letters and digits each, and none twice");
-    let told: Vec<&str> = messages[3..].iter().filter_map(|message| message["content"].as_str()).collect();
-    assert_eq!(told, ["toolu_01A-b", "cancelled", "call_0"], "each with its own answer");
+    let answers: Vec<&str> = messages[3..].iter().filter_map(|message| message["content"].as_str()).collect();
+    assert_eq!(answers, ["toolu_01A-b", "cancelled", "call_0"], "each with its own answer");
     double.finish();
 }
 
@@ -360,7 +364,7 @@ async fn of_reasoning_in_parts_nothing_is_said() {
 }
 
 #[tokio::test]
-async fn an_error_with_status_200_is_told_in_the_servers_words_and_asked_once() {
+async fn an_error_with_status_200_is_shown_in_the_servers_words_and_asked_once() {
     let html = "<html><head><title>Sign in</title></head></html>";
     for (body, words) in [
         (
@@ -372,8 +376,8 @@ async fn an_error_with_status_200_is_told_in_the_servers_words_and_asked_once() 
     ] {
         let double = Double::start(OpenAi, vec![Reply::Events(vec![body])]).await;
         let (_, result) = ask(&*double.llm(), request()).await;
-        let Err(ProviderError::Config { words: told, .. }) = result else { panic!("{result:?}") };
-        assert!(told.contains(words) && told.contains("/v1/chat/completions"), "{told}");
+        let Err(ProviderError::Config { words: said, .. }) = result else { panic!("{result:?}") };
+        assert!(said.contains(words) && said.contains("/v1/chat/completions"), "{said}");
         double.finish();
     }
 }

@@ -17,6 +17,7 @@ use switchhook_core::id::{AgentId, CallId};
 use switchhook_core::webhook::AddressPolicy;
 use switchhook_media::format::AudioFormat;
 use switchhook_net::outbound::{Client, NetworkSettings};
+use switchhook_providers::llm::Withheld;
 use switchhook_providers::scripted::{ScriptedStt, ScriptedTts};
 use switchhook_providers::{
     Analysis, AnalysisRequest, Llm, LlmEvent, LlmRequest, ProviderError, Stt, SttEvent, SttOptions, SttSession, Tts,
@@ -71,6 +72,7 @@ impl Cast {
             tools: Arc::new(tools(agent)),
             rates: KnownRates::default(),
             hedge: false,
+            withheld: Withheld::default(),
         };
         (pipeline, backstage)
     }
