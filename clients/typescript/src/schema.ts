@@ -584,8 +584,9 @@ export interface paths {
         put?: never;
         /**
          * Creates a token for event streams, good for ten minutes.
-         * @description It opens `GET /v1/events?token=`, `/v1/calls/{id}/events?token=` and `/v1/calls/{id}/transcript?token=` and nothing else, also from pages of
-         *     other origins. It stops working with the key or session that asked, and when the person becomes a viewer.
+         * @description It opens `GET /v1/events?token=`, `/v1/calls/{id}/events?token=` and `/v1/calls/{id}/transcript?token=`, each also with
+         *     `/stream` before the `?`, and nothing else, also from pages of other origins. It stops working with the key or session that
+         *     asked, and when the person becomes a viewer.
          */
         post: operations["create_event_token"];
         delete?: never;

@@ -308,8 +308,9 @@ class Events(Resource):
     def create_token(self) -> models.EventToken:
         """Creates a token for event streams, good for ten minutes.
 
-        It opens `GET /v1/events?token=`, `/v1/calls/{id}/events?token=` and `/v1/calls/{id}/transcript?token=` and nothing else, also
-        from pages of other origins. It stops working with the key or session that asked, and when the person becomes a viewer.
+        It opens `GET /v1/events?token=`, `/v1/calls/{id}/events?token=` and `/v1/calls/{id}/transcript?token=`, each also with `/stream`
+        before the `?`, and nothing else, also from pages of other origins. It stops working with the key or session that asked, and when
+        the person becomes a viewer.
         """
         return self._model(Request("POST", "/v1/event-tokens", repeatable=True), models.EventToken)
 

@@ -6,11 +6,12 @@ ALTER TABLE people
     DROP CONSTRAINT people_issuer_subject_key,
     ADD UNIQUE (issuer, subject, tenant_id),
     ADD COLUMN home BOOLEAN NOT NULL DEFAULT FALSE,  -- whether a first sign-in made it
-    ADD COLUMN invitation BYTEA UNIQUE,              -- SHA-256 of the link's token, until the invitation is accepted
+    ADD COLUMN invitation BYTEA,                     -- SHA-256 of the link's token, until the invitation is accepted
     ADD COLUMN invited_by UUID,                      -- a person of the tenant, who may be gone; NULL: a program
     ADD COLUMN expires_at BIGINT;                    -- of the invitation
 -- Two first sign-ins at once make one tenant.
 CREATE UNIQUE INDEX people_home ON people (issuer, subject) WHERE home = TRUE;
+CREATE UNIQUE INDEX people_invitation ON people (invitation) WHERE invitation IS NOT NULL;
 CREATE INDEX people_invited ON people (tenant_id, email) WHERE issuer IS NULL;
 
 -- When a tenant invited somebody, in the last hour.

@@ -12,7 +12,7 @@ CREATE TABLE new_people (
     created_at          INTEGER NOT NULL,
     last_seen_at        INTEGER,
     home                BOOLEAN NOT NULL DEFAULT FALSE,  -- whether a first sign-in made it
-    invitation          BLOB UNIQUE,      -- SHA-256 of the link's token, until the invitation is accepted
+    invitation          BLOB,             -- SHA-256 of the link's token, until the invitation is accepted
     invited_by          BLOB,             -- a person of the tenant, who may be gone; NULL: a program
     expires_at          INTEGER,          -- of the invitation
     UNIQUE (issuer, subject, tenant_id)
@@ -39,6 +39,7 @@ ALTER TABLE new_sessions RENAME TO sessions;
 CREATE INDEX people_by_tenant ON people (tenant_id, id);
 -- Two first sign-ins at once make one tenant.
 CREATE UNIQUE INDEX people_home ON people (issuer, subject) WHERE home = TRUE;
+CREATE UNIQUE INDEX people_invitation ON people (invitation) WHERE invitation IS NOT NULL;
 CREATE INDEX people_invited ON people (tenant_id, email) WHERE issuer IS NULL;
 CREATE INDEX sessions_by_person ON sessions (person_id);
 CREATE INDEX sessions_by_tenant ON sessions (tenant_id);
