@@ -9,7 +9,7 @@ use switchhook::store::{Engine, deactivation};
 use switchhook_core::id::TenantId;
 
 use super::{Browser, browser, claims, invite, joined, link, morning, signed_in, tenant_names, with_provider};
-use crate::harness::text;
+use crate::harness::{TestService, text};
 
 const SHOW: &str = "/auth/invitation";
 const ACCEPT: &str = "/auth/invitation/accept";
@@ -53,9 +53,19 @@ async fn nobody_is_in_a_tenant_whose_invitation_they_did_not_accept() {
     service.stop().await;
 }
 
+/// What the database has of the links of open invitations.
+async fn hashes(service: &TestService) -> Vec<Vec<u8>> {
+    const SQL: &str = "SELECT invitation FROM people WHERE invitation IS NOT NULL";
+    let mut conn = service.store().read().await.expect("a connection");
+    let found = match conn.engine() {
+        Engine::Sqlite(c) => sqlx::query_scalar(SQL).fetch_all(c).await,
+        Engine::Postgres(c) => sqlx::query_scalar(SQL).fetch_all(c).await,
+    };
+    found.expect("read")
+}
+
 #[tokio::test]
 async fn a_link_is_shown_once_and_is_nowhere_in_the_database() {
-    const HASHES: &str = "SELECT invitation FROM people WHERE invitation IS NOT NULL";
     let clock = morning();
     let (service, oidc) = with_provider(clock.clone(), |_| {}).await;
     let ana = signed_in(&service, &oidc, "ana").await;
@@ -75,12 +85,7 @@ async fn a_link_is_shown_once_and_is_nowhere_in_the_database() {
     let path = format!("/v1/people/{}", text(&invited["id"]));
     assert_eq!(ana.ask(Method::GET, &path, None).await.1, shown);
     assert_eq!(ana.ask(Method::GET, "/v1/people", None).await.1["data"][0], shown);
-    let mut conn = service.store().read().await.expect("a connection");
-    let stored: Result<Vec<Vec<u8>>, _> = match conn.engine() {
-        Engine::Sqlite(c) => sqlx::query_scalar(HASHES).fetch_all(c).await,
-        Engine::Postgres(c) => sqlx::query_scalar(HASHES).fetch_all(c).await,
-    };
-    let stored = stored.expect("read");
+    let stored = hashes(&service).await;
     assert_eq!(stored.len(), 1);
     assert!(stored[0] != token.as_bytes() && stored[0].len() == 32, "a hash");
     service.stop().await;
