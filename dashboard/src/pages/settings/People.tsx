@@ -2,7 +2,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { UserPlus } from "lucide-react";
 import { useState } from "react";
 import { query, request } from "../../api/client";
-import { asApiError, isMissing } from "../../api/errors";
+import { isMissing } from "../../api/errors";
 import type { List } from "../../api/types";
 import type { PersonResource } from "../../api/pending-people";
 import { everyRow } from "../../api/queries";
@@ -13,6 +13,7 @@ import { Card } from "../../components/Card";
 import { ConfirmDialog } from "../../components/ConfirmDialog";
 import { EmptyState } from "../../components/EmptyState";
 import { ErrorNotice } from "../../components/ErrorNotice";
+import { InstantSelect } from "../../components/InstantSelect";
 import { RelativeTime, useNow } from "../../components/RelativeTime";
 import rows from "../../components/rows.module.css";
 import { SkeletonRows } from "../../components/Skeleton";
@@ -21,9 +22,9 @@ import { useIsOwner } from "../../lib/may-change";
 import { useSession } from "../../Root";
 import { InviteDialog } from "./InviteDialog";
 import { ROLES } from "./roles";
-import styles from "./People.module.css";
 
 const KEY = ["people"];
+const OPTIONS = ROLES.map(({ role, title }) => ({ value: role, title }));
 
 /** What a person is called here: names come from the identity provider, unverified. */
 function called(person: PersonResource): string {
@@ -154,29 +155,7 @@ function RoleSelect({ person, disabled }: { person: PersonResource; disabled: bo
     },
   });
   if (disabled) return <>{ROLES.find(({ role }) => role === person.role)?.title ?? person.role}</>;
-  return (
-    <div>
-      <span className={styles.select}>
-        <select
-          className={styles.role}
-          aria-label={`Role of ${called(person)}`}
-          value={change.isPending ? change.variables : person.role}
-          onChange={(event) => change.mutate(event.target.value as Role)}
-        >
-          {ROLES.map(({ role, title }) => (
-            <option key={role} value={role}>
-              {title}
-            </option>
-          ))}
-        </select>
-      </span>
-      {change.isError && (
-        <p role="alert" className={styles.error}>
-          {asApiError(change.error).detail}
-        </p>
-      )}
-    </div>
-  );
+  return <InstantSelect label={`Role of ${called(person)}`} value={person.role} options={OPTIONS} change={change} />;
 }
 
 function RemoveDialog({ person, onClose }: { person: PersonResource; onClose: () => void }) {
