@@ -44,6 +44,7 @@ BEYOND_A_SCHEMA = [
     r"must not contain a user name or password",
     r"must have neither \? nor #",
     r"must be an http or https address",
+    r"must start with https://; the operator can allow",  # what the operator allows
 ]
 # Which fields a tool of an agent has, and must have, depends on its type.
 OF_TOOLS = re.compile(

@@ -21,6 +21,8 @@ pub struct CarrierKind {
     pub has_connections: bool,
     /// Whether its calls ring real telephones, so that the dial policy counts them.
     pub rings_phones: bool,
+    /// The names of a connection's settings besides `base_url`; `None` where this version does not know them.
+    pub settings: Option<&'static [&'static str]>,
     /// Checks a connection's settings before they are stored.
     pub check_settings: fn(&Map<String, Value>) -> Result<(), FieldError>,
     /// Makes the node's driver; `None` where connections can be stored, but this version cannot call with them.
@@ -37,6 +39,7 @@ impl CarrierKind {
             inbound_topic: None,
             has_connections: true,
             rings_phones: true,
+            settings: None,
             check_settings: |_| Ok(()),
             driver: None,
         }

@@ -20,8 +20,20 @@ pub struct ProviderEntry {
     pub kinds: &'static [ProviderKind],
     /// How it is made.
     pub build: Build,
+    /// The names of its connections' settings, in groups, without those of every provider.
+    pub settings: &'static [&'static [&'static str]],
     /// The kinds whose default model has no price per unit: it is billed in credits or by the token of audio.
     pub unpriced: &'static [ProviderKind],
+}
+
+/// The settings of connections to any provider.
+const OF_EVERY_PROVIDER: [&str; 3] = ["base_url", "kinds", "prices"];
+
+impl ProviderEntry {
+    /// The names of its connections' settings.
+    pub fn setting_names(&self) -> impl Iterator<Item = &'static str> {
+        OF_EVERY_PROVIDER.into_iter().chain(self.settings.iter().copied().flatten().copied())
+    }
 }
 
 /// How a provider is made.

@@ -79,6 +79,12 @@ impl Schema {
         &self.0.source
     }
 
+    /// How many schemas are compiled or values validated on threads of this process.
+    #[must_use]
+    pub fn under_way() -> usize {
+        AT_A_TIME - THREADS.0.available_permits()
+    }
+
     /// Validates `value`; returns its problems.
     pub async fn problems(&self, value: &Value) -> Vec<String> {
         let (schema, value) = (self.clone(), value.clone());

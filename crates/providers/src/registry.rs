@@ -241,6 +241,11 @@ mod tests {
 
     /// A provider with these settings.
     fn provider(entry: &ProviderEntry, settings: &Value) -> Provider {
+        let prices = Prices::load(None).expect("a table").of(entry.name);
+        Provider { name: entry.name, prices, ..made(entry, settings).expect("good settings") }
+    }
+
+    fn made(entry: &ProviderEntry, settings: &Value) -> Result<Provider, String> {
         switchhook_net::install_tls();
         let addresses = AddressPolicy::default();
         let settings = settings.as_object().expect("an object");
@@ -251,12 +256,25 @@ mod tests {
             settings,
             key: None,
         };
-        let made = match entry.build {
+        match entry.build {
             Build::Adapter(build) => build(&config),
             Build::BuiltIn(build) => build(&LocalSpeech::new(ModelStore::new(Path::new("/nonexistent"))), settings),
-        };
-        let prices = Prices::load(None).expect("a table").of(entry.name);
-        Provider { name: entry.name, prices, ..made.expect("good settings") }
+        }
+    }
+
+    #[test]
+    fn every_named_setting_is_read() {
+        for entry in PROVIDERS {
+            for name in entry.settings.iter().copied().flatten() {
+                // Text that is no such word, and what no setting of text, number or object may be.
+                let is_refused = |api: &str| {
+                    let settings = json!({ "stt_api": api, *name: [["x"]] });
+                    let refused = made(entry, &settings).err().unwrap_or_default();
+                    refused.contains(&format!("settings.{name}"))
+                };
+                assert!(is_refused("transcriptions") || is_refused("realtime"), "{} {name}", entry.name);
+            }
+        }
     }
 
     /// What a connection with these settings is billed for a minute of STT, for LLM input and for TTS.

@@ -1,5 +1,6 @@
 //! The carriers and providers that a connection can be for.
 
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use serde::Serialize;
@@ -10,6 +11,9 @@ use switchhook_providers::registry as providers;
 use utoipa::ToSchema;
 
 use crate::talk::tools::secrets;
+
+/// The setting of every connection.
+const BASE_URL: &str = "base_url";
 
 /// What a connection can be used for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
@@ -68,6 +72,8 @@ pub struct CatalogueEntry {
     pub kinds: Vec<ConnectionKind>,
     /// The credentials without which nothing can be done.
     pub required: &'static [&'static str],
+    /// The names of its settings; `None` where this version does not know them.
+    pub settings: Option<BTreeSet<&'static str>>,
     /// Whether this version can make calls with it.
     pub usable: bool,
 }
@@ -79,16 +85,23 @@ pub static CATALOGUE: LazyLock<Vec<CatalogueEntry>> = LazyLock::new(|| {
         name: carrier.name,
         kinds: vec![ConnectionKind::Carrier],
         required: carrier.required_credentials,
+        settings: carrier.settings.map(|own| own.iter().copied().chain([BASE_URL]).collect()),
         usable: carrier.driver.is_some(),
     });
     let providers = providers::PROVIDERS.iter().map(|entry| CatalogueEntry {
         name: entry.name,
         kinds: entry.kinds.iter().copied().map(ConnectionKind::from).collect(),
         required: &[],
+        settings: Some(entry.setting_names().collect()),
         usable: true,
     });
-    let tools =
-        CatalogueEntry { name: secrets::PROVIDER, kinds: vec![ConnectionKind::Tool], required: &[], usable: true };
+    let tools = CatalogueEntry {
+        name: secrets::PROVIDER,
+        kinds: vec![ConnectionKind::Tool],
+        required: &[],
+        settings: Some([BASE_URL].into()),
+        usable: true,
+    };
     carriers.chain(providers).chain([tools]).collect()
 });
 
@@ -129,6 +142,33 @@ impl CatalogueEntry {
 mod tests {
     use super::*;
     use switchhook_carriers::registry::CARRIERS;
+
+    #[test]
+    fn every_documented_setting_is_known() {
+        let docs = [
+            ("agents", include_str!("../../../docs/agents.md")),
+            ("speech-to-text", include_str!("../../../docs/speech-to-text.md")),
+            ("text-to-speech", include_str!("../../../docs/text-to-speech.md")),
+            ("simulator", include_str!("../../../docs/simulator.md")),
+        ];
+        let known: BTreeSet<&str> =
+            CATALOGUE.iter().flat_map(|entry| entry.settings.iter().flatten().copied()).collect();
+        for (file, text) in docs {
+            let settings = text.split("\n\n").filter(|part| part.starts_with("| setting |"));
+            let names: Vec<&str> = settings.flat_map(|table| table.lines().skip(2)).flat_map(first_cell).collect();
+            assert!(names.len() > 3, "docs/{file}.md: {names:?}");
+            for name in names {
+                assert!(known.contains(name), "docs/{file}.md: {name}");
+            }
+        }
+    }
+
+    /// The names in the first cell of a row; `faults` of `faults.seed`.
+    fn first_cell(row: &str) -> impl Iterator<Item = &str> {
+        let cell = row.split('|').nth(1).unwrap_or_default();
+        let names = cell.split(',').map(|name| name.trim().trim_matches('`'));
+        names.map(|name| name.split('.').next().unwrap_or(name)).filter(|name| !name.is_empty())
+    }
 
     #[test]
     fn every_carrier_is_in_the_catalogue_once_and_under_a_name_of_its_own() {

@@ -41,6 +41,7 @@ use super::{
 /// The simulator in the registry.
 pub const KIND: CarrierKind = CarrierKind {
     rings_phones: false,
+    settings: Some(&["time_scale", "presses", "sample_rate", "refuse_transfers", "faults"]),
     check_settings: |settings| SimulatorSettings::parse(&Value::Object(settings.clone())).map(drop),
     driver: Some(|settings| {
         Arc::new(PhoneNetwork { dial_log_path: settings.simulator_dial_log.clone(), ..PhoneNetwork::default() })

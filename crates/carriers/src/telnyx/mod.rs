@@ -38,6 +38,7 @@ use super::{
 pub const KIND: CarrierKind = CarrierKind {
     required_credentials: &["api_key", "public_key"],
     inbound_topic: Some(EVENTS),
+    settings: Some(&["connection_id", "codec"]),
     driver: Some(|_| Arc::new(connect)),
     ..CarrierKind::planned("telnyx")
 };

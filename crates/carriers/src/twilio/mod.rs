@@ -56,6 +56,7 @@ const LONGEST_AFTER_TRANSFER: &str = "14400";
 pub const TWILIO: CarrierKind = CarrierKind {
     required_credentials: &["account_sid", "auth_token"],
     inbound_topic: Some(topics::VOICE),
+    settings: Some(&[]),
     driver: Some(|_| Arc::new(connect_twilio)),
     ..CarrierKind::planned("twilio")
 };
@@ -64,6 +65,7 @@ pub const TWILIO: CarrierKind = CarrierKind {
 pub const SIGNALWIRE: CarrierKind = CarrierKind {
     required_credentials: &["project_id", "api_token", "signing_key"],
     inbound_topic: Some(topics::VOICE),
+    settings: Some(&["space"]),
     driver: Some(|_| Arc::new(connect_signalwire)),
     ..CarrierKind::planned("signalwire")
 };

@@ -19,7 +19,7 @@ use self::wire::MessagesResponse;
 use super::adapter_config::AdapterConfig;
 use super::entry::{Build, DefaultModels, Provider, ProviderEntry, ProviderKind};
 use super::llm::turns::turns;
-use super::llm::{LlmAdapter, LlmClient, LlmServer, MAX_TOKENS};
+use super::llm::{LLM_SETTINGS, LlmAdapter, LlmClient, LlmServer, MAX_TOKENS};
 use super::{Llm, LlmRequest};
 
 /// Where Anthropic itself listens.
@@ -32,8 +32,13 @@ const VERSION: &str = "2023-06-01";
 const HOTTEST: f32 = 1.0;
 
 /// This provider in the registry.
-pub const ENTRY: ProviderEntry =
-    ProviderEntry { name: "anthropic", kinds: &[ProviderKind::Llm], build: Build::Adapter(build), unpriced: &[] };
+pub const ENTRY: ProviderEntry = ProviderEntry {
+    name: "anthropic",
+    kinds: &[ProviderKind::Llm],
+    build: Build::Adapter(build),
+    settings: &[LLM_SETTINGS, &["prompt_caching"]],
+    unpriced: &[],
+};
 
 fn build(config: &AdapterConfig<'_>) -> Result<Provider, String> {
     Ok(Provider {

@@ -6,7 +6,8 @@ mod voices;
 
 use super::adapter_config::AdapterConfig;
 use super::entry::{Build, DefaultModels, Provider, ProviderEntry, ProviderKind};
-use super::tts::TtsTimeouts;
+use super::stt::STT_SETTINGS;
+use super::tts::{TTS_SETTINGS, TtsTimeouts};
 
 /// The protocol's date.
 const VERSION: &str = "2026-08-14";
@@ -16,6 +17,7 @@ pub const ENTRY: ProviderEntry = ProviderEntry {
     name: "cartesia",
     kinds: &[ProviderKind::Stt, ProviderKind::Tts],
     build: Build::Adapter(build),
+    settings: &[STT_SETTINGS, TTS_SETTINGS],
     unpriced: &[ProviderKind::Stt, ProviderKind::Tts],
 };
 

@@ -8,8 +8,8 @@ mod voices;
 
 use super::adapter_config::AdapterConfig;
 use super::entry::{Build, DefaultModels, Provider, ProviderEntry, ProviderKind};
-use super::stt::KeytermLimits;
-use super::tts::TtsTimeouts;
+use super::stt::{KeytermLimits, STT_SETTINGS};
+use super::tts::{TTS_SETTINGS, TtsTimeouts};
 
 /// The name in errors.
 const PROVIDER: &str = "deepgram";
@@ -22,6 +22,7 @@ pub const ENTRY: ProviderEntry = ProviderEntry {
     name: "deepgram",
     kinds: &[ProviderKind::Stt, ProviderKind::Tts],
     build: Build::Adapter(build),
+    settings: &[STT_SETTINGS, TTS_SETTINGS],
     unpriced: &[],
 };
 

@@ -6,13 +6,15 @@ mod voices;
 
 use super::adapter_config::AdapterConfig;
 use super::entry::{Build, DefaultModels, Provider, ProviderEntry, ProviderKind};
-use super::tts::TtsTimeouts;
+use super::stt::STT_SETTINGS;
+use super::tts::{TTS_SETTINGS, TtsTimeouts};
 
 /// This provider in the registry.
 pub const ENTRY: ProviderEntry = ProviderEntry {
     name: "elevenlabs",
     kinds: &[ProviderKind::Stt, ProviderKind::Tts],
     build: Build::Adapter(build),
+    settings: &[STT_SETTINGS, TTS_SETTINGS],
     unpriced: &[],
 };
 

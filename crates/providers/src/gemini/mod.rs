@@ -18,7 +18,7 @@ use self::wire::ContentResponse;
 use super::adapter_config::AdapterConfig;
 use super::entry::{Build, DefaultModels, Provider, ProviderEntry, ProviderKind};
 use super::llm::turns::turns;
-use super::llm::{LlmAdapter, LlmClient, LlmServer, MAX_TOKENS};
+use super::llm::{LLM_SETTINGS, LlmAdapter, LlmClient, LlmServer, MAX_TOKENS};
 use super::{Llm, LlmRequest};
 
 /// Where Google itself listens.
@@ -31,8 +31,13 @@ const CAN_SKIP_REASONING: &str = "gemini-2.5-flash";
 const LENIENT: [&str; 2] = ["gemini-1", "gemini-2"];
 
 /// This provider in the registry.
-pub const ENTRY: ProviderEntry =
-    ProviderEntry { name: "gemini", kinds: &[ProviderKind::Llm], build: Build::Adapter(build), unpriced: &[] };
+pub const ENTRY: ProviderEntry = ProviderEntry {
+    name: "gemini",
+    kinds: &[ProviderKind::Llm],
+    build: Build::Adapter(build),
+    settings: &[LLM_SETTINGS],
+    unpriced: &[],
+};
 
 fn build(config: &AdapterConfig<'_>) -> Result<Provider, String> {
     Ok(Provider {

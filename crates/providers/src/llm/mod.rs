@@ -29,7 +29,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 pub(crate) use self::failure::{LlmFailure, Retry};
 use self::refused_tools::RefusedTools;
-pub(crate) use self::server::LlmServer;
+pub(crate) use self::server::{LLM_SETTINGS, LlmServer};
 use self::shorten::shorten;
 use self::speech_filter::SpeechFilter;
 use self::unstreamed::Unstreamed;

@@ -56,6 +56,9 @@ impl LlmTimeouts {
     }
 }
 
+/// What [`LlmServer::read`] reads besides `base_url`.
+pub(crate) const LLM_SETTINGS: &[&str] = &["model", "headers", "query", "request", "timeouts_ms"];
+
 /// One connection's model server.
 pub(crate) struct LlmServer {
     http: reqwest::Client,

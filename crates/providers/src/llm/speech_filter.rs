@@ -66,6 +66,8 @@ const MARKS: [Mark; 44] = [
     Mark("</think>", &[], Kind::Alone),
     Mark("</tool_call>", &[], Kind::Alone),
 ];
+/// With what marks and their ends begin.
+const BEGIN_MARKS: [char; 4] = ['<', '[', '◁', 't'];
 /// A response that begins so is a call without a mark, or no speech.
 const BARE: [&str; 3] = ["{", "[{", "```"];
 
@@ -100,8 +102,20 @@ impl SpeechFilter {
         if self.may_be_bare() {
             return String::new();
         }
-        let mut spoken = String::new();
-        while self.step(&mut spoken) {}
+        let held = std::mem::take(&mut self.held);
+        let lower = held.to_ascii_lowercase();
+        let (mut spoken, mut at) = (String::new(), 0);
+        while let Some(Found { begins, ends, opens }) = self.next_mark(&lower, at) {
+            self.pass(&held[at..begins], &mut spoken);
+            match self.inside.take() {
+                None => self.inside = opens.filter(|mark| mark.2 != Kind::Alone),
+                Some(mark) => spoken.push_str(&self.close(mark)),
+            }
+            at = ends;
+        }
+        let ready = held.len() - self.beginning_at_end(&lower[at..]);
+        self.pass(&held[at..ready], &mut spoken);
+        held[ready..].clone_into(&mut self.held);
         spoken
     }
 
@@ -153,36 +167,17 @@ impl SpeechFilter {
         self.bare
     }
 
-    /// Handles the next mark, if there is a whole one.
-    fn step(&mut self, spoken: &mut String) -> bool {
-        let text = self.held.to_ascii_lowercase();
-        let found = match self.inside {
-            None => first(&text, MARKS.iter().map(|mark| (mark.0, Some(mark)))),
-            Some(mark) => first(&text, mark.1.iter().map(|close| (*close, None))),
-        };
-        let Some((at, length, opened)) = found else {
-            let ready = text.len() - self.beginning_at_end(&text);
-            let ready: String = self.held.drain(..ready).collect();
-            if self.inside.is_some() {
-                self.inner.push_str(&ready);
-            } else {
-                spoken.push_str(&ready);
-            }
-            return false;
-        };
-        let before: String = self.held.drain(..at).collect();
-        self.held.drain(..length);
-        match self.inside.take() {
-            None => {
-                spoken.push_str(&before);
-                self.inside = opened.filter(|mark| mark.2 != Kind::Alone);
-            }
-            Some(mark) => {
-                self.inner.push_str(&before);
-                spoken.push_str(&self.close(mark));
-            }
+    /// The next mark that matters now, from `at` on.
+    fn next_mark(&self, text: &str, at: usize) -> Option<Found> {
+        match self.inside {
+            None => first(text, at, MARKS.iter().map(|mark| (mark.0, Some(mark)))),
+            Some(mark) => first(text, at, mark.1.iter().map(|close| (*close, None))),
         }
-        true
+    }
+
+    /// Passes on what stands between two marks.
+    fn pass(&mut self, text: &str, spoken: &mut String) {
+        if self.inside.is_some() { self.inner.push_str(text) } else { spoken.push_str(text) }
     }
 
     /// Ends what `mark` began; what of it is spoken.
@@ -218,12 +213,25 @@ impl SpeechFilter {
     }
 }
 
-type Found = (usize, usize, Option<&'static Mark>);
+/// A mark in a text: from where to where, and what it opens.
+struct Found {
+    begins: usize,
+    ends: usize,
+    opens: Option<&'static Mark>,
+}
 
-/// The first of these marks in a text: where it is, how long, and what it opens.
-fn first<'m>(text: &str, marks: impl Iterator<Item = (&'m str, Option<&'static Mark>)>) -> Option<Found> {
-    let found = marks.filter_map(|(mark, opens)| Some((text.find(mark)?, mark.len(), opens)));
-    found.min_by_key(|(at, _, _)| *at)
+/// The first of these marks in a text from `at` on. The text is read once, however many marks there are.
+fn first<'m>(
+    text: &str,
+    at: usize,
+    marks: impl Iterator<Item = (&'m str, Option<&'static Mark>)> + Clone,
+) -> Option<Found> {
+    let places = text[at..].match_indices(BEGIN_MARKS).map(|(place, _)| at + place);
+    let found = |begins: usize| {
+        let (mark, opens) = marks.clone().find(|(mark, _)| text[begins..].starts_with(mark))?;
+        Some(Found { begins, ends: begins + mark.len(), opens })
+    };
+    places.into_iter().find_map(found)
 }
 
 #[cfg(test)]
@@ -271,6 +279,7 @@ mod tests {
             assert_eq!(mark.0, mark.0.to_ascii_lowercase());
             let others = MARKS.iter().enumerate().filter(|(other, _)| *other != at);
             assert!(others.into_iter().all(|(_, other)| !mark.0.starts_with(other.0)), "{}", mark.0);
+            assert!([mark.0].iter().chain(mark.1).all(|mark| mark.starts_with(BEGIN_MARKS)), "{}", mark.0);
         }
     }
 
@@ -334,6 +343,19 @@ mod tests {
         assert_eq!(cut(text, 5), ("Let me look. ".to_owned(), Some(expected)));
         let remark = "<|channel|>commentary<|message|>Let me look.<|end|>";
         assert_eq!(cut(remark, 4), ("Let me look.".to_owned(), Some(Vec::new())));
+    }
+
+    /// Read again for each mark, this would take hours.
+    #[test]
+    fn a_million_marks_and_brackets_are_read_in_one_pass() {
+        for (text, spoken) in [
+            ("<|end|>".repeat(100_000), ""),
+            ("<think></think>".repeat(100_000), ""),
+            (format!("Yes.<tool_call>{}", "[".repeat(1_000_000)), "Yes."),
+            (format!("Yes.<tool_call>{}", "</function>".repeat(100_000)), "Yes."),
+        ] {
+            assert_eq!(cut(&text, text.len()).0, spoken, "{}", &text[..30]);
+        }
     }
 
     #[test]

@@ -14,6 +14,8 @@ const PARAMETERS: [(&str, &str, &str); 3] = [
     ("<parameter name=\"", "\"", "</parameter>"),
     ("<arg_key>", "</arg_key>", "</arg_value>"),
 ];
+/// Brackets that begin nothing: some marks have one or two, and each costs as much as it is deep.
+const MAX_BARE_BRACKETS: usize = 200;
 /// What ends a call in tags.
 const ENDS: [&str; 2] = ["</function>", "</invoke>"];
 
@@ -52,12 +54,13 @@ impl WrittenCalls {
 /// Whole values of JSON: calls, or arguments behind the name of a tool. What is broken ends the reading.
 fn in_json(text: &str, tools: &[String]) -> Vec<(String, Value)> {
     let mut calls = Vec::new();
-    let (mut at, mut before) = (0, 0);
+    let (mut at, mut before, mut bare) = (0, 0, 0);
     while let Some(next) = text[at..].find(['{', '[']).map(|next| at + next) {
         let mut values = serde_json::Deserializer::from_str(&text[next..]).into_iter::<Value>();
         let Some(Ok(value)) = values.next() else {
             // Brackets are part of some marks.
-            if text[next..].starts_with('{') {
+            bare += 1;
+            if text[next..].starts_with('{') || bare > MAX_BARE_BRACKETS {
                 return calls;
             }
             at = next + 1;
@@ -116,7 +119,7 @@ fn in_tags(text: &str, tools: &[String]) -> Vec<(String, Value)> {
     let mut calls = Vec::new();
     let mut rest = text;
     while !rest.trim().is_empty() {
-        let end = ENDS.iter().filter_map(|end| Some(rest.find(end)? + end.len())).min().unwrap_or(rest.len());
+        let end = first_end(rest).unwrap_or(rest.len());
         let (call, behind) = rest.split_at(end);
         rest = behind;
         let (head, parameters) = parameters(call);
@@ -126,6 +129,12 @@ fn in_tags(text: &str, tools: &[String]) -> Vec<(String, Value)> {
         }
     }
     calls
+}
+
+/// Where the first call in tags ends.
+fn first_end(text: &str) -> Option<usize> {
+    let end_at = |at: usize| ENDS.iter().find(|end| text[at..].starts_with(**end)).map(|end| at + end.len());
+    text.match_indices("</").find_map(|(at, _)| end_at(at))
 }
 
 /// What stands before the parameters, and they.

@@ -26,6 +26,7 @@ pub const ENTRY: ProviderEntry = ProviderEntry {
     name: "local",
     kinds: &[ProviderKind::Stt, ProviderKind::Tts],
     build: Build::BuiltIn(build),
+    settings: &[],
     unpriced: &[],
 };
 

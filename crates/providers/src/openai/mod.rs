@@ -12,8 +12,9 @@ pub(crate) mod wire;
 
 use super::adapter_config::AdapterConfig;
 use super::entry::{Build, DefaultModels, Provider, ProviderEntry, ProviderKind};
-use super::stt::KeytermLimits;
-use super::tts::TtsTimeouts;
+use super::llm::LLM_SETTINGS;
+use super::stt::{KeytermLimits, STT_SETTINGS};
+use super::tts::{TTS_SETTINGS, TtsTimeouts};
 
 /// Where OpenAI itself listens.
 pub const OPENAI_URL: &str = "https://api.openai.com/v1";
@@ -24,11 +25,28 @@ const PROVIDER: &str = "openai";
 /// More than this is beyond what a prompt for Whisper holds (224 tokens), and slows others down.
 const KEYTERM_LIMITS: KeytermLimits = KeytermLimits { max_count: 100, max_chars: 200, max_total_chars: 800 };
 
+/// Settings that no other provider has.
+const OWN_SETTINGS: &[&str] = &[
+    "key_header",
+    "max_tokens_field",
+    "stt_api",
+    "stt_min_speech_ms",
+    "tts_format",
+    "tts_sample_rate",
+    "realtime_model",
+    "realtime_voice",
+    "realtime_turn_detection",
+    "realtime_format",
+    "realtime_transcription_model",
+    "realtime_parameters",
+];
+
 /// This provider in the registry.
 pub const ENTRY: ProviderEntry = ProviderEntry {
     name: "openai",
     kinds: &[ProviderKind::Stt, ProviderKind::Llm, ProviderKind::Tts, ProviderKind::Realtime],
     build: Build::Adapter(build),
+    settings: &[LLM_SETTINGS, STT_SETTINGS, TTS_SETTINGS, OWN_SETTINGS],
     unpriced: &[ProviderKind::Tts],
 };
 

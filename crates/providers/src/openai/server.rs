@@ -64,10 +64,11 @@ impl SpeechServer {
 
 /// `settings.key_header`: the header of the key where it is no bearer token.
 pub(super) fn key_header(settings: &Map<String, Value>) -> Result<Option<HeaderName>, String> {
-    match settings.get("key_header").and_then(Value::as_str) {
-        None => Ok(None),
-        Some(name) if is_framing(name) => Err(format!("settings.key_header must not be {name}.")),
-        Some(name) => Ok(Some(name.parse().map_err(|_| "settings.key_header is no name of an HTTP header.")?)),
+    match settings.get("key_header") {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(name)) if is_framing(name) => Err(format!("settings.key_header must not be {name}.")),
+        Some(Value::String(name)) if let Ok(name) = name.parse() => Ok(Some(name)),
+        Some(_) => Err("settings.key_header is no name of an HTTP header.".to_owned()),
     }
 }
 

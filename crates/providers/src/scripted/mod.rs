@@ -32,6 +32,7 @@ pub const ENTRY: ProviderEntry = ProviderEntry {
     name: "scripted",
     kinds: &[ProviderKind::Stt, ProviderKind::Llm, ProviderKind::Tts],
     build: Build::BuiltIn(build),
+    settings: &[&["flow"]],
     unpriced: &[],
 };
 

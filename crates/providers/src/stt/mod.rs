@@ -28,7 +28,7 @@ pub(crate) use self::protocol::{
     close_description,
 };
 pub(crate) use self::server::SttServer;
-pub(crate) use self::settings::{KeytermLimits, SttDefaults, SttSettings};
+pub(crate) use self::settings::{KeytermLimits, STT_SETTINGS, SttDefaults, SttSettings};
 
 use self::connection::{Connector, TIMEOUTS};
 use self::task::{SentAudio, Task};

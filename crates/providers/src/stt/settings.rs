@@ -21,6 +21,18 @@ pub(crate) struct SttDefaults {
     pub(crate) finalize_timeout_without_words_ms: Option<u32>,
 }
 
+/// What [`SttSettings::read`] reads.
+pub(crate) const STT_SETTINGS: &[&str] = &[
+    "stt_encoding",
+    "stt_sample_rate",
+    "stt_chunk_ms",
+    "stt_finalize",
+    "stt_finalize_timeout_ms",
+    "stt_model",
+    "stt_language",
+    "stt_parameters",
+];
+
 /// A connection's settings.
 #[derive(Clone)]
 pub(crate) struct SttSettings {
@@ -41,8 +53,7 @@ pub(crate) struct SttSettings {
 }
 
 impl SttSettings {
-    /// Reads `stt_encoding`, `stt_sample_rate`, `stt_chunk_ms`, `stt_finalize`, `stt_finalize_timeout_ms`, `stt_model`, `stt_language` and
-    /// `stt_parameters`.
+    /// Reads [`STT_SETTINGS`].
     ///
     /// # Errors
     /// A sentence that names the setting.

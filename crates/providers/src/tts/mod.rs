@@ -58,6 +58,9 @@ impl Default for TtsTimeouts {
     }
 }
 
+/// The settings of every voice in the cloud.
+pub(crate) const TTS_SETTINGS: &[&str] = &["tts_voice", "tts_model", "tts_parameters"];
+
 /// The voice and the model of a connection, for agents that name none. Both are the provider's own words.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TtsDefaults {

@@ -83,11 +83,15 @@ fn nearest(name: &str, known: &BTreeSet<String>) -> Option<String> {
         let key = rest.trim_start_matches(['.', '[', '_']).trim_end_matches(']');
         Some(if key.is_empty() { format!("{above}{ANY_KEY}") } else { format!("{above}[{key}]") })
     });
-    with_key.or_else(|| {
-        let likeness = |known: &&String| strsim::jaro_winkler(&name.to_lowercase(), known);
-        let near = known.iter().filter(|known| likeness(known) > ALIKE);
-        near.max_by(|one, other| likeness(one).total_cmp(&likeness(other))).cloned()
-    })
+    with_key.or_else(|| alike(name, known.iter().map(String::as_str)).map(str::to_owned))
+}
+
+/// The known name that is most like this one, if it was probably meant.
+pub(super) fn alike<'k>(name: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
+    let name = name.to_lowercase();
+    let likeness = known.map(|known| (known, strsim::jaro_winkler(&name, known)));
+    let near = likeness.filter(|(_, likeness)| *likeness > ALIKE);
+    near.max_by(|(_, one), (_, other)| one.total_cmp(other)).map(|(known, _)| known)
 }
 
 fn listed(known: &BTreeSet<String>) -> String {

@@ -517,6 +517,33 @@ async fn unknown_fields_are_named_at_any_depth() {
 }
 
 #[tokio::test]
+async fn unknown_settings_are_named_and_not_stored() {
+    let (service, _) = TestService::ready().await;
+    let client = &service.client;
+    let settings = json!({ "modle": "x", "colour": 1, "stt_language": null });
+    let key = json!({ "api_key": "sk-0123456789" });
+    let openai = json!({ "name": "o", "provider": "openai", "credentials": key, "settings": settings });
+    let made = client.create("/v1/connections", openai).await;
+    assert_eq!(made["settings"], json!({ "stt_language": null }));
+    let colour = "Unknown field settings.colour was ignored.";
+    let model = "Unknown field settings.modle was ignored. Did you mean settings.model?";
+    assert_eq!(made["warnings"], json!([colour, model]));
+
+    let path = format!("/v1/connections/{}", text(&made["id"]));
+    let (_, same) = client.patch(&path, json!({ "settings": { "colour": 1 } })).await;
+    assert_eq!((&same["warnings"], &same["updated_at"]), (&json!([colour]), &made["updated_at"]));
+    let (_, changed) = client.patch(&path, json!({ "settings": { "colour": 1, "model": "m" } })).await;
+    assert_eq!(changed["settings"], json!({ "model": "m", "stt_language": null }));
+
+    // Those of a carrier that this version cannot call with are not known.
+    let sip = client
+        .create("/v1/connections", json!({ "name": "s", "provider": "sip", "settings": { "host": "example.com" } }))
+        .await;
+    assert_eq!(sip["settings"], json!({ "host": "example.com" }));
+    service.stop().await;
+}
+
+#[tokio::test]
 async fn a_schema_that_models_get_in_a_simpler_form_is_named_when_the_agent_is_saved() {
     let service = TestService::start().await;
     let tool = |parameters: Value| json!({ "type": "http", "name": "book", "description": "Books.", "url": "https://example.com/", "parameters": parameters });

@@ -18,6 +18,7 @@ use crate::http::HttpState;
 use crate::http::error::ApiError;
 use crate::http::extract::{self, Body, check_name};
 use crate::http::merge_patch;
+use crate::http::unknown_query::alike;
 use crate::store::connections::ConnectionRow;
 use crate::talk::tools::secrets;
 
@@ -49,6 +50,26 @@ pub(super) fn read(json: &[u8], addresses: &AddressPolicy) -> Result<Body<Create
     }
     let errors = check(&body.value, addresses);
     if errors.is_empty() { Ok(body) } else { Err(ApiError::invalid_fields(errors)) }
+}
+
+/// Removes the settings that the provider does not have. Returns a warning for each.
+pub(super) fn remove_unknown(provider: &str, settings: &mut Map<String, Value>) -> Vec<String> {
+    let Some(known) = CatalogueEntry::named(provider).and_then(|entry| entry.settings.as_ref()) else {
+        return Vec::new();
+    };
+    let mut unknown = Vec::new();
+    settings.retain(|name, _| {
+        let is_known = known.contains(name.as_str());
+        if !is_known {
+            unknown.push(name.clone());
+        }
+        is_known
+    });
+    let warning = |name: &String| match alike(name, known.iter().copied()) {
+        Some(near) => format!("Unknown field settings.{name} was ignored. Did you mean settings.{near}?"),
+        None => format!("Unknown field settings.{name} was ignored."),
+    };
+    unknown.iter().map(warning).collect()
 }
 
 fn check(request: &CreateConnection, addresses: &AddressPolicy) -> Vec<FieldError> {
@@ -180,12 +201,14 @@ pub(super) fn apply(mut row: ConnectionRow, patch: &[u8], state: &HttpState) -> 
     let mut whole = writable(&row, secrets.reveal());
     merge_patch::merge(&mut whole, patch, &[]);
     let whole = serde_json::to_vec(&whole).map_err(anyhow::Error::from)?;
-    let Body { value: request, warnings } = read(&whole, &state.addresses_of(TenantId::from_uuid(row.tenant_id)))?;
+    let Body { value: mut request, mut warnings } =
+        read(&whole, &state.addresses_of(TenantId::from_uuid(row.tenant_id)))?;
     let all_sent_again = request.credentials.reveal().keys().all(|name| sent_again.contains(name));
     if !all_sent_again && origin(&row.settings) != origin(&request.settings) {
         let message = "must all be sent again in a request that changes settings.base_url, space or host";
         return Err(ApiError::invalid_field("credentials", message));
     }
+    warnings.extend(remove_unknown(&request.provider, &mut request.settings));
     let same_credentials = request.credentials.reveal() == secrets.reveal();
     let same_limits = request.limits.max_concurrent == row.max_concurrent;
     if same_credentials && same_limits && request.name == row.name && request.settings == row.settings.0 {

@@ -205,7 +205,8 @@ impl From<ConnectionRow> for ConnectionResource {
     )
 )]
 async fn create(state: HttpState, tenant: Tenant, JsonBytes(json): JsonBytes) -> Result<Response, ApiError> {
-    let Body { value: request, mut warnings } = change::read(&json, &state.addresses_of(tenant.id))?;
+    let Body { value: mut request, mut warnings } = change::read(&json, &state.addresses_of(tenant.id))?;
+    warnings.extend(change::remove_unknown(&request.provider, &mut request.settings));
     warnings.extend(change::unusable(&request.provider));
     let now = state.clock.now();
     let id = ConnectionId::new(now, clock::random());

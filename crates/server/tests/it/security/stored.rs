@@ -131,8 +131,7 @@ async fn an_agent_has_at_most_256_kib_and_the_largest_field_is_named() {
 async fn settings_of_a_connection_have_at_most_16_kib() {
     let service = TestService::start().await;
     let client = &service.client;
-    let body =
-        |bytes: usize| json!({ "name": "model", "provider": "openai", "settings": { "note": "x".repeat(bytes) } });
+    let body = |bytes: usize| json!({ "name": "model", "provider": "openai", "settings": { "request": { "note": "x".repeat(bytes) } } });
     let (status, error) = client.post("/v1/connections", body(16_384)).await;
     assert_eq!(
         (status, &error["errors"][0]["path"]),
@@ -143,7 +142,7 @@ async fn settings_of_a_connection_have_at_most_16_kib() {
     fits["credentials"] = json!({ "api_key": "sk-0123456789" });
     let made = client.create("/v1/connections", fits).await;
     let path = format!("/v1/connections/{}", text(&made["id"]));
-    let (status, error) = client.patch(&path, json!({ "settings": { "more": "x".repeat(100) } })).await;
+    let (status, error) = client.patch(&path, json!({ "settings": { "request": { "more": "x".repeat(100) } } })).await;
     assert_eq!(
         (status, &error["errors"][0]["path"]),
         (StatusCode::UNPROCESSABLE_ENTITY, &json!("settings")),

@@ -21,6 +21,7 @@ use switchhook_core::agent::AgentConfig;
 use switchhook_core::conversation::{End, FailureCode};
 use switchhook_media::format::{AudioFormat, FRAME_DURATION};
 use switchhook_media::frame::Frame;
+use switchhook_providers::json_schema::Schema;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
@@ -243,10 +244,13 @@ impl Rehearsal {
     }
 }
 
-/// Lets 20 ms pass, and everything happen that can happen then.
+/// Lets 20 ms pass, and everything happen that can happen then. Threads know nothing of virtual time: they are waited for.
 async fn pass() {
     tokio::time::advance(FRAME_DURATION).await;
     for _ in 0..ROUNDS {
+        tokio::task::yield_now().await;
+    }
+    while Schema::under_way() > 0 {
         tokio::task::yield_now().await;
     }
 }
