@@ -266,7 +266,7 @@ mod tests {
     fn every_named_setting_is_read() {
         for entry in PROVIDERS {
             for name in entry.settings.iter().copied().flatten() {
-                // Text that is no such word, and what no setting of text, number or object may be.
+                // No setting is a list of lists.
                 let is_refused = |api: &str| {
                     let settings = json!({ "stt_api": api, *name: [["x"]] });
                     let refused = made(entry, &settings).err().unwrap_or_default();

@@ -14,7 +14,7 @@ use crate::config::Config;
 use crate::retention::Recordings;
 use crate::store::agents::pruning;
 use crate::store::calls::{commands, inputs, search};
-use crate::store::{Store, deliveries, dial_policy, idempotency, retention, sessions, tenants};
+use crate::store::{Store, deliveries, dial_policy, idempotency, invitations, retention, sessions, tenants};
 
 /// Interval of rounds.
 const ROUND: Duration = Duration::from_secs(30);
@@ -104,6 +104,7 @@ impl Housekeeping {
                 + commands::prune_for_housekeeping(&mut tx).await?
                 + dial_policy::prune_for_housekeeping(&mut tx, now).await?
                 + sessions::prune_for_housekeeping(&mut tx, now).await?
+                + invitations::prune_for_housekeeping(&mut tx, now).await?
                 + inputs::prune_for_housekeeping(&mut tx, now - self.inputs_kept).await?;
             tx.commit().await?;
             if deleted == 0 {

@@ -7,6 +7,8 @@ use crate::quota::whole_seconds_until;
 
 /// How long an invitation can be accepted.
 pub const INVITATION_MAX_AGE: Duration = Duration::from_secs(7 * 24 * 3600);
+/// How long an expired invitation is shown to the tenant, which may want to renew it.
+pub const EXPIRED_INVITATION_KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
 /// Open invitations of a tenant.
 pub const MAX_OPEN_INVITATIONS: i64 = 100;
 /// New invitations of a tenant in any [`INVITATION_WINDOW`].

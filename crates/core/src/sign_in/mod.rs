@@ -8,8 +8,8 @@ mod session;
 
 pub use allow_list::{AllowList, is_email};
 pub use invitation::{
-    INVITATION_MAX_AGE, INVITATION_WINDOW, Invitation, Invitations, MAX_NEW_INVITATIONS, MAX_OPEN_INVITATIONS,
-    NotAnswerable, TooManyInvitations,
+    EXPIRED_INVITATION_KEPT, INVITATION_MAX_AGE, INVITATION_WINDOW, Invitation, Invitations, MAX_NEW_INVITATIONS,
+    MAX_OPEN_INVITATIONS, NotAnswerable, TooManyInvitations,
 };
 pub use return_to::local_path;
 pub use role::{Role, UnknownRole};

@@ -226,12 +226,12 @@ fn first<'m>(
     at: usize,
     marks: impl Iterator<Item = (&'m str, Option<&'static Mark>)> + Clone,
 ) -> Option<Found> {
-    let places = text[at..].match_indices(BEGIN_MARKS).map(|(place, _)| at + place);
+    let mut places = text[at..].match_indices(BEGIN_MARKS).map(|(place, _)| at + place);
     let found = |begins: usize| {
         let (mark, opens) = marks.clone().find(|(mark, _)| text[begins..].starts_with(mark))?;
         Some(Found { begins, ends: begins + mark.len(), opens })
     };
-    places.into_iter().find_map(found)
+    places.find_map(found)
 }
 
 #[cfg(test)]
@@ -347,7 +347,7 @@ mod tests {
 
     /// Read again for each mark, this would take hours.
     #[test]
-    fn a_million_marks_and_brackets_are_read_in_one_pass() {
+    fn many_marks_and_brackets_are_read_in_one_pass() {
         for (text, spoken) in [
             ("<|end|>".repeat(100_000), ""),
             ("<think></think>".repeat(100_000), ""),

@@ -3,7 +3,7 @@
 use sqlx_macros::FromRow;
 use switchhook_core::Timestamp;
 use switchhook_core::id::{PersonId, TenantId};
-use switchhook_core::sign_in::{INVITATION_WINDOW, Invitation, Invitations};
+use switchhook_core::sign_in::{EXPIRED_INVITATION_KEPT, INVITATION_WINDOW, Invitation, Invitations};
 use uuid::Uuid;
 
 use super::people::PersonRow;
@@ -121,4 +121,14 @@ pub async fn record(tx: &mut Tx, tenant: TenantId, person: PersonId, now: Timest
     const RECORD: &str = "INSERT INTO made_invitations (person_id, tenant_id, made_at) VALUES ($1, $2, $3)";
     execute!(tx, FORGET; tenant.uuid(), (now - INVITATION_WINDOW).as_micros())?;
     execute!(tx, RECORD; person.uuid(), tenant.uuid(), now.as_micros()).map(drop)
+}
+
+/// Deletes a batch of invitations that expired long ago. Returns their number.
+///
+/// # Errors
+/// When the database fails.
+pub async fn prune_for_housekeeping(tx: &mut Tx, now: Timestamp) -> Result<u64, sqlx::Error> {
+    const SQL: &str = "DELETE FROM people WHERE issuer IS NULL AND expires_at <= $1 AND id IN \
+        (SELECT id FROM people WHERE issuer IS NULL AND expires_at <= $1 LIMIT 500)";
+    execute!(tx, SQL; (now - EXPIRED_INVITATION_KEPT).as_micros())
 }

@@ -394,6 +394,7 @@ async fn walk_people(test: &TestStore, past: &Past) {
     assert!(people::is_last_owner(&mut tx, &row).await.expect("read"));
     invitations::end_of_address(&mut tx, tenant, "bob@example.com").await.expect("ended");
     invitations::count(&mut tx, tenant, now()).await.expect("counted");
+    invitations::prune_for_housekeeping(&mut tx, now()).await.expect("pruned");
     assert!(people::insert(&mut tx, &invitation).await.expect("written"));
     invitations::find_for_answer(&mut tx, &hash).await.expect("read").expect("the invitation");
     let bob = PersonRow { subject: Some("bob".to_owned()), ..row };
@@ -523,10 +524,11 @@ fn narrow(conditions: &str) -> bool {
 }
 
 /// Columns by which indexes are searched.
-const COLUMNS: [&str; 22] = [
+const COLUMNS: [&str; 23] = [
     "id",
     "email",
     "invitation",
+    "expires_at",
     "subject",
     "hash",
     "person_id",

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use switchhook_core::id::{DeliveryId, PersonId, TenantId, WebhookId};
-use switchhook_core::sign_in::{IDLE, Role, STATE_MAX_AGE};
+use switchhook_core::sign_in::{EXPIRED_INVITATION_KEPT, IDLE, Role, STATE_MAX_AGE};
 use switchhook_runtime::clock::{self, Clock};
 
 use super::past::{Past, count, endpoint, numbered, past};
@@ -15,7 +15,7 @@ use crate::store::page::PageRequest;
 use crate::store::people::{self, PersonRow};
 use crate::store::tenants::OwnLimits;
 use crate::store::testing::{TestStore, now, stores, tenant};
-use crate::store::{Dialect, deactivation, on, sessions, webhooks};
+use crate::store::{Dialect, deactivation, invitations, on, sessions, webhooks};
 
 fn housekeeping(test: &TestStore) -> Housekeeping {
     let config =
@@ -108,6 +108,36 @@ async fn sessions_and_used_sign_ins_go_in_batches_once_they_have_ended() {
         assert_eq!(prune(IDLE - second).await, 0, "{engine}: sessions go on");
         assert_eq!([prune(IDLE).await, prune(IDLE).await, prune(IDLE).await], [500, 500, 200], "{engine}");
         assert_eq!((count(&test, "sessions").await, count(&test, "used_sign_ins").await), (0, 0), "{engine}");
+    }
+}
+
+#[tokio::test]
+async fn invitations_go_in_batches_long_after_they_have_expired_and_members_stay() {
+    for test in stores().await {
+        let engine = test.engine;
+        let tenant = tenant(&test.store, OwnLimits::default()).await;
+        let mut tx = test.store.begin().await.expect("a transaction");
+        for number in 0..700 {
+            let person = PersonId::new(now(), clock::random());
+            let email = format!("{number}@example.com");
+            let row = PersonRow {
+                issuer: (number == 0).then(|| "issuer".to_owned()),
+                expires_at: Some(now().as_micros()),
+                ..PersonRow::invited(person, tenant, email, Role::Member, now())
+            };
+            assert!(people::insert(&mut tx, &row).await.expect("written"));
+        }
+        tx.commit().await.expect("committed");
+        let prune = async |after: Duration| {
+            let mut tx = test.store.begin().await.expect("a transaction");
+            let deleted = invitations::prune_for_housekeeping(&mut tx, now() + after).await.expect("pruned");
+            tx.commit().await.expect("committed");
+            deleted
+        };
+        let kept = EXPIRED_INVITATION_KEPT;
+        assert_eq!(prune(kept - Duration::from_secs(1)).await, 0, "{engine}");
+        assert_eq!([prune(kept).await, prune(kept).await, prune(kept).await], [500, 199, 0], "{engine}");
+        assert_eq!(count(&test, "people").await, 1, "{engine}");
     }
 }
 

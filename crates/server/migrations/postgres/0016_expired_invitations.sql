@@ -1,0 +1,2 @@
+-- Invitations are deleted some time after they have expired.
+CREATE INDEX people_expiring ON people (expires_at) WHERE issuer IS NULL;
