@@ -50,7 +50,7 @@ export async function take<T>(
   return (typeof data === "string" && data !== "" ? readJson(data) : undefined) as T;
 }
 
-/** A request to an address that `schema.d.ts` does not hold yet (types in `pending.ts`). */
+/** A request to `/auth`, which the document of the API does not describe. */
 export async function request<T>(
   method: "GET" | "POST" | "PATCH" | "PUT" | "DELETE",
   path: string,
@@ -78,14 +78,4 @@ function parsed(text: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-/** `?a=1&b=2` of the values that are set. */
-export function query(values: Record<string, string | number | boolean | null | undefined>): string {
-  const search = new URLSearchParams();
-  for (const [name, value] of Object.entries(values)) {
-    if (value !== undefined && value !== null && value !== "") search.set(name, String(value));
-  }
-  const text = search.toString();
-  return text === "" ? "" : `?${text}`;
 }

@@ -9,7 +9,6 @@ import type { components } from "./schema";
 
 type Schemas = components["schemas"];
 export type Agent = Schemas["Agent"];
-export type AgentVersion = Schemas["AgentVersion"];
 export type AttentionItem = Schemas["AttentionItem"];
 export type Call = Schemas["Call"];
 export type CallDelivery = Schemas["CallDelivery"];
@@ -20,8 +19,8 @@ export type PhoneNumber = Schemas["PhoneNumber"];
 export type Statistics = Schemas["Statistics"];
 export type Tenant = Schemas["Tenant"];
 export type Usage = Schemas["Usage"];
+export type Person = Schemas["Person"];
 export type Voice = Schemas["Voice"];
-export type Voices = Schemas["VoiceList"];
 export type Webhook = Schemas["Webhook"];
 
 const PAGE = 100;

@@ -1,12 +1,11 @@
 import { useSearchParams } from "react-router";
-import { request } from "../../api/client";
+import { client, take } from "../../api/client";
 import { asApiError } from "../../api/errors";
 import { TalkPanel } from "../../talk/TalkPanel";
 import type { Refusal, TalkCall } from "../../talk/talk-state";
 import { isEqual, valueAt, type JsonObject } from "./draft";
 
 /** The answer of `POST /v1/calls` to a call in the browser. */
-type WebCall = { id: string; web?: { url: string; expires_at: string } | null };
 
 /** What a call can take from the draft; everything else is heard once it is saved. */
 function overridesOf(saved: JsonObject, draft: JsonObject): JsonObject {
@@ -31,8 +30,8 @@ export function AgentTalk({ saved, draft }: { saved: JsonObject | null; draft: J
   const name = String(draft.name || "the agent");
   const placeCall = async (): Promise<TalkCall> => {
     const overrides = saved ? overridesOf(saved, draft) : {};
-    const call = await request<WebCall>("POST", "/v1/calls", { agent_id: saved?.id, to: "web", overrides });
-    if (!call.web) throw new Error("This service does not talk to browsers yet.");
+    const call = await take(client.POST("/v1/calls", { body: { agent_id: String(saved?.id), to: "web", overrides } }));
+    if (!("id" in call) || !call.web) throw new Error("This service does not talk to browsers yet.");
     return { id: call.id, url: call.web.url };
   };
   return (
@@ -41,7 +40,7 @@ export function AgentTalk({ saved, draft }: { saved: JsonObject | null; draft: J
       focused={search.has("talk")}
       placeCall={placeCall}
       refusal={refusalOf}
-      hangUp={(id) => void request("POST", `/v1/calls/${id}/hangup`).catch(() => undefined)}
+      hangUp={(id) => void take(client.POST("/v1/calls/{id}/hangup", { params: { path: { id } } })).catch(() => undefined)}
       obstacle={saved ? null : "Save the agent to talk to it."}
       note={saved ? noteOf(saved, draft) : undefined}
     />

@@ -1,8 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Bot, Plus } from "lucide-react";
 import { Link, useNavigate } from "react-router";
-import { query, request } from "../../api/client";
-import type { Usage } from "../../api/queries";
+import { client, take } from "../../api/client";
 import { agentsQuery, connectionsQuery, type Agent, type Connection } from "../../api/queries";
 import { Button } from "../../components/Button";
 import { Card } from "../../components/Card";
@@ -66,7 +65,7 @@ function AgentTable({ agents }: { agents: Agent[] }) {
   // The response times of the last 30 days; without them the column has dashes.
   const usage = useQuery({
     queryKey: ["usage", "agents"],
-    queryFn: ({ signal }) => request<Usage>("GET", `/v1/usage${query({})}`, undefined, signal),
+    queryFn: ({ signal }) => take(client.GET("/v1/usage", { signal })),
     staleTime: 60_000,
     retry: false,
   });

@@ -1,9 +1,7 @@
 import { useInfiniteQuery, useMutation, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { query, request } from "../../api/client";
+import { client, take } from "../../api/client";
 import { asApiError, isMissing } from "../../api/errors";
-import type { List } from "../../api/types";
-import type { AgentVersion } from "../../api/queries";
 import { Badge } from "../../components/Badge";
 import { Button } from "../../components/Button";
 import { Dialog } from "../../components/Dialog";
@@ -32,18 +30,19 @@ export function Versions({ agent, mayRestore, hasChanges, onRestored, onClose }:
   const versions = useInfiniteQuery({
     queryKey: ["agents", id, "versions"],
     queryFn: ({ pageParam, signal }) =>
-      request<List<AgentVersion>>(
-        "GET",
-        `/v1/agents/${id}/versions${query({ limit: 50, cursor: pageParam })}`,
-        undefined,
-        signal,
+      take(
+        client.GET("/v1/agents/{id}/versions", {
+          params: { path: { id }, query: { limit: 50, cursor: pageParam ?? undefined } },
+          signal,
+        }),
       ),
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.next_cursor,
     retry: false,
   });
   const restore = useMutation({
-    mutationFn: (version: number) => request("POST", `/v1/agents/${id}/versions/${version}/restore`),
+    mutationFn: (version: number) =>
+      take(client.POST("/v1/agents/{id}/versions/{version}/restore", { params: { path: { id, version } } })),
     onSuccess: onRestored,
   });
   const list = versions.data?.pages.flatMap((page) => page.data) ?? [];
@@ -128,7 +127,10 @@ function changedWords(changed: string[]): string {
 function Difference({ id, version, present }: { id: string; version: number; present: JsonObject }) {
   const old = useQuery({
     queryKey: ["agents", id, "versions", version],
-    queryFn: ({ signal }) => request<JsonObject>("GET", `/v1/agents/${id}/versions/${version}`, undefined, signal),
+    queryFn: async ({ signal }) => {
+      const path = { id, version };
+      return (await take(client.GET("/v1/agents/{id}/versions/{version}", { params: { path }, signal }))) as JsonObject;
+    },
     staleTime: Number.POSITIVE_INFINITY,
   });
   if (old.isPending) return <SkeletonRows rows={3} />;

@@ -1,9 +1,9 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { LoaderCircle, Play, Square } from "lucide-react";
 import { useEffect, useState } from "react";
-import { request } from "../../api/client";
+import { client, take } from "../../api/client";
 import { asApiError, isMissing } from "../../api/errors";
-import type { Voice, Voices } from "../../api/queries";
+import type { Voice } from "../../api/queries";
 import { Button } from "../../components/Button";
 import { TextField } from "../../components/Field";
 import { Skeleton } from "../../components/Skeleton";
@@ -28,7 +28,7 @@ export function VoicePicker({ connectionId }: { connectionId: string }) {
   const voices = useQuery({
     enabled: mayAsk,
     queryKey: ["connections", connectionId, "voices"],
-    queryFn: ({ signal }) => request<Voices>("GET", address, undefined, signal),
+    queryFn: ({ signal }) => take(client.GET("/v1/connections/{id}/voices", { params: { path: { id: connectionId } }, signal })),
     staleTime: 10 * 60_000,
     retry: false,
   });

@@ -1,8 +1,7 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState, type FormEvent } from "react";
-import { request } from "../../api/client";
+import { client, take } from "../../api/client";
 import { asApiError } from "../../api/errors";
-import type { InvitedPerson } from "../../api/pending-people";
 import type { Role } from "../../api/session";
 import { Button } from "../../components/Button";
 import { Dialog } from "../../components/Dialog";
@@ -18,7 +17,7 @@ export function InviteDialog({ onClose }: { onClose: () => void }) {
   const [email, setEmail] = useState("");
   const [role, setRole] = useState<Role>("member");
   const invite = useMutation({
-    mutationFn: () => request<InvitedPerson>("POST", "/v1/people", { email: email.trim(), role }),
+    mutationFn: () => take(client.POST("/v1/people", { body: { email: email.trim(), role } })),
     onSuccess: () => void queryClient.invalidateQueries({ queryKey: ["people"] }),
   });
   if (invite.data) {

@@ -1,11 +1,9 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { UserPlus } from "lucide-react";
 import { useState } from "react";
-import { query, request } from "../../api/client";
+import { client, take } from "../../api/client";
 import { isMissing } from "../../api/errors";
-import type { List } from "../../api/types";
-import type { PersonResource } from "../../api/pending-people";
-import { everyRow } from "../../api/queries";
+import { everyRow, type Person } from "../../api/queries";
 import type { Role } from "../../api/session";
 import { Badge } from "../../components/Badge";
 import { Button } from "../../components/Button";
@@ -27,7 +25,7 @@ const KEY = ["people"];
 const OPTIONS = ROLES.map(({ role, title }) => ({ value: role, title }));
 
 /** What a person is called here: names come from the identity provider, unverified. */
-function called(person: PersonResource): string {
+function called(person: Person): string {
   return person.name ?? person.email ?? "Without a name";
 }
 
@@ -39,7 +37,7 @@ export function People() {
     queryKey: KEY,
     queryFn: ({ signal }) =>
       everyRow((cursor) =>
-        request<List<PersonResource>>("GET", `/v1/people${query({ limit: 100, cursor })}`, undefined, signal),
+        take(client.GET("/v1/people", { params: { query: { limit: 100, cursor } }, signal })),
       ),
     retry: false,
   });
@@ -75,9 +73,9 @@ export function People() {
   );
 }
 
-function PeopleTable({ people, mayChange }: { people: PersonResource[]; mayChange: boolean }) {
+function PeopleTable({ people, mayChange }: { people: Person[]; mayChange: boolean }) {
   const { person: me } = useSession();
-  const [removing, setRemoving] = useState<PersonResource | null>(null);
+  const [removing, setRemoving] = useState<Person | null>(null);
   return (
     <>
       <Table label="People">
@@ -145,10 +143,10 @@ function InvitationBadge({ expiresAt }: { expiresAt: string | null }) {
   );
 }
 
-function RoleSelect({ person, disabled }: { person: PersonResource; disabled: boolean }) {
+function RoleSelect({ person, disabled }: { person: Person; disabled: boolean }) {
   const queryClient = useQueryClient();
   const change = useMutation({
-    mutationFn: (role: Role) => request("PATCH", `/v1/people/${person.id}`, { role }),
+    mutationFn: (role: Role) => take(client.PATCH("/v1/people/{id}", { params: { path: { id: person.id } }, body: { role } })),
     onSettled: () => {
       void queryClient.invalidateQueries({ queryKey: KEY });
       void queryClient.invalidateQueries({ queryKey: ["session"] });
@@ -158,10 +156,10 @@ function RoleSelect({ person, disabled }: { person: PersonResource; disabled: bo
   return <InstantSelect label={`Role of ${called(person)}`} value={person.role} options={OPTIONS} change={change} />;
 }
 
-function RemoveDialog({ person, onClose }: { person: PersonResource; onClose: () => void }) {
+function RemoveDialog({ person, onClose }: { person: Person; onClose: () => void }) {
   const queryClient = useQueryClient();
   const remove = useMutation({
-    mutationFn: () => request("DELETE", `/v1/people/${person.id}`),
+    mutationFn: () => take(client.DELETE("/v1/people/{id}", { params: { path: { id: person.id } } })),
     onSuccess: () => {
       void queryClient.invalidateQueries({ queryKey: KEY });
       onClose();

@@ -2,7 +2,7 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { Link, useSearchParams } from "react-router";
 import { isMissing } from "../../api/errors";
-import { query, request } from "../../api/client";
+import { client, take } from "../../api/client";
 import type { Usage } from "../../api/queries";
 import { BarChart } from "../../charts/BarChart";
 import { ChartCard } from "../../charts/Chart";
@@ -24,12 +24,7 @@ export function Component() {
   const usage = useQuery({
     queryKey: ["usage", days],
     queryFn: ({ signal }) =>
-      request<Usage>(
-        "GET",
-        `/v1/usage${query({ after: startOf(days, new Date()).toISOString() })}`,
-        undefined,
-        signal,
-      ),
+      take(client.GET("/v1/usage", { params: { query: { after: startOf(days, new Date()).toISOString() } }, signal })),
     placeholderData: keepPreviousData,
     refetchInterval: 60_000,
     retry: false,
