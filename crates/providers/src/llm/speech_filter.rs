@@ -175,7 +175,7 @@ impl SpeechFilter {
         }
     }
 
-    /// Passes on what stands between two marks.
+    /// Speaks what stands between two marks, or keeps it where it is inside of one.
     fn pass(&mut self, text: &str, spoken: &mut String) {
         if self.inside.is_some() { self.inner.push_str(text) } else { spoken.push_str(text) }
     }

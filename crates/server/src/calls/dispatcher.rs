@@ -94,7 +94,7 @@ async fn keep_leases(context: &Context) {
 }
 
 /// Renews every lease. A call that turns out to belong to somebody else, as after this process was stopped for a while, is let
-/// go. So are all of them when no renewal has succeeded for as long as a lease lasts: nobody can tell then whose they are. While
+/// go. So are all of them when no renewal has succeeded for as long as a lease lasts: whose they are is not known then. While
 /// the database cannot be written, no other process can take them.
 async fn renew_leases(context: &Context, owned_until: Instant) -> Instant {
     let started = Instant::now();

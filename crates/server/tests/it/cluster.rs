@@ -144,7 +144,7 @@ async fn count(client: &Client, statuses: &str) -> usize {
 }
 
 /// Looks until `done`, for at most `patience`; how long it took.
-async fn until(what: &str, patience: Duration, mut done: impl AsyncFnMut() -> bool) -> Duration {
+pub(crate) async fn until(what: &str, patience: Duration, mut done: impl AsyncFnMut() -> bool) -> Duration {
     let start = Instant::now();
     while !done().await {
         assert!(start.elapsed() < patience, "{what} within {patience:?}");

@@ -10,6 +10,7 @@ use sqlx::ConnectOptions as _;
 use sqlx::sqlite::SqliteConnectOptions;
 
 use super::tenant_of;
+use crate::cluster::until;
 use crate::harness::deliveries_of;
 use crate::harness::process::{Node, Process};
 
@@ -25,13 +26,8 @@ async fn until_the_lease_is_over(node: &Node) {
     const OVER: &str = "SELECT MAX(lease_until) + 6000000 < unixepoch('subsec') * 1000000 FROM calls";
     let options = SqliteConnectOptions::from_str(&node.database_url()).expect("an address").read_only(true);
     let mut database = options.connect().await.expect("the database");
-    let waiting = async {
-        while !sqlx::query_scalar::<_, bool>(OVER).fetch_one(&mut database).await.expect("a row") {
-            // Between two looks at a service that runs in real time.
-            tokio::time::sleep(Duration::from_millis(100)).await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(60), waiting).await.expect("leases are not renewed on a full disk");
+    let is_over = async || sqlx::query_scalar(OVER).fetch_one(&mut database).await.expect("a row");
+    until("the lease is over", Duration::from_secs(60), is_over).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
