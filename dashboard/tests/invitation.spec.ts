@@ -1,7 +1,7 @@
 /** Invitations of another tenant, Harbor, and what the person of the tests answers. */
-import type { Page } from "@playwright/test";
 import { expect, settled, test as base } from "./look";
 import { BASE } from "./service";
+import { signIn } from "./sign-in";
 
 /** A link of Harbor for this address. */
 type Fixtures = { invite: (email: string) => Promise<string> };
@@ -23,11 +23,6 @@ const test = base.extend<Fixtures>({
 test.use({ storageState: { cookies: [], origins: [] } });
 
 const ME = "developer@localhost";
-
-async function signIn(page: Page): Promise<void> {
-  await page.getByRole("button", { name: "Sign in" }).click();
-  await page.getByRole("button", { name: "Sign in" }).waitFor({ state: "detached" });
-}
 
 test("a person accepts an invitation, moves between the tenants, and leaves", async ({ page, invite }) => {
   await page.goto(await invite(ME));

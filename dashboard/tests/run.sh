@@ -54,5 +54,7 @@ curl -fs -o /dev/null "$SWITCHHOOK_URL/readyz" || die "the service is not ready"
 SWITCHHOOK_OTHER_KEY=$("$binary" tenant create Harbor --json --data-dir "$data" |
     node -p 'JSON.parse(require("fs").readFileSync(0, "utf8")).api_key.key')
 export SWITCHHOOK_OTHER_KEY
+# The terminal, where the link is that signs in.
+export SWITCHHOOK_DEV_LOG=$folder/log
 
 npx playwright test "$@"

@@ -3,6 +3,7 @@ import { chromium, type FullConfig } from "@playwright/test";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { callerSays } from "./caller";
 import { BASE, Service, type Seed } from "./service";
+import { signIn } from "./sign-in";
 
 /** On a busy machine callers are late, and so is what is understood of them: the agent neither asks again nor hangs up nor interrupts. */
 const PATIENT = {
@@ -27,7 +28,7 @@ export async function signedIn(config: FullConfig, work: (service: Service) => P
   const context = await browser.newContext({ baseURL: BASE });
   const page = await context.newPage();
   await page.goto("/");
-  await page.getByRole("button", { name: "Sign in" }).click();
+  await signIn(page);
   await page.getByRole("heading", { name: "Overview" }).waitFor();
   await context.storageState({ path: "tests/out/session.json" });
   await work(new Service(context.request));

@@ -1,11 +1,14 @@
 import { expect, settled, test } from "./look";
+import { signIn } from "./sign-in";
 
 test.describe("somebody who is not signed in", () => {
   test.use({ storageState: { cookies: [], origins: [] } });
 
-  test("signs in with one button and lands where they wanted to go", async ({ page }) => {
+  test("signs in by the link in the terminal and lands where they wanted to go", async ({ page }) => {
     await page.goto("/calls?show=failed");
     await page.getByRole("button", { name: "Sign in" }).click();
+    await expect(page.getByRole("status")).toContainText("The link is in the terminal");
+    await signIn(page);
     await expect(page.getByRole("heading", { name: "Calls", exact: true })).toBeVisible();
     await expect(page).toHaveURL(/\/calls\?show=failed$/);
 

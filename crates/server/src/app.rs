@@ -27,6 +27,7 @@ use crate::http::{self, Draining, HttpState};
 use crate::lifecycle::persistent;
 use crate::listener;
 use crate::open_files;
+use crate::sign_in::SignIn;
 use crate::store::Store;
 use crate::wakeups::Wakeups;
 use crate::webhooks::worker::Worker;
@@ -44,6 +45,7 @@ pub struct Service {
     _lock: ServiceLock,
     address: SocketAddr,
     store: Store,
+    sign_in: SignIn,
     /// Ends the work on calls and deliveries.
     apart: [Store; 3],
     live: Live,
@@ -91,6 +93,7 @@ impl Service {
             _lock: lock,
             address,
             store: store.clone(),
+            sign_in: state.sign_in.clone(),
             apart,
             live: Live::default(),
             speech: None,
@@ -162,6 +165,12 @@ impl Service {
     #[must_use]
     pub fn store(&self) -> &Store {
         &self.store
+    }
+
+    /// Returns how people sign in.
+    #[must_use]
+    pub fn sign_in(&self) -> &SignIn {
+        &self.sign_in
     }
 
     /// Returns the live calls of this process.

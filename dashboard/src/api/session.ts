@@ -14,7 +14,7 @@ export type Session = {
   expires_at: string;
 };
 
-/** How somebody signs in here: an identity provider, one button, or not at all. */
+/** How somebody signs in here: at an identity provider, by the link in the terminal of `switchhook dev`, or not at all. */
 export type SignIn = "oidc" | "local" | "off";
 export type SessionState = { session: Session; signIn: null } | { session: null; signIn: SignIn };
 
@@ -52,6 +52,13 @@ export function leaveTenant(): Promise<void> {
 /** The address that signs in and comes back to `path`. */
 export function signInAddress(path: string): string {
   return `/auth/login?return_to=${encodeURIComponent(path)}`;
+}
+
+/** Has the terminal of `switchhook dev` show the link that signs in. */
+export async function askForLink(): Promise<void> {
+  const response = await fetch("/auth/login", { credentials: "same-origin" });
+  const error = new ApiError(response.status, await response.json().catch(() => ({})));
+  if (error.code !== "sign_in_link_required") throw error;
 }
 
 /** Viewers see everything and change nothing. */

@@ -8,6 +8,8 @@ use reqwest::{Method, RequestBuilder, Response, StatusCode};
 use serde_json::Value;
 use switchhook_runtime::clock;
 
+use crate::config::has_loopback_host;
+
 /// Timeout of a request.
 const DEADLINE: Duration = Duration::from_secs(20);
 /// Timeout of an event stream, longer than any call.
@@ -37,14 +39,11 @@ impl Api {
     pub(super) fn new(base: &str, key: &str) -> anyhow::Result<Self> {
         let base = base.trim_end_matches('/');
         let url: url::Url = base.parse().with_context(|| format!("{base:?} is not a URL"))?;
-        let here = match url.host() {
-            Some(url::Host::Ipv4(address)) => address.is_loopback(),
-            Some(url::Host::Ipv6(address)) => address.is_loopback(),
-            Some(url::Host::Domain(name)) => name == "localhost",
-            None => bail!("{base:?} has no host"),
-        };
+        if !url.has_host() {
+            bail!("{base:?} has no host");
+        }
         let builder = reqwest::Client::builder().timeout(DEADLINE);
-        let http = if here { builder.no_proxy() } else { builder }.build()?;
+        let http = if has_loopback_host(&url) { builder.no_proxy() } else { builder }.build()?;
         Ok(Self { http, base: base.to_owned(), key: key.to_owned() })
     }
 

@@ -1,6 +1,7 @@
 //! `switchhook serve` and `switchhook dev`.
 
 use std::io::IsTerminal as _;
+use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +13,12 @@ use switchhook_speech::models::ModelStore;
 use super::{CliError, admin, language_model, models, output};
 use crate::app::Service;
 use crate::config::{Config, NodeRole};
+use crate::sign_in::SignIn;
+use crate::sign_in::link::SignInLink;
 use crate::{files, lifecycle, open_files, operator, telemetry};
+
+/// Shortest time between two sign-in links in the terminal, whoever asks.
+const LINK_INTERVAL: Duration = Duration::from_secs(2);
 
 /// Arguments of `switchhook serve`.
 #[derive(clap::Args, Debug)]
@@ -63,7 +69,13 @@ pub(super) async fn dev(args: &DevArgs, config: Arc<Config>, json: bool) -> Resu
         output::line("Using the tenant, agent and number of the first start; `switchhook seed` creates a new key.");
     }
     if !json {
-        output::line(&format!("Dashboard  http://{}/", service.address()));
+        output::line(&match service.sign_in() {
+            SignIn::Local(_) => format!("Dashboard  {} (this link signs you in, once)", dashboard(&service)),
+            SignIn::Oidc(_) => format!("Dashboard  {}", dashboard(&service)),
+            SignIn::Off => "Dashboard  off: set SWITCHHOOK_OIDC_ISSUER (docs/dashboard.md). Signing in without one needs a loopback \
+                address, to listen on and as SWITCHHOOK_PUBLIC_URL, and not SWITCHHOOK_ENV=prod"
+                .to_owned(),
+        });
         if local_webhooks {
             output::line(
                 "Webhooks   may be on this machine, as http://127.0.0.1:9000: SWITCHHOOK_WEBHOOK_ALLOW is not set",
@@ -73,8 +85,30 @@ pub(super) async fn dev(args: &DevArgs, config: Arc<Config>, json: bool) -> Resu
     if first || args.model.llm_url.is_some() {
         connect_model(args, &service, &config, key.as_deref(), json).await?;
     }
+    if let SignIn::Local(link) = service.sign_in() {
+        tokio::spawn(show_links(link.clone(), service.address(), json));
+    }
     until_stopped(service, &config).await;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Shows the sign-in link whenever a browser asks for it.
+async fn show_links(link: Arc<SignInLink>, address: SocketAddr, json: bool) {
+    loop {
+        link.asked().await;
+        let url = format!("http://{address}{}", link.path());
+        output::line(&if json { json!({ "dashboard": url }).to_string() } else { format!("Sign in    {url}") });
+        tokio::time::sleep(LINK_INTERVAL).await;
+    }
+}
+
+/// The address of the dashboard; with the local sign-in, the link that signs in.
+fn dashboard(service: &Service) -> String {
+    let address = service.address();
+    match service.sign_in() {
+        SignIn::Local(link) => format!("http://{address}{}", link.path()),
+        SignIn::Oidc(_) | SignIn::Off => format!("http://{address}/"),
+    }
 }
 
 /// Connects a language model, if one is found, and says how an agent uses it.
@@ -126,7 +160,7 @@ async fn start(config: &Arc<Config>, json: bool) -> anyhow::Result<Service> {
     if json {
         output::json_line(&json!({
             "listening": format!("http://{address}"), "docs": format!("http://{address}/docs"),
-            "dashboard": format!("http://{address}/"),
+            "dashboard": dashboard(&service),
         }))?;
     } else {
         output::line(&format!("Switchhook listens on http://{address} (API documentation at /docs)"));

@@ -20,7 +20,7 @@ use switchhook_vault::Vault;
 use crate::listener::{Bounds, Timeouts};
 
 pub use self::layers::{Flags, Layers};
-pub use self::sign_in::{OidcSettings, is_confidential};
+pub use self::sign_in::{OidcSettings, has_loopback_host, is_confidential};
 pub use self::values::parse_duration;
 
 /// A configuration error: a sentence that names the setting and its source.

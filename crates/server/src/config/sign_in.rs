@@ -50,11 +50,16 @@ fn issuer(text: &str) -> Result<String, String> {
 /// Whether nobody between here and there can read or change what is sent: TLS, or this machine.
 #[must_use]
 pub fn is_confidential(url: &Url) -> bool {
-    let loopback = match url.host() {
+    url.scheme() == "https" || url.scheme() == "http" && has_loopback_host(url)
+}
+
+/// Whether the address is of this machine, under a name that nobody else can have.
+#[must_use]
+pub fn has_loopback_host(url: &Url) -> bool {
+    match url.host() {
         Some(Host::Domain(name)) => name == "localhost",
         Some(Host::Ipv4(address)) => address.is_loopback(),
         Some(Host::Ipv6(address)) => address.is_loopback(),
         None => false,
-    };
-    url.scheme() == "https" || url.scheme() == "http" && loopback
+    }
 }

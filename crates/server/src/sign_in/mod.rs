@@ -4,6 +4,7 @@
 pub mod attempt;
 pub mod enter;
 pub mod identity;
+pub mod link;
 pub mod membership;
 pub mod provider;
 
@@ -11,9 +12,11 @@ use std::sync::Arc;
 
 use switchhook_core::api_key::Environment;
 use switchhook_runtime::clock::Clock;
+use url::Url;
 
+use self::link::SignInLink;
 use self::provider::Provider;
-use crate::config::Config;
+use crate::config::{Config, has_loopback_host};
 use crate::store::sessions::SessionRow;
 
 /// How people sign in. Cheap to clone.
@@ -21,8 +24,8 @@ use crate::store::sessions::SessionRow;
 pub enum SignIn {
     /// At an identity provider.
     Oidc(Arc<Provider>),
-    /// With one button, on this machine only: `switchhook dev`.
-    Local,
+    /// By the link in the terminal of `switchhook dev`, on this machine only.
+    Local(Arc<SignInLink>),
     /// Not at all.
     Off,
 }
@@ -35,7 +38,9 @@ impl SignIn {
             Some(settings) => {
                 Self::Oidc(Arc::new(Provider::new(settings.clone(), config.clone(), clock.clone(), public_url)))
             }
-            None if config.local_sign_in && config.env == Environment::Dev => Self::Local,
+            None if config.local_sign_in && config.env == Environment::Dev && is_here(public_url) => {
+                Self::Local(Arc::default())
+            }
             None => Self::Off,
         }
     }
@@ -45,7 +50,7 @@ impl SignIn {
     pub fn admits(&self, session: &SessionRow) -> bool {
         match self {
             Self::Oidc(provider) => provider.settings().allow.admits(session.verified_email()),
-            Self::Local | Self::Off => true,
+            Self::Local(_) | Self::Off => true,
         }
     }
 
@@ -54,10 +59,15 @@ impl SignIn {
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Oidc(_) => "oidc",
-            Self::Local => "local",
+            Self::Local(_) => "local",
             Self::Off => "off",
         }
     }
+}
+
+/// Whether the service is reached on this machine only. Whoever reaches it at another address has no terminal here.
+fn is_here(public_url: &str) -> bool {
+    Url::parse(public_url).is_ok_and(|url| has_loopback_host(&url))
 }
 
 /// Why nobody was signed in.

@@ -1,13 +1,14 @@
+import { useMutation, useQuery } from "@tanstack/react-query";
 import { useEffect } from "react";
 import { useLocation } from "react-router";
-import { signInAddress, type SignIn } from "../../api/session";
+import { askForLink, sessionQuery, signInAddress, type SignIn } from "../../api/session";
 import { Button } from "../../components/Button";
+import { ErrorNotice } from "../../components/ErrorNotice";
 import { Logo } from "../../components/Logo";
 import styles from "./SignInPage.module.css";
 
 /** Stands at any address while nobody is signed in; signing in comes back to it. */
 export function SignInPage({ way }: { way: SignIn }) {
-  const { pathname, search } = useLocation();
   useEffect(() => {
     document.title = "Sign in · Switchhook";
   }, []);
@@ -15,7 +16,9 @@ export function SignInPage({ way }: { way: SignIn }) {
     <main className={styles.page}>
       <div className={styles.box}>
         <Logo />
-        {way === "off" ? <TurnOn /> : <Enter way={way} returnTo={pathname + search} />}
+        {way === "off" && <TurnOn />}
+        {way === "oidc" && <AtProvider />}
+        {way === "local" && <ByLink />}
         <p className={styles.docs}>
           <a href="/docs">API reference</a>
         </p>
@@ -24,18 +27,42 @@ export function SignInPage({ way }: { way: SignIn }) {
   );
 }
 
-function Enter({ way, returnTo }: { way: SignIn; returnTo: string }) {
+function AtProvider() {
+  const { pathname, search } = useLocation();
   return (
     <>
       <h1>Sign in to Switchhook</h1>
       <p className={styles.text}>
-        {way === "local"
-          ? "This service runs on your machine. One press signs you in; nothing leaves it."
-          : "You continue at your organisation’s identity provider and come back here."}
+        You continue at your organisation’s identity provider and come back here.
       </p>
-      <Button variant="primary" onClick={() => window.location.assign(signInAddress(returnTo))}>
+      <Button
+        variant="primary"
+        onClick={() => window.location.assign(signInAddress(pathname + search))}
+      >
         Sign in
       </Button>
+    </>
+  );
+}
+
+/** Whoever reads the terminal may sign in. The link opens in another tab, and this one goes on. */
+function ByLink() {
+  const ask = useMutation({ mutationFn: askForLink });
+  useQuery({ ...sessionQuery, refetchInterval: ask.isSuccess ? 1000 : false });
+  return (
+    <>
+      <h1>Sign in to Switchhook</h1>
+      <p className={styles.text}>
+        This service runs on your machine. The terminal of <code>switchhook dev</code> shows a link
+        that signs you in, once. Press for a new one.
+      </p>
+      <Button variant="primary" busy={ask.isPending} onClick={() => ask.mutate()}>
+        Sign in
+      </Button>
+      <p className={styles.text} role="status">
+        {ask.isSuccess && "The link is in the terminal: open it in this browser. This page goes on by itself."}
+      </p>
+      {ask.error && <ErrorNotice error={ask.error} />}
     </>
   );
 }

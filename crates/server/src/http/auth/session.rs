@@ -112,7 +112,7 @@ pub(in crate::http) fn check_origin(state: &HttpState, headers: &HeaderMap) -> R
     let ours = |origin: &str| public.as_ref().is_ok_and(|public| public == origin);
     // The local sign-in opens at whichever loopback name the developer typed.
     let local = |origin: &str| {
-        matches!(state.sign_in, SignIn::Local)
+        matches!(state.sign_in, SignIn::Local(_))
             && host(headers).is_some_and(|host| is_loopback(&host) && origin == format!("http://{host}"))
     };
     if origin.is_some_and(|origin| ours(origin) || local(origin)) {

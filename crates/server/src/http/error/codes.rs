@@ -44,6 +44,7 @@ pub const CODES: &[(&str, &[u16], &str)] = &[
     ("role_forbids", &[403], "the person's role does not permit this"),
     ("sign_in_declined", &[403], "the identity provider declined the sign-in"),
     ("sign_in_expired", &[400], "the sign-in was used already, or took too long"),
+    ("sign_in_link_required", &[403], "the link in the terminal of `switchhook dev` signs in"),
     ("sign_in_local_only", &[403], "the sign-in of `switchhook dev` works on its own machine only"),
     ("sign_in_not_allowed", &[403], "this person may not sign in here"),
     ("sign_in_off", &[404], "no identity provider is configured"),

@@ -23,10 +23,12 @@ use crate::sign_in::identity::Identity;
 use crate::sign_in::provider::Provider;
 use crate::sign_in::{SignIn, SignInError};
 
-/// Where to go after the sign-in.
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 pub(super) struct LoginQuery {
+    /// Where to go after the sign-in.
     return_to: Option<String>,
+    /// Of the link in the terminal of `switchhook dev`.
+    token: Option<String>,
 }
 
 pub(super) async fn login(
@@ -35,19 +37,23 @@ pub(super) async fn login(
     query: Result<Query<LoginQuery>, QueryRejection>,
     headers: HeaderMap,
 ) -> Navigated {
-    let query = query.ok().and_then(|Query(query)| query.return_to);
-    let return_to = query.as_deref().and_then(local_path).unwrap_or("/");
+    let LoginQuery { return_to, token } = query.map(|Query(query)| query).unwrap_or_default();
+    let return_to = return_to.as_deref().and_then(local_path).unwrap_or("/");
     let answer = |error| Answer::new(&headers, error);
     rate::admit(&state, from).map_err(answer)?;
     match &state.sign_in {
         SignIn::Off => Err(answer(off())),
-        SignIn::Local if is_this_machine(from, &headers) => {
+        SignIn::Local(link) if is_this_machine(from, &headers) => {
+            if !token.is_some_and(|token| link.redeem(&token)) {
+                link.ask();
+                return Err(answer(link_required()));
+            }
             let home = home(&state).await.map_err(|error| answer(error.into()))?;
             welcome(&state, &headers, &Identity::local(), home, None, return_to)
                 .await
                 .map_err(|error| answer(error.into()))
         }
-        SignIn::Local => Err(answer(elsewhere())),
+        SignIn::Local(_) => Err(answer(elsewhere())),
         SignIn::Oidc(provider) => {
             if let Some(here) = canonical(&state, &headers, return_to) {
                 return Ok((StatusCode::FOUND, [(LOCATION, here.to_string())]).into_response());
@@ -97,8 +103,13 @@ async fn home(state: &HttpState) -> Result<Home, sqlx::Error> {
 
 fn off() -> ApiError {
     let detail = "The dashboard is off. Set SWITCHHOOK_OIDC_ISSUER, SWITCHHOOK_OIDC_CLIENT_ID and SWITCHHOOK_OIDC_CLIENT_SECRET \
-        (docs/dashboard.md), or run `switchhook dev` on your own machine.";
+        (docs/dashboard.md), or run `switchhook dev` on your own machine, without a SWITCHHOOK_PUBLIC_URL elsewhere.";
     ApiError::new(StatusCode::NOT_FOUND, "sign_in_off", detail)
+}
+
+fn link_required() -> ApiError {
+    let detail = "The terminal in which `switchhook dev` runs shows a link that signs you in, once: open it in this browser.";
+    ApiError::new(StatusCode::FORBIDDEN, "sign_in_link_required", detail)
 }
 
 fn elsewhere() -> ApiError {

@@ -17,6 +17,7 @@ use switchhook::app::Service;
 use switchhook::calls::RunnerSignal;
 use switchhook::config::Config;
 use switchhook::operator;
+use switchhook::sign_in::SignIn;
 use switchhook::store::Store;
 use switchhook::store::tenants::OwnLimits;
 use switchhook::webhooks::receiver::{Received, Receiver};
@@ -82,6 +83,11 @@ impl TestService {
     /// Has a call's runner let go of it without another word.
     pub(crate) fn abandon(&self, call: &str) {
         self.service.live().signal(call.parse().expect("an id"), RunnerSignal::Abandon);
+    }
+
+    /// How people sign in.
+    pub(crate) fn sign_in(&self) -> &SignIn {
+        self.service.sign_in()
     }
 
     /// A client of another tenant.

@@ -5,6 +5,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::json;
 use switchhook::config::Config;
 use switchhook::operator;
+use switchhook::sign_in::SignIn;
 use switchhook_core::api_key::Environment;
 use switchhook_runtime::clock::Clock;
 
@@ -20,14 +21,20 @@ async fn developing(change: impl FnOnce(&mut Config)) -> TestService {
     .await
 }
 
+/// The link in the terminal.
+fn link(service: &TestService) -> String {
+    let SignIn::Local(link) = service.sign_in() else { panic!("there is no local sign-in") };
+    link.path()
+}
+
 #[tokio::test]
-async fn a_developer_signs_in_with_one_button_to_the_seeded_tenant() {
+async fn a_developer_signs_in_by_the_link_in_the_terminal_to_the_seeded_tenant() {
     let service = developing(|_| {}).await;
     let config = Config::for_tests(service.data_dir());
     let seeded = operator::seed(service.store(), &config).await.expect("seeded");
     let mut developer = browser(&service);
     assert_eq!(developer.who().await.1["sign_in"], "local");
-    let in_ = developer.get("/auth/login?return_to=/agents").await;
+    let in_ = developer.get(&format!("{}&return_to=/agents", link(&service))).await;
     assert_eq!((in_.status(), location(in_.headers()).as_str()), (StatusCode::FOUND, "/agents"));
     let (_, who) = developer.who().await;
     assert_eq!((&who["tenant"]["id"], &who["person"]["role"]), (&json!(seeded.tenant.id), &json!("owner")));
@@ -47,11 +54,41 @@ async fn a_developer_signs_in_with_one_button_to_the_seeded_tenant() {
     service.stop().await;
 }
 
+/// A port of this machine may be forwarded from anywhere: the address and the name that are asked for say nothing.
+#[tokio::test]
+async fn nobody_signs_in_without_the_link_or_with_one_that_was_used() {
+    let service = developing(|_| {}).await;
+    let SignIn::Local(shown) = service.sign_in() else { panic!("there is no local sign-in") };
+    let first = link(&service);
+    let in_ = browser(&service).get(&first).await;
+    assert_eq!(in_.status(), StatusCode::FOUND);
+    let wrong = format!("/auth/login?token={}", "A".repeat(43));
+    for path in ["/auth/login", "/auth/login?token=", &wrong, &first] {
+        let mut stranger = browser(&service);
+        let (status, body) = answer(stranger.request(Method::GET, path)).await;
+        assert_eq!((status, &body["code"]), (StatusCode::FORBIDDEN, &json!("sign_in_link_required")), "{path}");
+        assert_eq!(stranger.who().await.0, StatusCode::UNAUTHORIZED, "{path}");
+        // Who reads the terminal is shown the next link.
+        shown.asked().await;
+    }
+    assert_eq!(browser(&service).get(&link(&service)).await.status(), StatusCode::FOUND);
+    service.stop().await;
+}
+
+#[tokio::test]
+async fn a_service_that_is_reached_elsewhere_has_no_local_sign_in() {
+    for address in ["https://calls.example.com", "http://192.0.2.7:8080", "http://localhost.example.com"] {
+        let service = developing(|config| config.public_url = Some(address.to_owned())).await;
+        assert_eq!(browser(&service).get("/auth/login").await.status(), StatusCode::NOT_FOUND, "{address}");
+        service.stop().await;
+    }
+}
+
 #[tokio::test]
 async fn only_a_browser_on_this_machine_signs_in_so() {
     let service = developing(|_| {}).await;
     for (name, value) in [("host", "evil.test"), ("x-forwarded-for", "203.0.113.7"), ("forwarded", "for=203.0.113.7")] {
-        let (status, body) = answer(browser(&service).request(Method::GET, "/auth/login").header(name, value)).await;
+        let (status, body) = answer(browser(&service).request(Method::GET, &link(&service)).header(name, value)).await;
         assert_eq!((status, &body["code"]), (StatusCode::FORBIDDEN, &json!("sign_in_local_only")), "{name}");
     }
     assert_eq!(tenant_names(&service).await, Vec::<String>::new());
