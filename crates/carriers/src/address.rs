@@ -180,6 +180,31 @@ impl ConnectionAddress {
     }
 }
 
+/// Tokens of addresses: a damaged one is nobody's.
+#[cfg(test)]
+pub(crate) const FUZZED: switchhook_fuzz::Target = switchhook_fuzz::Target {
+    file: file!(),
+    seeds: || {
+        let addresses = addresses_for_tests();
+        let call = addresses.for_call("twilio", CallId::from_uuid(uuid::Uuid::from_u128(7)));
+        switchhook_fuzz::each_alone(&[call.token()])
+    },
+    read: |messages| {
+        let addresses = addresses_for_tests();
+        switchhook_fuzz::Read::each_text(messages, |token| {
+            assert!(addresses.connection_of(token).is_none(), "a call's token is no connection's");
+            let call = addresses.call_of(token).ok_or("it is nobody's")?;
+            assert_eq!(call.uuid().as_u128(), 7, "nobody makes a token of another call");
+            Ok::<_, &str>(16)
+        })
+    },
+};
+
+#[cfg(test)]
+fn addresses_for_tests() -> Addresses {
+    Addresses::new("https://voice.example.com".to_owned(), &Vault::for_tests([1; 32]))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,11 +5,12 @@ use std::borrow::Cow;
 use async_trait::async_trait;
 use axum::http::{HeaderMap, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use switchhook_core::call::Hangup;
 use switchhook_core::phone_number::PhoneNumber;
 use url::form_urlencoded;
 
 use super::address::{CallAddress, ConnectionAddress};
-use super::{CarrierError, CarrierEvent};
+use super::{CarrierError, CarrierEvent, text};
 
 /// Reads and answers a carrier's webhooks, and has it send them.
 #[async_trait]
@@ -132,6 +133,36 @@ pub struct Callback {
     pub reply: Reply,
 }
 
+impl Callback {
+    /// The same, fit to be stored and logged.
+    ///
+    /// # Errors
+    /// If the id is none of a call.
+    pub fn checked(self) -> Result<Self, CallbackError> {
+        if !text::is_id(&self.carrier_call_id) {
+            return Err(CallbackError::Malformed(
+                "The id of the call is too long or holds control characters.".to_owned(),
+            ));
+        }
+        let incoming = self
+            .incoming
+            .map(|IncomingCall { from, to }| IncomingCall { from: text::caller(&from), to: text::caller(&to) });
+        let events = self.events.into_iter().map(bounded).collect();
+        Ok(Self { incoming, events, ..self })
+    }
+}
+
+fn bounded(event: CarrierEvent) -> CarrierEvent {
+    match event {
+        CarrierEvent::NoMedia(why) => CarrierEvent::NoMedia(text::message(&why)),
+        CarrierEvent::Hangup(hangup) => {
+            let carrier_code = hangup.carrier_code.map(|code| text::code(&code));
+            CarrierEvent::Hangup(Hangup { carrier_code, ..hangup })
+        }
+        other => other,
+    }
+}
+
 /// A call that arrives. `Debug` would print numbers, and so does not.
 #[derive(Clone, PartialEq, Eq)]
 pub struct IncomingCall {
@@ -189,4 +220,41 @@ pub enum CallbackError {
     /// Carriers of this kind make no such requests: 404.
     #[error("There is nothing here.")]
     NotFound,
+}
+
+#[cfg(test)]
+mod tests {
+    use switchhook_core::call::CarrierCause;
+
+    use super::*;
+
+    fn callback(carrier_call_id: &str, events: Vec<CarrierEvent>) -> Callback {
+        let incoming = IncomingCall { from: "\u{1b}x".repeat(500_000), to: "+12025550123\u{0}".to_owned() };
+        Callback {
+            carrier_call_id: carrier_call_id.to_owned(),
+            events,
+            reference: None,
+            incoming: Some(incoming),
+            wants_instructions: false,
+            reply: Reply::Empty,
+        }
+    }
+
+    #[test]
+    fn what_a_carrier_says_is_bounded_before_it_is_stored() {
+        let word = Some(format!("\u{0}{}", "user_busy".repeat(100_000)));
+        let hangup = Hangup { carrier_code: word, ..Hangup::new(CarrierCause::Busy) };
+        let events = vec![CarrierEvent::Hangup(hangup), CarrierEvent::NoMedia("no\r\n".repeat(100_000))];
+        let checked = callback("CA1", events).checked().expect("an id");
+        let incoming = checked.incoming.expect("somebody calls");
+        assert_eq!((incoming.from, incoming.to.as_str()), ("x".repeat(255), "+12025550123"));
+        let [CarrierEvent::Hangup(hangup), CarrierEvent::NoMedia(why)] = &checked.events[..] else {
+            panic!("two events")
+        };
+        let code = hangup.carrier_code.as_deref().expect("a word");
+        assert!(code.starts_with("user_busy") && code.len() == 64 && why.len() == 500, "{code} {why}");
+        for id in [String::new(), "CA\u{0}1".to_owned(), "x".repeat(1 << 20)] {
+            assert!(matches!(callback(&id, Vec::new()).checked(), Err(CallbackError::Malformed(_))));
+        }
+    }
 }

@@ -34,7 +34,9 @@ pub(crate) fn media(wire: &mut dyn stream::StreamProtocol, messages: &[Vec<u8>])
     })
 }
 
-const TARGETS: [&Target; 9] = [
+const TARGETS: [&Target; 11] = [
+    &crate::address::FUZZED,
+    &crate::stream::reorder::FUZZED,
     &crate::telnyx::callback::FUZZED,
     &crate::telnyx::rest::FUZZED,
     &crate::telnyx::signature::FUZZED,

@@ -25,6 +25,7 @@ pub mod simulator;
 pub mod sip;
 pub mod stream;
 pub mod telnyx;
+pub mod text;
 mod transport;
 pub mod twilio;
 pub mod web;

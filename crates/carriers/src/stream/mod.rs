@@ -23,7 +23,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use self::codec::{StreamDecoder, StreamEncoder, StreamFormat, UnsupportedSampleRate};
 use self::reorder::{Chunk, ReorderBuffer};
 use super::media_queue::{MediaSender, media_queue};
-use super::{FromCarrier, Media, ToCarrier};
+use super::{FromCarrier, Media, ToCarrier, text};
 
 /// From the handshake to the start message.
 const START_TIMEOUT: Duration = Duration::from_secs(10);
@@ -172,7 +172,8 @@ async fn await_start(socket: &mut WebSocket, protocol: &mut dyn StreamProtocol) 
     loop {
         match timeout_at(by, socket.recv()).await {
             Ok(Some(Ok(Message::Text(text)))) => match protocol.read(&text, &mut payload) {
-                StreamEvent::Start(started) => return Some(started),
+                StreamEvent::Start(started) if text::is_id(&started.carrier_call_id) => return Some(started),
+                StreamEvent::Start(_) => unreadable("a start with an id that is none of a call", &mut said_unreadable),
                 StreamEvent::Stop => return None,
                 StreamEvent::Malformed(why) => unreadable(&why, &mut said_unreadable),
                 _ => {}
@@ -270,7 +271,7 @@ impl StreamReader {
     /// One stream says it once, as for those that are not readable.
     fn rejected(&mut self, words: &str) {
         if !std::mem::replace(&mut self.said_rejected, true) {
-            tracing::warn!(words, "the carrier rejected a message");
+            tracing::warn!(words = text::message(words), "the carrier rejected a message");
         }
     }
 }
@@ -279,7 +280,7 @@ impl StreamReader {
 fn unreadable(why: &str, said: &mut bool) {
     metrics::counter!(UNREADABLE).increment(1);
     if !std::mem::replace(said, true) {
-        tracing::warn!(why, "a carrier's message could not be read");
+        tracing::warn!(why = text::message(why), "a carrier's message could not be read");
     }
 }
 

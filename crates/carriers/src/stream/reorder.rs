@@ -69,6 +69,27 @@ impl ReorderBuffer {
     }
 }
 
+/// Chunks with any numbers.
+#[cfg(test)]
+pub(crate) const FUZZED: switchhook_fuzz::Target = switchhook_fuzz::Target {
+    file: file!(),
+    seeds: || {
+        let number = |number: u64| number.to_be_bytes().to_vec();
+        vec![[1, 2, 4, 3, 9, 10].map(number).to_vec(), [u64::MAX - 1, u64::MAX, 0, 1, 2, 3, 4, 5].map(number).to_vec()]
+    },
+    read: |messages| {
+        let mut order = ReorderBuffer::default();
+        let (mut came, mut given) = (0, 0);
+        switchhook_fuzz::Read::each(messages, |message| {
+            let number = message.first_chunk().copied().map(u64::from_be_bytes).ok_or("it is no number")?;
+            came += 1;
+            order.push(Some(number), message, |chunk| given += usize::from(matches!(chunk, Chunk::Audio(_))));
+            assert!(given <= came && order.held.len() <= HELD + 1 && order.late.1.len() <= HELD + 1);
+            Ok::<_, &str>(1)
+        })
+    },
+};
+
 #[cfg(test)]
 mod tests {
     use super::*;

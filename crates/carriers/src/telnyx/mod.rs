@@ -31,7 +31,7 @@ use super::kind::CarrierKind;
 use super::stream::StreamProtocol;
 use super::{
     AmdMode, CallControl, Carrier, CarrierError, Connection, DialError, DialRequest, Dialed, FoundLeg, LegEvents,
-    LegRef, WebSocketMedia,
+    LegRef, WebSocketMedia, text,
 };
 
 /// Telnyx in the registry.
@@ -218,7 +218,7 @@ impl Telnyx {
             query.extend(after.as_deref().map(|after| ("page[after]", after)));
             let page = self.api.page::<TelnyxCall>(&path, &query).await?;
             if let Some(found) = page.data.iter().find(|shown| self.is_of(call, shown.client_state.as_deref())) {
-                return Ok(Some(found.call_control_id.clone()));
+                return Ok(Some(found.call_control_id.clone()).filter(|id| text::is_id(id)));
             }
             let next = page.next();
             if next.is_none() || next == after {
@@ -261,7 +261,11 @@ fn without_id() -> CarrierError {
 impl CallControl for Telnyx {
     async fn dial(&self, request: DialRequest) -> Result<Dialed, DialError> {
         let dialed: Result<TelnyxCall, TelnyxError> = self.api.post(&["calls"], &self.dial_body(&request)).await;
-        dialed.map(|shown| Dialed::now(shown.call_control_id)).map_err(TelnyxError::of_dial)
+        let id = dialed.map_err(TelnyxError::of_dial)?.call_control_id;
+        if !text::is_id(&id) {
+            return Err(DialError::Unknown { words: "Telnyx: the id of the call cannot be used".to_owned() });
+        }
+        Ok(Dialed::now(id))
     }
 
     /// Two commands: `answer` by itself takes only some of the fields that describe a stream.

@@ -12,10 +12,7 @@ use url::Url;
 
 use super::causes::{self, RefusalKind};
 use crate::rest::{Rest, RestError, RestResponse, below};
-use crate::{CarrierError, DialError};
-
-/// The longest that a refusal is quoted, in characters.
-const QUOTED: usize = 300;
+use crate::{CarrierError, DialError, text};
 
 /// The API with one account's key. Clones share connections.
 #[derive(Clone)]
@@ -197,7 +194,7 @@ impl TelnyxRefusal {
             .map_or_else(|| first.code.as_u64().map(|code| code.to_string()), |code| Some(code.to_owned()));
         Self {
             status: answer.status,
-            code: code.unwrap_or_default(),
+            code: code.map(|code| text::code(&code)).unwrap_or_default(),
             title: first.title.unwrap_or_default(),
             detail: first.detail.unwrap_or_default(),
             pointer: first.source.and_then(|source| source.pointer),
@@ -213,12 +210,16 @@ impl TelnyxRefusal {
     /// For logs: titles are Telnyx's own, details may quote numbers.
     fn title(&self) -> String {
         let code = if self.code.is_empty() { format!("status {}", self.status) } else { self.code.clone() };
-        if self.title.is_empty() { format!("Telnyx {code}") } else { format!("Telnyx {code}: {}", quoted(&self.title)) }
+        if self.title.is_empty() {
+            format!("Telnyx {code}")
+        } else {
+            format!("Telnyx {code}: {}", text::message(&self.title))
+        }
     }
 
     /// For the call's owner.
     fn words(&self) -> String {
-        let detail = quoted(&self.detail);
+        let detail = text::message(&self.detail);
         let words = if detail.is_empty() { self.title() } else { format!("{}: {detail}", self.title()) };
         match self.meaning() {
             RefusalKind::Unauthorized => format!("{words} (check credentials.api_key and settings.connection_id)"),
@@ -226,11 +227,6 @@ impl TelnyxRefusal {
             _ => words,
         }
     }
-}
-
-/// One line of text, not too long.
-fn quoted(text: &str) -> String {
-    text.trim().chars().filter(|c| !c.is_control()).take(QUOTED).collect()
 }
 
 impl TelnyxError {

@@ -36,7 +36,7 @@ use super::rest::{RestError, below};
 use super::stream::StreamProtocol;
 use super::{
     AmdMode, CallControl, Carrier, CarrierError, Connection, DialError, DialRequest, Dialed, FoundLeg, LegEvents,
-    LegRef, WebSocketMedia,
+    LegRef, WebSocketMedia, text,
 };
 
 /// A credential.
@@ -258,7 +258,7 @@ impl CallControl for Adapter {
         let unreadable = || DialError::Unknown { words: self.flavour.says("its response cannot be read") };
         let call: CallRecord = answer.json().ok_or_else(unreadable)?;
         let waits = Duration::from_millis(call.queue_time_ms());
-        Ok(Dialed { carrier_call_id: call.sid.ok_or_else(unreadable)?, waits })
+        Ok(Dialed { carrier_call_id: call.sid.filter(|sid| text::is_id(sid)).ok_or_else(unreadable)?, waits })
     }
 
     /// Nothing to do: the answer to the announcement has answered the call.

@@ -6,9 +6,7 @@ use serde_json::Value;
 
 use super::Flavour;
 use crate::rest::RestResponse;
-
-/// Characters of the carrier's error message that are quoted.
-const WORDS: usize = 500;
+use crate::text;
 
 /// What the carrier says about a request that it refuses: in the shape of its old API, in that of RFC 9457, or as SignalWire's
 /// list of errors. Empty where it is none of these.
@@ -25,15 +23,15 @@ pub(super) struct Problem {
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct ProblemBody {
-    #[serde(deserialize_with = "text")]
+    #[serde(deserialize_with = "lenient_text")]
     code: Option<String>,
-    #[serde(deserialize_with = "text")]
+    #[serde(deserialize_with = "lenient_text")]
     message: Option<String>,
-    #[serde(deserialize_with = "text")]
+    #[serde(deserialize_with = "lenient_text")]
     title: Option<String>,
-    #[serde(deserialize_with = "text")]
+    #[serde(deserialize_with = "lenient_text")]
     detail: Option<String>,
-    #[serde(deserialize_with = "text")]
+    #[serde(deserialize_with = "lenient_text")]
     attribute: Option<String>,
     errors: Vec<ProblemBody>,
 }
@@ -44,8 +42,8 @@ impl Problem {
         let first = if body.errors.is_empty() { ProblemBody::default() } else { body.errors.swap_remove(0) };
         let message = body.message.or(body.detail).or(body.title).or(first.message).or(first.detail);
         Self {
-            code: body.code.or(first.code),
-            message: message.unwrap_or_default().chars().filter(|char| !char.is_control()).take(WORDS).collect(),
+            code: body.code.or(first.code).map(|code| text::code(&code)),
+            message: text::message(&message.unwrap_or_default()),
             field: body.attribute.or(first.attribute),
         }
     }
@@ -69,7 +67,7 @@ impl Problem {
 }
 
 /// Text that some send as a number, and some leave out.
-pub(super) fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+pub(super) fn lenient_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     Ok(match Value::deserialize(deserializer)? {
         Value::String(text) if !text.is_empty() => Some(text),
         Value::Number(number) => Some(number.to_string()),

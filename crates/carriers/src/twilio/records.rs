@@ -11,8 +11,8 @@ use time::format_description::well_known::{Rfc2822, Rfc3339};
 
 use super::Flavour;
 use super::causes::{self, CallEnd};
-use super::problem::text;
-use crate::FoundLeg;
+use super::problem::lenient_text;
+use crate::{FoundLeg, text};
 
 /// A call may have been created this much earlier than we say, by the carrier's clock.
 const CLOCKS_DIFFER: Duration = Duration::from_secs(5);
@@ -27,25 +27,25 @@ pub(super) struct Calls {
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub(super) struct CallRecord {
-    #[serde(deserialize_with = "text")]
+    #[serde(deserialize_with = "lenient_text")]
     pub(super) sid: Option<String>,
-    #[serde(deserialize_with = "text")]
+    #[serde(deserialize_with = "lenient_text")]
     status: Option<String>,
-    #[serde(deserialize_with = "text")]
+    #[serde(deserialize_with = "lenient_text")]
     from: Option<String>,
-    #[serde(deserialize_with = "text")]
+    #[serde(deserialize_with = "lenient_text")]
     to: Option<String>,
-    #[serde(deserialize_with = "text")]
+    #[serde(deserialize_with = "lenient_text")]
     direction: Option<String>,
-    #[serde(deserialize_with = "text")]
+    #[serde(deserialize_with = "lenient_text")]
     date_created: Option<String>,
-    #[serde(deserialize_with = "text")]
+    #[serde(deserialize_with = "lenient_text")]
     queue_time: Option<String>,
     /// From the answer to the end, in seconds.
-    #[serde(deserialize_with = "text")]
+    #[serde(deserialize_with = "lenient_text")]
     duration: Option<String>,
     /// SignalWire's only.
-    #[serde(deserialize_with = "text")]
+    #[serde(deserialize_with = "lenient_text")]
     sip_result_code: Option<String>,
 }
 
@@ -57,7 +57,7 @@ impl CallRecord {
 
     /// What it says about the call; nothing when it says too little.
     pub(super) fn found(self, flavour: Flavour) -> Option<FoundLeg> {
-        let (carrier_call_id, status) = (self.sid?, self.status?);
+        let (carrier_call_id, status) = (self.sid.filter(|sid| text::is_id(sid))?, self.status?);
         let sip_code = self.sip_result_code.and_then(|code| code.parse().ok());
         let end = CallEnd { status: &status, sip_code, code: None };
         let duration_seconds = self.duration.and_then(|seconds| seconds.parse().ok());
@@ -94,13 +94,13 @@ pub(super) struct Numbers {
 #[derive(Deserialize)]
 pub(super) struct NumberRecord {
     pub(super) sid: String,
-    #[serde(default, deserialize_with = "text")]
+    #[serde(default, deserialize_with = "lenient_text")]
     pub(super) phone_number: Option<String>,
-    #[serde(default, deserialize_with = "text")]
+    #[serde(default, deserialize_with = "lenient_text")]
     voice_url: Option<String>,
-    #[serde(default, deserialize_with = "text")]
+    #[serde(default, deserialize_with = "lenient_text")]
     voice_application_sid: Option<String>,
-    #[serde(default, deserialize_with = "text")]
+    #[serde(default, deserialize_with = "lenient_text")]
     trunk_sid: Option<String>,
 }
 
@@ -139,16 +139,16 @@ pub(super) struct Applications {
 #[derive(Deserialize)]
 pub(super) struct ApplicationRecord {
     pub(super) sid: String,
-    #[serde(default, deserialize_with = "text")]
+    #[serde(default, deserialize_with = "lenient_text")]
     pub(super) voice_url: Option<String>,
 }
 
 /// The account.
 #[derive(Deserialize)]
 pub(super) struct Account {
-    #[serde(default, deserialize_with = "text")]
+    #[serde(default, deserialize_with = "lenient_text")]
     status: Option<String>,
-    #[serde(default, rename = "type", deserialize_with = "text")]
+    #[serde(default, rename = "type", deserialize_with = "lenient_text")]
     kind: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Carriers by connection: made once for each version of it, and shared by all calls. They hold credentials, so they are dropped when
+//! Carriers by connection: made once for each version of it and of its tenant's exemptions, and shared by all calls. They hold credentials, so they are dropped when
 //! nobody needs them.
 
 use std::collections::HashMap;
@@ -12,6 +12,7 @@ use switchhook_carriers::rest::Rest;
 use switchhook_carriers::{Carrier, Connection};
 use switchhook_core::id::{ConnectionId, TenantId};
 use switchhook_core::private::Private;
+use switchhook_core::webhook::AddressPolicy;
 use switchhook_net::outbound::{ClientSettings, Exemptions, PerTenant};
 use switchhook_vault::Vault;
 
@@ -26,6 +27,7 @@ pub(super) struct Carriers {
     pub(super) drivers: Drivers,
     /// For requests to carriers, whose addresses tenants may choose.
     rest: PerTenant<Rest>,
+    exemptions: Exemptions,
     vault: Vault,
     pub(super) addresses: Addresses,
     cache: Cache<Carrier>,
@@ -43,8 +45,15 @@ impl Carriers {
         addresses: Addresses,
     ) -> anyhow::Result<Self> {
         let settings = ClientSettings::new(&config.network(), &config.outbound_allow)?;
-        let rest = PerTenant::new(exemptions, move |more| Rest::new(&settings.clone().with(more)))?;
-        Ok(Self { drivers: Drivers::new(&config.carriers()), rest, vault, addresses, cache: Cache::default() })
+        let rest = PerTenant::new(exemptions.clone(), move |more| Rest::new(&settings.clone().with(more)))?;
+        Ok(Self {
+            drivers: Drivers::new(&config.carriers()),
+            rest,
+            exemptions,
+            vault,
+            addresses,
+            cache: Cache::default(),
+        })
     }
 
     /// The carrier behind a connection.
@@ -52,19 +61,20 @@ impl Carriers {
     /// # Errors
     /// One sentence: which of its settings or credentials are missing or wrong.
     pub(super) fn get(&self, row: &ConnectionRow) -> Result<Arc<Carrier>, String> {
-        let id = ConnectionId::from_uuid(row.id);
-        if let Some(carrier) = self.cache.find(id, row.updated_at, Instant::now()) {
+        let (id, tenant) = (ConnectionId::from_uuid(row.id), TenantId::from_uuid(row.tenant_id));
+        let version = (row.updated_at, self.exemptions.of(tenant));
+        if let Some(carrier) = self.cache.find(id, &version, Instant::now()) {
             return Ok(carrier);
         }
         let credentials = row.open(&self.vault).map_err(|error| format!("its credentials cannot be read: {error}."))?;
         let connection = Connection {
-            rest: &self.rest.of(TenantId::from_uuid(row.tenant_id)),
+            rest: &self.rest.of(tenant),
             settings: &row.settings,
             credentials: &credentials,
             addresses: &self.addresses,
         };
         let carrier = Arc::new(self.drivers.connect(&row.provider, &connection)?);
-        self.cache.insert(id, row.updated_at, Instant::now(), carrier.clone());
+        self.cache.insert(id, version, Instant::now(), carrier.clone());
         Ok(carrier)
     }
 
@@ -93,11 +103,14 @@ impl Carriers {
     }
 }
 
+/// When a connection was changed, and its tenant's exemptions.
+type Version = (i64, AddressPolicy);
+
 /// What was made of connections, each for one version of its connection.
 struct Cache<T>(Mutex<HashMap<ConnectionId, Cached<T>>>);
 
 struct Cached<T> {
-    version: i64,
+    version: Version,
     used: Instant,
     value: Arc<T>,
 }
@@ -109,14 +122,14 @@ impl<T> Default for Cache<T> {
 }
 
 impl<T> Cache<T> {
-    fn find(&self, id: ConnectionId, version: i64, now: Instant) -> Option<Arc<T>> {
+    fn find(&self, id: ConnectionId, version: &Version, now: Instant) -> Option<Arc<T>> {
         let mut entries = self.entries();
-        let cached = entries.get_mut(&id).filter(|cached| cached.version == version)?;
+        let cached = entries.get_mut(&id).filter(|cached| cached.version == *version)?;
         cached.used = now;
         Some(cached.value.clone())
     }
 
-    fn insert(&self, id: ConnectionId, version: i64, now: Instant, value: Arc<T>) {
+    fn insert(&self, id: ConnectionId, version: Version, now: Instant, value: Arc<T>) {
         self.entries().insert(id, Cached { version, used: now, value });
     }
 
@@ -145,16 +158,29 @@ mod tests {
         ConnectionId::from_uuid(uuid::Uuid::from_bytes([number; 16]))
     }
 
+    fn version(updated_at: i64) -> Version {
+        (updated_at, AddressPolicy::default())
+    }
+
+    #[test]
+    fn a_carrier_lasts_as_long_as_its_tenant_s_exemptions() {
+        let (cache, now) = (Cache::default(), Instant::now());
+        let exempt: AddressPolicy = "10.0.0.5,http".parse().expect("an exemption");
+        cache.insert(id(1), (7, exempt.clone()), now, Arc::new("a carrier"));
+        assert!(cache.find(id(1), &(7, exempt), now).is_some());
+        assert!(cache.find(id(1), &version(7), now).is_none(), "the operator has taken the exemption back");
+    }
+
     #[test]
     fn a_carrier_is_forgotten_when_it_is_unused_and_no_call_has_it() {
         let (cache, now) = (Cache::default(), Instant::now());
         let known = |number| cache.entries().contains_key(&id(number));
         for number in [1, 2, 3] {
-            cache.insert(id(number), 7, now, Arc::new("a carrier"));
+            cache.insert(id(number), version(7), now, Arc::new("a carrier"));
         }
-        let in_a_call = cache.find(id(1), 7, now).expect("cached");
-        assert!(cache.find(id(1), 8, now).is_none(), "the connection has changed");
-        cache.find(id(2), 7, now + UNUSED / 2).expect("cached");
+        let in_a_call = cache.find(id(1), &version(7), now).expect("cached");
+        assert!(cache.find(id(1), &version(8), now).is_none(), "the connection has changed");
+        cache.find(id(2), &version(7), now + UNUSED / 2).expect("cached");
         cache.evict_unused(now + UNUSED);
         assert!(known(1) && known(2) && !known(3));
         drop(in_a_call);
@@ -165,10 +191,10 @@ mod tests {
     #[test]
     fn the_carrier_of_a_changed_connection_is_forgotten_at_once() {
         let (cache, now) = (Cache::default(), Instant::now());
-        cache.insert(id(1), 7, now, Arc::new("a carrier"));
-        let in_a_call = cache.find(id(1), 7, now).expect("cached");
+        cache.insert(id(1), version(7), now, Arc::new("a carrier"));
+        let in_a_call = cache.find(id(1), &version(7), now).expect("cached");
         cache.remove(id(1));
-        assert!(cache.find(id(1), 7, now).is_none());
+        assert!(cache.find(id(1), &version(7), now).is_none());
         assert_eq!(Arc::strong_count(&in_a_call), 1, "only the call has it");
     }
 }

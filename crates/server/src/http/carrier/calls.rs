@@ -6,14 +6,20 @@ use std::time::Duration;
 use axum::body::Bytes;
 use axum::extract::Path;
 use axum::response::{IntoResponse as _, Response};
+use switchhook_carriers::callback::Callback;
 use switchhook_carriers::{Carrier, CarrierEvent, LegEvent, LegRef};
 use switchhook_core::call::EndReason;
 use switchhook_core::id::ConnectionId;
+use tokio::time::Instant;
 
 use super::{CarrierPath, CarrierRequest, of_provider, webhooks_of};
 use crate::http::error::ApiError;
 use crate::store::calls::commands::{self, CallCommand};
 use crate::store::calls::{self, CallRow};
+use crate::telemetry::Seldom;
+
+/// Lines about legs that outlive their calls, which whoever signs the reports can have written as often as they report.
+static NOT_HUNG_UP: Seldom = Seldom::new();
 
 pub(super) async fn callback(
     Path(path): Path<CarrierPath>,
@@ -23,7 +29,7 @@ pub(super) async fn callback(
     let row = request.call()?;
     let carrier = of_provider(request.setup.carrier(&request.store, &row).await)?;
     let webhooks = webhooks_of(&carrier)?;
-    let callback = webhooks.read(&request.as_callback(&path.topic, &body))?;
+    let callback = webhooks.read(&request.as_callback(&path.topic, &body)).and_then(Callback::checked)?;
     let mut events = callback.events;
     if is_late_leg(&row, &events)? {
         if !is_of_another_call(&request, &row, &callback.carrier_call_id).await? {
@@ -81,7 +87,9 @@ fn hang_up(carrier: Arc<Carrier>, row: &CallRow, carrier_call_id: String) {
     tokio::spawn(async move {
         if let Err(error) = carrier.control.hang_up(&leg).await {
             // The carrier's next report tries again.
-            tracing::warn!(%error, "the carrier did not hang up");
+            if let Some(left_out) = NOT_HUNG_UP.line(Instant::now()) {
+                tracing::warn!(%error, left_out, "the carrier did not hang up");
+            }
         }
     });
 }

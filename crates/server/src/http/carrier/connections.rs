@@ -4,7 +4,7 @@
 use axum::body::Bytes;
 use axum::extract::Path;
 use axum::response::{IntoResponse as _, Response};
-use switchhook_carriers::callback::{Decline, IncomingCall};
+use switchhook_carriers::callback::{Callback, Decline, IncomingCall};
 
 use super::calls::{forward, of_other_leg};
 use super::{CarrierPath, CarrierRequest, nothing_here, of_provider, webhooks_of};
@@ -24,7 +24,7 @@ pub(super) async fn callback(
     let connection = connection.filter(|row| row.provider == path.provider).ok_or_else(nothing_here)?;
     let carrier = of_provider(request.setup.carrier_of(&connection))?;
     let webhooks = webhooks_of(&carrier)?;
-    let callback = webhooks.read(&request.as_callback(&path.topic, &body))?;
+    let callback = webhooks.read(&request.as_callback(&path.topic, &body)).and_then(Callback::checked)?;
     let carrier_call_id = callback.carrier_call_id;
     let Some(IncomingCall { from, to }) = callback.incoming else {
         let mut conn = request.store.read().await?;
