@@ -2,8 +2,13 @@
 
 use switchhook_fuzz::Target;
 
-const TARGETS: [&Target; 4] =
-    [&crate::offer::FUZZED, &crate::opus::FUZZED, &crate::routes::FUZZED, &crate::session::FUZZED];
+const TARGETS: [&Target; 5] = [
+    &crate::offer::FUZZED,
+    &crate::opus::FUZZED,
+    &crate::reorder::FUZZED,
+    &crate::routes::FUZZED,
+    &crate::session::FUZZED,
+];
 
 #[test]
 fn what_each_target_begins_with_is_what_its_parser_takes() {

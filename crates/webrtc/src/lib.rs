@@ -11,6 +11,7 @@ mod fuzz;
 mod node;
 mod offer;
 mod opus;
+mod packet;
 #[cfg(any(test, feature = "testing"))]
 mod peer;
 mod playout;

@@ -108,12 +108,23 @@ impl Peer {
     pub fn speak(&mut self, now: Instant, frame: &Frame) {
         let packet = self.encoder.encode(frame).expect("a packet").to_vec();
         let payload = self.payload();
-        let time = u32::try_from(self.sequence * 960).expect("a short test");
+        // RTP's time wraps.
+        let time = u32::try_from(self.sequence.wrapping_mul(960) & u64::from(u32::MAX)).expect("32 bits");
         let mut direct = self.rtc.direct_api();
         let stream = direct.stream_tx_by_mid(self.mid, None).expect("a stream");
         stream.write_rtp(RtpWrite::new(payload, self.sequence.into(), time, now, packet));
         self.sequence += 1;
         self.wake(now);
+    }
+
+    /// Opens a data channel, which nobody has agreed on.
+    pub fn open_data_channel(&mut self) {
+        self.rtc.direct_api().start_sctp(true);
+    }
+
+    /// Goes on at another packet number.
+    pub fn jump_to(&mut self, number: u64) {
+        self.sequence = number;
     }
 
     fn payload(&self) -> Pt {

@@ -52,13 +52,13 @@ impl Reorder {
                 return None;
             }
             if first - due <= CONCEALED {
-                self.due = Some(due + 1);
-                let behind = self.waiting.get(&(due + 1)).map(|(_, packet)| packet.clone());
+                self.due = Some(due.saturating_add(1));
+                let behind = self.waiting.get(&due.saturating_add(1)).map(|(_, packet)| packet.clone());
                 return Some(Next::Lost(behind));
             }
         }
         let (_, packet) = self.waiting.remove(&first)?;
-        self.due = Some(first + 1);
+        self.due = Some(first.saturating_add(1));
         Some(Next::Packet(packet))
     }
 
@@ -73,6 +73,29 @@ impl Reorder {
         *self = Self::default();
     }
 }
+
+/// Packets with any numbers, 20 ms apart.
+#[cfg(test)]
+pub(crate) const FUZZED: switchhook_fuzz::Target = switchhook_fuzz::Target {
+    file: file!(),
+    seeds: || {
+        let number = |number: u64| number.to_be_bytes().to_vec();
+        vec![[10, 11, 13, 12, 14, 20].map(number).to_vec(), [u64::MAX - 1, u64::MAX, 0, 60_000].map(number).to_vec()]
+    },
+    read: |messages| {
+        let (mut reorder, mut now) = (Reorder::default(), Instant::now());
+        switchhook_fuzz::Read::each(messages, |message| {
+            let number = message.first_chunk().copied().map(u64::from_be_bytes).ok_or("it is no number")?;
+            reorder.push(number, message.into(), now);
+            now += Duration::from_millis(20);
+            let given = std::iter::from_fn(|| reorder.next(now)).count();
+            // What waits, and what is made up for it.
+            assert!(given <= WAITING * (1 + usize::try_from(CONCEALED).unwrap_or(usize::MAX)), "{given}");
+            assert!(reorder.waiting.len() <= WAITING);
+            Ok::<_, &str>(given)
+        })
+    },
+};
 
 #[cfg(test)]
 mod tests {
@@ -131,6 +154,16 @@ mod tests {
         reorder.push(5_000, packet(5_000), later);
         assert_eq!(drain(&mut reorder, later), []);
         assert_eq!(drain(&mut reorder, later + WAIT), [Some(5_000)]);
+    }
+
+    #[test]
+    fn numbers_of_any_size_come_to_an_end() {
+        let (mut reorder, now) = (Reorder::default(), Instant::now());
+        for number in [u64::MAX - 1, u64::MAX, u64::MAX, 0] {
+            reorder.push(number, packet(number), now);
+        }
+        assert_eq!(drain(&mut reorder, now), [u64::MAX - 1, u64::MAX].map(Some));
+        assert_eq!(reorder.next(now + WAIT), None);
     }
 
     #[test]

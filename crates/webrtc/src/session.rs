@@ -10,7 +10,7 @@ use str0m::crypto::CryptoProvider;
 use str0m::format::{Codec, PayloadParams};
 use str0m::media::{Direction, MediaKind, Mid, Pt};
 use str0m::net::{Protocol, Receive};
-use str0m::rtp::RtpWrite;
+use str0m::rtp::{Extension, RtpWrite};
 use str0m::{Candidate, Event, IceConnectionState, IceCreds, Input, Rtc, RtcConfig};
 use switchhook_media::format::FRAME_DURATION;
 use switchhook_media::frame::{Frame, Framer};
@@ -18,6 +18,7 @@ use switchhook_runtime::clock;
 
 use crate::offer::{self, OfferError};
 use crate::opus::{Decoder, Encoder, FORMAT};
+use crate::packet;
 use crate::playout::{Item, Playout};
 use crate::reorder::{Next, Reorder};
 use crate::routes::SOURCES;
@@ -32,6 +33,10 @@ const CLOSING: Duration = Duration::from_millis(200);
 const PACKETS_PER_SECOND: u32 = 400;
 /// What one packet, or the passing of time, may set off.
 const OUTPUTS: usize = 256;
+/// Sources of RTP that a session listens to; a browser has one. Each costs memory until the session ends.
+const RTP_SOURCES: usize = 8;
+/// The number of the header extension that names the medium, which the browser may change in its offer.
+const MID_EXTENSION: u8 = 4;
 /// What RTP counts in a frame: Opus has 48 kHz there, whatever it is encoded at.
 const RTP_FRAME: u32 = 960;
 
@@ -132,6 +137,8 @@ pub struct Session {
     rtc_wakes_at: Instant,
     /// Addresses at which the browser has shown that it knows our password.
     sources: Vec<SocketAddr>,
+    /// Sources of RTP that packets named.
+    rtp_sources: Vec<u32>,
     /// Since when packets are counted, and how many came.
     counted: (Instant, u32),
     /// Whether the log has what is wrong with the browser's packets.
@@ -166,6 +173,9 @@ impl Session {
             .set_ice_lite(true)
             .clear_codecs()
             .enable_opus(true, false)
+            // Reports about congestion would list all packet numbers that a browser has left out, and it may leave out any number.
+            .clear_extension_map()
+            .set_extension(MID_EXTENSION, Extension::RtpMid)
             .set_rtp_mode(true)
             .build(now);
         for address in &settings.addresses {
@@ -191,6 +201,7 @@ impl Session {
             phase: Phase::Connecting { by: now + CONNECT },
             rtc_wakes_at: now,
             sources: Vec::new(),
+            rtp_sources: Vec::new(),
             counted: (now, 0),
             complained: false,
             encoder: Encoder::new().map_err(|_| OfferError::Unavailable)?,
@@ -260,6 +271,12 @@ impl Session {
             self.sources.push(source);
             out.push(Output::Source(source));
         }
+        if packet::has_application_data(packet) {
+            return self.complain(&"data for a channel that was not agreed on");
+        }
+        if !self.listens_to(packet) {
+            return self.complain(&"too many sources of audio");
+        }
         // What a packet got wrong ends with the packet; whether the session lives on is asked below.
         if let Err(error) = self.rtc.handle_input(input) {
             self.complain(&error);
@@ -327,6 +344,18 @@ impl Session {
         }
         self.counted.1 += 1;
         self.counted.1 <= PACKETS_PER_SECOND
+    }
+
+    /// Whether a packet is of one of the first sources of audio, or of none.
+    fn listens_to(&mut self, packet: &[u8]) -> bool {
+        let Some(source) = packet::rtp_source(packet) else { return true };
+        if !self.rtp_sources.contains(&source) {
+            if self.rtp_sources.len() >= RTP_SOURCES {
+                return false;
+            }
+            self.rtp_sources.push(source);
+        }
+        true
     }
 
     /// Logs once what is wrong with the packets of the browser, which must not fill the log.

@@ -8,29 +8,31 @@ use super::FORMAT;
 
 /// Audio may come this much ahead of its time: what a stalled network delivers at once.
 const AUDIO_AHEAD: Duration = Duration::from_secs(5);
-/// So many texts at once, and so many more for each second: keys and marks.
+/// The least that a message of audio counts, in bytes: 2 ms. Handling one costs something, however short it is.
+const SMALLEST: usize = 64;
+/// So many texts at once, and so many more for each second: keys and marks, pings and pongs.
 const TEXTS: u64 = 50;
 const TEXTS_PER_SECOND: u64 = 20;
 
 /// What one browser has sent. Pure: time is an argument.
 pub(super) struct FloodGate {
     began: Instant,
-    samples: u64,
+    bytes: u64,
     texts: u64,
 }
 
 impl FloodGate {
     pub(super) fn new(now: Instant) -> Self {
-        Self { began: now, samples: 0, texts: 0 }
+        Self { began: now, bytes: 0, texts: 0 }
     }
 
-    /// Whether so many bytes of audio are what somebody can have said.
+    /// Whether a message with so many bytes of audio is what somebody can have said.
     pub(super) fn takes_audio(&mut self, bytes: usize, now: Instant) -> bool {
-        self.samples += bytes as u64 / 2;
-        FORMAT.duration(self.samples) <= now.saturating_duration_since(self.began) + AUDIO_AHEAD
+        self.bytes += bytes.max(SMALLEST) as u64;
+        FORMAT.duration(self.bytes / 2) <= now.saturating_duration_since(self.began) + AUDIO_AHEAD
     }
 
-    /// Whether another text is.
+    /// Whether another text, ping or pong is.
     pub(super) fn takes_text(&mut self, now: Instant) -> bool {
         self.texts += 1;
         let seconds = now.saturating_duration_since(self.began).as_secs();
@@ -49,6 +51,11 @@ mod tests {
         let at = |frame: u32| start + Duration::from_millis(20) * frame;
         assert!((0..200_000).all(|frame| gate.takes_audio(640, at(frame))), "an hour");
         assert!((0..300).any(|_| !gate.takes_audio(640, at(200_000))), "six seconds at once");
+
+        for bytes in [0, 1, 2, 63] {
+            let mut gate = FloodGate::new(start);
+            assert!((0..3_000).any(|_| !gate.takes_audio(bytes, start)), "messages of {bytes} bytes");
+        }
 
         let mut gate = FloodGate::new(start);
         assert!((0..3_600_u32).all(|second| gate.takes_text(start + Duration::from_secs(second.into()))));

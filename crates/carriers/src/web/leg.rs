@@ -23,6 +23,8 @@ use crate::{CallInfo, CarrierEvent, FromCarrier, LegEvent, ToCarrier};
 pub const MESSAGE_LIMIT: usize = 64 << 10;
 /// How long a lost socket is waited for.
 const RESUME_WITHIN: Duration = Duration::from_secs(5);
+/// Messages that may come before the one that resumes: the microphone's, which sends 50 in a second.
+const RESUME_MESSAGES: usize = 1_000;
 /// Browsers send audio all the time, silence too. One that has sent nothing for so long is pinged, and then it is lost.
 const PING_AFTER: Duration = Duration::from_secs(1);
 const LOST_AFTER: Duration = Duration::from_secs(3);
@@ -200,14 +202,14 @@ impl Leg {
         match message {
             Message::Binary(audio) if self.gate.takes_audio(audio.len(), now) => self.hear(audio),
             Message::Text(text) if self.gate.takes_text(now) => self.read(socket, text).await,
-            Message::Binary(_) | Message::Text(_) => {
+            Message::Ping(_) | Message::Pong(_) if self.gate.takes_text(now) => Ok(()),
+            Message::Binary(_) | Message::Text(_) | Message::Ping(_) | Message::Pong(_) => {
                 tracing::warn!("a browser floods its socket: it is closed");
                 Err(Parted::Violation)
             }
             // Browsers give other codes to pages that go away or lose the network.
             Message::Close(Some(frame)) if frame.code == close_code::NORMAL => Err(Parted::HungUp),
             Message::Close(_) => Err(Parted::Lost),
-            Message::Ping(_) | Message::Pong(_) => Ok(()),
         }
     }
 
@@ -466,7 +468,7 @@ pub async fn refuse(mut socket: WebSocket) {
 /// Reads the token of a socket that wants to go on.
 pub async fn resume_token(socket: &mut WebSocket) -> Option<String> {
     let by = Instant::now() + RESUME_WITHIN;
-    loop {
+    for _ in 0..RESUME_MESSAGES {
         match timeout_at(by, socket.recv()).await {
             Ok(Some(Ok(Message::Text(text)))) => match BrowserMessage::read(&text) {
                 Ok(BrowserMessage::Resume(token)) => return Some(token),
@@ -478,4 +480,5 @@ pub async fn resume_token(socket: &mut WebSocket) -> Option<String> {
             _ => return None,
         }
     }
+    None
 }

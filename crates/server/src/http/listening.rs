@@ -35,6 +35,8 @@ use crate::talk::audience::{Audience, ListenRefusal, Listener, MOST, TICKET_LIFE
 const CONTEXT: &str = "listener token";
 /// Listeners have nothing to say.
 const MESSAGE_LIMIT: usize = 1 << 10;
+/// Pings and pongs of a listener: one in 20 s for a day are fewer.
+const MOST_PINGS: usize = 10_000;
 /// Until a message must have been taken.
 const SEND: Duration = Duration::from_secs(5);
 
@@ -184,6 +186,7 @@ async fn play(state: HttpState, ticket: Ticket, mut listener: Listener, _place: 
     let mut sent = transmit(&mut socket, Message::Text(start.to_string().into())).await;
     let mut checks = interval_at(Instant::now() + RECHECK, RECHECK);
     checks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut pings = 0;
     while sent {
         tokio::select! {
             frame = listener.next() => match frame {
@@ -191,7 +194,12 @@ async fn play(state: HttpState, ticket: Ticket, mut listener: Listener, _place: 
                 None => return close(socket, close_code::NORMAL, "the call has ended").await,
             },
             message = socket.recv() => match message {
-                Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
+                Some(Ok(Message::Ping(_) | Message::Pong(_))) => {
+                    pings += 1;
+                    if pings > MOST_PINGS {
+                        return close(socket, close_code::POLICY, "too many pings").await;
+                    }
+                }
                 Some(Ok(Message::Text(_) | Message::Binary(_))) => {
                     return close(socket, close_code::POLICY, "listeners say nothing").await;
                 }
@@ -212,6 +220,30 @@ async fn transmit(socket: &mut WebSocket, message: Message) -> bool {
 async fn close(mut socket: WebSocket, code: u16, reason: &'static str) {
     transmit(&mut socket, Message::Close(Some(CloseFrame { code, reason: reason.into() }))).await;
 }
+
+/// Tokens of listeners: a damaged one is none.
+#[cfg(test)]
+pub(crate) const FUZZED: switchhook_fuzz::Target = switchhook_fuzz::Target {
+    file: file!(),
+    seeds: || {
+        let ticket = Ticket {
+            number: Uuid::from_u128(7),
+            tenant: Uuid::from_u128(1),
+            call: Uuid::from_u128(2),
+            holder: Holder::Session([3; 32]),
+            expires_at: 4,
+        };
+        let url = ticket.url("", &Vault::for_tests([1; 32]));
+        switchhook_fuzz::each_alone(&[url.rsplit('/').next().unwrap_or_default()])
+    },
+    read: |messages| {
+        switchhook_fuzz::Read::each_text(messages, |token| {
+            let ticket = Ticket::read(token, &Vault::for_tests([1; 32])).ok_or("it is none")?;
+            assert_eq!((ticket.tenant.as_u128(), ticket.call.as_u128(), ticket.expires_at), (1, 2, 4));
+            Ok::<_, &str>(16)
+        })
+    },
+};
 
 #[cfg(test)]
 mod tests {

@@ -1,5 +1,6 @@
 //! A session and a browser on a network of the test's own, in virtual time.
 
+mod hostile;
 mod media;
 mod offers;
 mod strangers;
@@ -59,6 +60,8 @@ pub(crate) struct Network {
     speaks: bool,
     /// Every packet that was sent to the service.
     trace: Vec<Vec<u8>>,
+    /// Every packet that the session sent.
+    answers: Vec<Vec<u8>>,
 }
 
 impl Network {
@@ -80,6 +83,7 @@ impl Network {
             speaks_at: now,
             speaks: true,
             trace: Vec::new(),
+            answers: Vec::new(),
         }
     }
 
@@ -150,6 +154,7 @@ impl Network {
             match output {
                 Output::Transmit(to, packet) => {
                     assert_eq!(to, BROWSER, "nobody else has asked");
+                    self.answers.push(packet.clone());
                     self.send(false, packet);
                 }
                 other => self.outputs.push((self.now - self.start, other)),

@@ -17,6 +17,8 @@ fn a_browsers_offer_is_answered_with_opus_and_our_addresses_only() {
         for line in ["a=ice-lite", "a=sendrecv", "a=setup:passive", "a=rtcp-mux"] {
             assert!(answer.lines().any(|at| at == line), "{line} in {answer}");
         }
+        let extensions = answer.lines().filter(|line| line.starts_with("a=extmap:")).collect::<Vec<_>>();
+        assert!(extensions.iter().all(|line| line.ends_with("sdes:mid")), "{extensions:?}");
         assert!(answer.contains("opus/48000/2") && !answer.contains("PCMU"), "{answer}");
         let candidates: Vec<&str> = answer.lines().filter(|line| line.starts_with("a=candidate:")).collect();
         assert_eq!(candidates.len(), 1, "{answer}");
