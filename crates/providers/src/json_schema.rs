@@ -19,6 +19,12 @@ const PROBLEM: usize = 300;
 /// Maximum size of a compiled pattern, and of all patterns of a schema, in bytes.
 const PATTERN: usize = 256 * 1024;
 const PATTERNS: usize = 512 * 1024;
+/// Maximum length of a pattern, and of all patterns of a schema, in bytes. They are read before their compiled size is known.
+const PATTERN_TEXT: usize = 4 * 1024;
+const PATTERNS_TEXT: usize = 16 * 1024;
+/// Maximum number of Unicode classes, and of classes where case is ignored, in all patterns of a schema: each may stand for 100,000
+/// characters.
+const LARGE_CLASSES: usize = 64;
 /// Maximum size of a value, in bytes of JSON.
 const VALUE: usize = 64 * 1024;
 /// Deadline of compiling or validating, including the wait for a thread.
@@ -61,7 +67,9 @@ impl Schema {
     /// Its error, as part of a sentence.
     pub fn new(source: &Value) -> Result<Self, String> {
         let schema = written_out(source).map_err(|refusal| refusal.to_string())?;
-        let most = (PATTERNS / patterns(&schema).max(1)).min(PATTERN);
+        let patterns = patterns(&schema);
+        check_texts(&patterns)?;
+        let most = (PATTERNS / patterns.len().max(1)).min(PATTERN);
         let patterns = PatternOptions::regex().size_limit(most).dfa_size_limit(most);
         let validator = jsonschema::options().with_pattern_options(patterns).build(&schema);
         let compiled = |validator| Self(Arc::new(Compiled { source: source.clone(), validator }));
@@ -107,17 +115,42 @@ impl Schema {
     }
 }
 
-/// Returns an upper bound of the number of patterns: counts every property with that name.
-fn patterns(schema: &Value) -> usize {
+/// Returns the patterns of a schema: every text under such a name, even where it is something else.
+fn patterns(schema: &Value) -> Vec<&str> {
     match schema {
         Value::Object(fields) => {
-            let named = fields.get("patternProperties").and_then(Value::as_object).map_or(0, serde_json::Map::len);
-            let own = usize::from(fields.get("pattern").is_some_and(Value::is_string));
-            named + own + fields.values().map(patterns).sum::<usize>()
+            let named = fields.get("patternProperties").and_then(Value::as_object);
+            let named = named.into_iter().flat_map(|named| named.keys().map(String::as_str));
+            let own = fields.get("pattern").and_then(Value::as_str);
+            named.chain(own).chain(fields.values().flat_map(patterns)).collect()
         }
-        Value::Array(values) => values.iter().map(patterns).sum(),
-        _ => 0,
+        Value::Array(values) => values.iter().flat_map(patterns).collect(),
+        _ => Vec::new(),
     }
+}
+
+/// Refuses patterns that would take long to read.
+fn check_texts(patterns: &[&str]) -> Result<(), String> {
+    let bytes: usize = patterns.iter().map(|pattern| pattern.len()).sum();
+    if bytes > PATTERNS_TEXT || patterns.iter().any(|pattern| pattern.len() > PATTERN_TEXT) {
+        return Err(format!("may have at most {PATTERN_TEXT} bytes in a pattern and {PATTERNS_TEXT} in all of them"));
+    }
+    if patterns.iter().copied().map(large_classes).sum::<usize>() > LARGE_CLASSES {
+        return Err(format!(
+            "may have at most {LARGE_CLASSES} Unicode classes (\\p), and classes where case is ignored, in its patterns"
+        ));
+    }
+    Ok(())
+}
+
+fn large_classes(pattern: &str) -> usize {
+    let unicode = pattern.matches("\\p").count() + pattern.matches("\\P").count();
+    // Flags such as `(?i)` and `(?s-i:`; `(?P<` and `(?<` begin a group with a name.
+    let flags =
+        pattern.split("(?").skip(1).map(|rest| rest.split([')', ':', '<', '=', '!']).next().unwrap_or_default());
+    let ignores_case = flags.into_iter().any(|flags| flags.contains('i'));
+    let classes = ['[', '\\'].map(|begin| pattern.matches(begin).count()).iter().sum::<usize>();
+    unicode + if ignores_case { classes } else { 0 }
 }
 
 /// The validation threads of this node.
@@ -173,6 +206,27 @@ mod tests {
         assert!(Schema::new(&json!({ "pattern": large })).is_ok(), "one may be large");
         assert!(many(large).is_err());
         assert!(many("^[0-9]{4}-[0-9]{2}$").is_ok());
+    }
+
+    #[test]
+    fn patterns_that_take_long_to_read_are_refused_before_they_are_read() {
+        let refused = |pattern: &str| Schema::new(&json!({ "pattern": pattern })).expect_err("it is too much");
+        for (pattern, words) in [
+            (format!("(?i){}", "[!-\u{1e943}]".repeat(300)), "case is ignored"),
+            (format!("(?i){}", "[!-\u{1e943}]".repeat(3_000)), "bytes in a pattern"),
+            (format!("(?s-i:(?xi){})", "[!-\u{1e943}]".repeat(300)), "case is ignored"),
+            ("\\pL".repeat(1_000), "Unicode classes"),
+            ("\\cA".repeat(8_000), "bytes in a pattern"),
+        ] {
+            assert!(refused(&pattern).contains(words), "{words}");
+        }
+        let many = vec![json!({ "pattern": "a".repeat(2_000) }); 9];
+        assert!(Schema::new(&json!({ "allOf": many })).is_err());
+        let mail = "^[A-Za-z0-9._%+-]+@[A-Za-z0-9.-]+\\.[A-Za-z]{2,}$";
+        assert!(Schema::new(&json!({ "allOf": vec![json!({ "pattern": mail }); 100] })).is_ok());
+        for fine in ["(?i)^(mon|tues|wednes)day$", "^\\p{L}+$", "(?P<island>[a-z])", "(?<in>[a-z]+)"] {
+            assert!(Schema::new(&json!({ "pattern": fine })).is_ok(), "{fine}");
+        }
     }
 
     #[tokio::test(start_paused = true)]

@@ -33,6 +33,8 @@ use crate::text::{content_type, text};
 const READ_LIMIT: usize = 16 * 1024;
 /// Maximum bytes of a response to keep for display.
 const EXCERPT: usize = 1024;
+/// Maximum bytes of a `Retry-After` header: a date has 29.
+const MAX_RETRY_AFTER: usize = 64;
 /// Closes idle connections early: a receiver that closes its end just as a request is sent would cost an attempt.
 const KEEP_IDLE: Duration = Duration::from_secs(2);
 /// Maximum resumable TLS sessions per client.
@@ -107,7 +109,7 @@ impl ClientSettings {
         tls.resumption = rustls::client::Resumption::in_memory_sessions(SESSIONS);
         reqwest::Client::builder()
             .tls_backend_preconfigured(tls)
-            .dns_resolver(self.guard.clone())
+            .dns_resolver(self.guard.apart())
             .redirect(reqwest::redirect::Policy::none())
             .no_proxy()
             .referer(false)
@@ -282,7 +284,8 @@ impl Answer {
 }
 
 fn retry_after(response: &Response) -> Option<String> {
-    response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()).map(str::to_owned)
+    let value = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok());
+    value.filter(|value| value.len() <= MAX_RETRY_AFTER).map(str::to_owned)
 }
 
 /// Removes headers that frame or route a request; agents of earlier versions may contain some.

@@ -3,19 +3,27 @@
 use std::error::Error;
 use std::fmt;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs as _};
+use std::sync::Arc;
 
 use hickory_resolver::TokioResolver;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use switchhook_core::webhook::{AddressPolicy, Destination, UrlRefusal};
+use tokio::sync::Semaphore;
 
 use super::clients::Opening;
 use super::{NetworkSettings, dns};
+
+/// Concurrent lookups of one client, of which each tenant has its own. The threads are those of the whole service, and a name server
+/// that does not respond keeps one for many seconds.
+const LOOKUPS: usize = 16;
 
 /// Resolves names with the system's resolver or the configured name server.
 #[derive(Clone)]
 pub struct Names {
     server: Option<TokioResolver>,
+    /// Places for lookups by the system's resolver.
+    lookups: Arc<Semaphore>,
 }
 
 impl fmt::Debug for Names {
@@ -56,7 +64,7 @@ impl Names {
     pub fn new(network: &NetworkSettings) -> Self {
         // Only TLS settings and trust anchors, of which there are none, could be wrong.
         let resolver = |server| dns::resolver(server).expect("a resolver without TLS can be built");
-        Self { server: network.dns.map(resolver) }
+        Self { server: network.dns.map(resolver), lookups: Arc::new(Semaphore::new(LOOKUPS)) }
     }
 
     /// Resolves a name to addresses that `judge` all accepts: one forbidden address refuses the name, because its owner could
@@ -79,13 +87,25 @@ impl Names {
 
     async fn addresses(&self, host: &str) -> io::Result<Vec<IpAddr>> {
         match &self.server {
-            None => Ok(tokio::net::lookup_host((host, 0)).await?.map(|address| address.ip()).collect()),
+            None => self.look_up(host.to_owned()).await,
             // Never queried at a name server (RFC 6761 section 6.3).
             Some(_) if host == "localhost" => {
                 Ok(vec![IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)])
             }
             Some(server) => dns::addresses(server, host).await,
         }
+    }
+}
+
+impl Names {
+    /// Asks the system's resolver, on a thread. Nothing ends a lookup early, so the place is free when the thread is.
+    async fn look_up(&self, host: String) -> io::Result<Vec<IpAddr>> {
+        let place = self.lookups.clone().acquire_owned().await.map_err(io::Error::other)?;
+        let lookup = tokio::task::spawn_blocking(move || {
+            let _place = place;
+            (host.as_str(), 0).to_socket_addrs().map(|found| found.map(|address| address.ip()).collect())
+        });
+        lookup.await.map_err(io::Error::other)?
     }
 }
 
@@ -103,6 +123,14 @@ pub(super) struct Guard {
     pub(super) policy: AddressPolicy,
     /// The port and scheme to check addresses for; `None` for unrestricted ports.
     pub(super) opening: Option<Opening>,
+}
+
+impl Guard {
+    /// The same for another client, which waits for no lookup of this one's.
+    pub(super) fn apart(&self) -> Self {
+        let names = Names { lookups: Arc::new(Semaphore::new(LOOKUPS)), ..self.names.clone() };
+        Self { names, ..self.clone() }
+    }
 }
 
 impl Resolve for Guard {

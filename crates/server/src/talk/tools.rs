@@ -172,7 +172,7 @@ impl Toolbox {
             for tool in listed.iter() {
                 let name = mcp::called(&tool.name, &server.prefix, &taken);
                 taken.insert(name.clone());
-                let (description, parameters) = (tool.description.clone(), for_model(&tool.parameters));
+                let (description, parameters) = (tool.description.clone(), tool.parameters.clone());
                 let spec = ToolSpec { name, description, parameters };
                 let (server, name, schema) = (server.clone(), tool.name.clone(), tool.schema.clone());
                 all.push(Remote { server, name, spec, schema });

@@ -1,5 +1,12 @@
 //! Tools of MCP servers, in calls.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse as _, Response};
+use axum::{Json, Router};
 use serde_json::{Value, json};
 
 use crate::doubles::mcp::{Does, Has, McpDouble, has, words};
@@ -226,5 +233,50 @@ async fn a_server_is_not_kept_waiting_for_a_call_that_is_over() {
     server.closed(1).await;
     assert!(began.elapsed().as_secs() < 6, "long before its time");
     service.client.wait_for_end(&call).await;
+    service.stop().await;
+}
+
+/// Requests of the server's own in each of its responses.
+const PINGS: usize = 1_000;
+
+/// A server that has one tool and, whatever it is sent, a thousand questions. Counts the answers.
+async fn ask_back(State(answers): State<Arc<AtomicUsize>>, Json(message): Json<Value>) -> Response {
+    let id = &message["id"];
+    let result = match message["method"].as_str() {
+        Some("initialize") => json!({
+            "protocolVersion": "2025-06-18", "capabilities": { "tools": {} }, "serverInfo": { "name": "x", "version": "1" },
+        }),
+        Some("tools/list") => json!({ "tools": [has("hours", Does::Nothing).tool] }),
+        Some(_) => Value::Null,
+        None => {
+            answers.fetch_add(1, Ordering::Relaxed);
+            Value::Null
+        }
+    };
+    let ping = |number| json!({ "jsonrpc": "2.0", "id": format!("{id}-{number}"), "method": "ping" });
+    let mut events: String = (0..PINGS).map(|number| format!("data: {}\n\n", ping(number))).collect();
+    if !result.is_null() {
+        events += &format!("data: {}\n\n", json!({ "jsonrpc": "2.0", "id": id, "result": result }));
+    }
+    (StatusCode::OK, [("content-type", "text/event-stream")], events).into_response()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_answers_with_questions_is_answered_a_few_times_and_its_tools_are_used() {
+    let service = TestService::start_allowing("127.0.0.0/8,http").await;
+    let answers = Arc::new(AtomicUsize::new(0));
+    let router = Router::new().route("/mcp", axum::routing::post(ask_back)).with_state(answers.clone());
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let url = format!("http://{}/mcp", listener.local_addr().expect("bound"));
+    let server = tokio::spawn(async move { axum::serve(listener, router).await.expect("serves") });
+    let double = Double::start(OpenAi, vec![goodbye()]).await;
+    let agent = agent(&service, &double, json!([{ "type": "mcp", "name": "shop", "url": url }])).await;
+    whole_call(&service, &agent).await;
+    assert!(offered(&double.asked()[0]).contains(&"hours".to_owned()));
+    double.finish();
+    // The two responses to requests of ours hold questions; the responses to our answers are not read.
+    let answers = answers.load(Ordering::Relaxed);
+    assert!((1..50).contains(&answers), "{answers}");
+    server.abort();
     service.stop().await;
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 use switchhook_core::id::{AgentId, ConnectionId};
 use switchhook_providers::json_schema::Schema;
+use switchhook_providers::model_schema::for_model;
 use tokio::time::Instant;
 
 /// How long a list is good for.
@@ -23,8 +24,10 @@ pub(super) const MOST_LOOKED_AT: usize = 256;
 const MOST_WORDS: usize = 1_024;
 /// All schemas of one server together, in bytes of JSON: no model reads more of them with every request.
 pub(super) const MOST_SCHEMAS: usize = 256 * 1024;
-/// All cached lists, in bytes of JSON; in memory they are several times as large.
-const MOST_BYTES: usize = 16 * 1024 * 1024;
+/// All cached lists, in bytes of memory, roughly.
+const MOST_BYTES: usize = 256 * 1024 * 1024;
+/// What a value takes in memory, however short it is as JSON, in bytes: its place in a tree, in the schema and in the compiled one.
+const VALUE: usize = 1_024;
 
 /// A tool as its server lists it.
 #[derive(Clone, Debug)]
@@ -32,9 +35,9 @@ pub(crate) struct Listed {
     /// Its name there.
     pub(crate) name: String,
     pub(crate) description: String,
-    /// JSON Schema of its arguments, an object.
+    /// JSON Schema of its arguments as models take it.
     pub(crate) parameters: Value,
-    /// The same, to hold arguments against.
+    /// JSON Schema of its arguments as the server has it, to hold them against.
     pub(crate) schema: Schema,
 }
 
@@ -52,16 +55,30 @@ impl Listed {
         parameters.remove("$schema");
         parameters.entry("properties").or_insert(json!({}));
         let parameters = Value::Object(parameters);
-        let compiled = Schema::compile(vec![parameters.clone()]).await;
+        let for_model = for_model(&parameters);
+        let compiled = Schema::compile(vec![parameters]).await;
         let mut compiled = compiled.map_err(|(_, words)| format!("its schema {words}"))?;
         let schema = compiled.pop().ok_or("its schema was lost")?;
         let description = description.chars().take(MOST_WORDS).collect();
-        Ok(Self { name: name.to_owned(), description, parameters, schema })
+        Ok(Self { name: name.to_owned(), description, parameters: for_model, schema })
     }
 
-    /// How long it is, in bytes.
+    /// How much memory it takes, roughly.
+    fn weight(&self) -> usize {
+        self.bytes() + VALUE * (values(&self.parameters) + values(self.schema.source()))
+    }
+
+    /// How long it is for a model, in bytes.
     pub(super) fn bytes(&self) -> usize {
         self.name.len() + self.description.len() + self.parameters.to_string().len()
+    }
+}
+
+fn values(value: &Value) -> usize {
+    1 + match value {
+        Value::Array(items) => items.iter().map(values).sum(),
+        Value::Object(fields) => fields.values().map(values).sum(),
+        _ => 0,
     }
 }
 
@@ -81,7 +98,7 @@ pub(super) struct Whose {
 struct List {
     good_until: Instant,
     tools: Arc<Vec<Listed>>,
-    bytes: usize,
+    weight: usize,
 }
 
 /// The lists of servers that were used lately.
@@ -97,14 +114,24 @@ impl Lists {
     pub(super) fn keep(&self, whose: Whose, tools: Arc<Vec<Listed>>, good_for: Duration, now: Instant) {
         let mut lists = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         lists.retain(|_, list| now < list.good_until);
-        let bytes = tools.iter().map(Listed::bytes).sum();
-        lists.insert(whose, List { good_until: now + good_for, tools, bytes });
-        while lists.len() > MOST_LISTS || lists.values().map(|list| list.bytes).sum::<usize>() > MOST_BYTES {
-            let oldest = lists.iter().min_by_key(|(_, list)| list.good_until).map(|(whose, _)| whose.clone());
-            let Some(oldest) = oldest else { return };
-            lists.remove(&oldest);
+        let weight = tools.iter().map(Listed::weight).sum();
+        lists.insert(whose, List { good_until: now + good_for, tools, weight });
+        while lists.len() > MOST_LISTS || lists.values().map(|list| list.weight).sum::<usize>() > MOST_BYTES {
+            let Some(first) = first_to_go(&lists) else { return };
+            lists.remove(&first);
         }
     }
+}
+
+/// The oldest list of the agent whose lists weigh most, so that no agent takes the room of the others.
+fn first_to_go(lists: &HashMap<Whose, List>) -> Option<Whose> {
+    let mut agents: HashMap<AgentId, usize> = HashMap::new();
+    for (whose, list) in lists {
+        *agents.entry(whose.agent).or_default() += list.weight + VALUE;
+    }
+    let (heaviest, _) = agents.into_iter().max_by_key(|(_, weight)| *weight)?;
+    let its = lists.iter().filter(|(whose, _)| whose.agent == heaviest);
+    its.min_by_key(|(_, list)| list.good_until).map(|(whose, _)| whose.clone())
 }
 
 /// What the model calls a tool by: letters, digits, `_` and `-`, at most 64, and not a name that is taken.
@@ -216,17 +243,21 @@ mod tests {
 
     #[tokio::test]
     async fn lists_are_kept_as_long_as_they_fit_together() {
-        let large = read(json!({ "type": "object", "description": "x".repeat(60_000) })).await.expect("a tool");
-        let large = Arc::new(vec![large; 4]);
+        let items = vec![json!({ "": 0 }); 400];
+        let large = read(json!({ "type": "object", "default": items })).await.expect("a tool");
+        let large = Arc::new(vec![large; 64]);
         let (lists, now) = (Lists::default(), Instant::now());
-        let whose = |version| {
-            let agent = AgentId::from_uuid(uuid::Uuid::nil());
+        let whose = |agent, version| {
+            let agent = AgentId::from_uuid(uuid::Uuid::from_u128(agent));
             Whose { agent, version, url: String::new(), headers: BTreeMap::new(), secrets: None, chosen: Vec::new() }
         };
+        lists.keep(whose(1, 0), large.clone(), FRESH, now);
         for version in 0..100 {
-            lists.keep(whose(version), large.clone(), FRESH, now + Duration::from_millis(version.unsigned_abs()));
+            lists.keep(whose(2, version), large.clone(), FRESH, now + Duration::from_millis(version.unsigned_abs()));
         }
-        let bytes: usize = lists.0.lock().expect("whole").values().map(|list| list.bytes).sum();
-        assert!(bytes <= MOST_BYTES && lists.get(&whose(99), now).is_some() && lists.get(&whose(0), now).is_none());
+        let weight: usize = lists.0.lock().expect("whole").values().map(|list| list.weight).sum();
+        assert!(weight <= MOST_BYTES && lists.get(&whose(2, 99), now).is_some());
+        assert!(lists.get(&whose(2, 0), now).is_none(), "the oldest of the agent with many");
+        assert!(lists.get(&whose(1, 0), now).is_some(), "another agent's");
     }
 }

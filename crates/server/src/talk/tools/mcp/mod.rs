@@ -16,13 +16,15 @@ use rmcp::model::{
     CallToolRequestParams, CallToolResponse, ClientCapabilities, ClientConfig, Implementation, PaginatedRequestParams,
     ProtocolVersion,
 };
-use rmcp::service::{ClientInitializeError, Peer, RoleClient, RunningService, ServiceError, ServiceExt as _};
-use rmcp::transport::StreamableHttpClientTransport;
-use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use rmcp::service::{
+    ClientCacheConfig, ClientInitializeError, Peer, RoleClient, RunningService, ServiceError, ServiceExt as _,
+};
+use rmcp::transport::streamable_http_client::{StreamableHttpClientTransportConfig, StreamableHttpError};
+use rmcp::transport::{DynamicTransportError, StreamableHttpClientTransport};
 use serde_json::{Map, Value};
 use switchhook_core::agent::Tool;
 use switchhook_core::id::{AgentId, CallId};
-use switchhook_net::outbound::Client;
+use switchhook_net::outbound::{Client, SendError};
 use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout};
 
@@ -36,8 +38,14 @@ use crate::talk::strip_nul::strip_nul_value;
 
 /// How long a server may take to say what tools it has, connecting included. A caller may be waiting.
 const LISTING: Duration = Duration::from_secs(4);
+/// How long a server may take to fail and be asked again by the next call.
+const SLOW: Duration = Duration::from_millis(500);
 /// Pages of a list that are read.
 const MOST_PAGES: usize = 16;
+/// Characters of a reason that are logged.
+const REASON: usize = 300;
+/// Characters of a tool's name that are logged.
+const NAME: usize = 64;
 /// The newest version of the protocol that begins with `initialize`; servers may choose an older one.
 const VERSION: ProtocolVersion = ProtocolVersion::V_2025_11_25;
 
@@ -94,16 +102,17 @@ impl Server {
         headers.extend(
             secrets.iter().flat_map(|secrets| &secrets.headers).map(|(name, value)| (name.clone(), value.clone())),
         );
+        let secrets = secrets.map(Arc::new);
         let whose = Whose {
             agent: shared.agent,
             version: shared.version,
             url,
             headers: tool.headers.clone(),
-            secrets: secrets.map(|secrets| secrets.version),
+            secrets: secrets.as_ref().map(|secrets| secrets.version),
             chosen: tool.tools.clone(),
         };
         Self {
-            transport: Transport { client, deadline: deadline.max(LISTING) },
+            transport: Transport { client, deadline: deadline.max(LISTING), secrets },
             whose,
             headers,
             lists: shared.lists.clone(),
@@ -119,6 +128,7 @@ impl Server {
         if let Some(known) = self.lists.get(&self.whose, Instant::now()) {
             return known;
         }
+        let begin = Instant::now();
         let listed = timeout(LISTING, self.list()).await.unwrap_or(Err(McpError::Late(LISTING)));
         match listed {
             Ok(tools) => {
@@ -130,7 +140,7 @@ impl Server {
                 tracing::warn!(server = %self.prefix, reason = %error, "the tools of an MCP server are missing in a call");
                 let none = Arc::default();
                 // Not every caller is to wait for it.
-                if matches!(error, McpError::Late(_)) {
+                if begin.elapsed() >= SLOW || matches!(error, McpError::Protocol) {
                     self.lists.keep(self.whose.clone(), Arc::clone(&none), DOWN, Instant::now());
                 }
                 none
@@ -141,6 +151,7 @@ impl Server {
     async fn list(&self) -> Result<Vec<Listed>, McpError> {
         let peer = self.connected().await?;
         let mut tools: Vec<Listed> = Vec::new();
+        let mut left_out = LeftOut::default();
         let (mut bytes, mut looked_at) = (0, 0);
         let mut cursor = None;
         'pages: for _ in 0..MOST_PAGES {
@@ -168,9 +179,7 @@ impl Server {
                         bytes += listed.bytes();
                         tools.push(listed);
                     }
-                    Err(reason) => {
-                        tracing::warn!(server = %self.prefix, tool = %tool.name, reason, "a tool is left out");
-                    }
+                    Err(reason) => left_out.add(&tool.name, reason),
                 }
             }
             cursor = page.next_cursor;
@@ -178,6 +187,7 @@ impl Server {
                 break;
             }
         }
+        left_out.log(&self.prefix);
         for name in self.whose.chosen.iter().filter(|name| tools.iter().all(|tool| tool.name != **name)) {
             tracing::warn!(server = %self.prefix, tool = %name, "an agent wants a tool that its MCP server does not offer");
         }
@@ -203,6 +213,12 @@ impl Server {
             .reinit_on_expired_session(true);
         let opened = me.serve(StreamableHttpClientTransport::with_client(self.transport.clone(), at)).await?;
         let peer = opened.peer().clone();
+        // A session lists the tools once, and a cached page takes many times its length.
+        peer.set_response_cache_config(ClientCacheConfig::disabled()).await;
+        // Sessions of a newer version would keep more, and were not asked for.
+        if peer.peer_info().is_none_or(|server| server.protocol_version.as_str() > VERSION.as_str()) {
+            return Err(McpError::Protocol);
+        }
         *session = Some(opened);
         Ok(peer)
     }
@@ -215,6 +231,32 @@ impl Server {
             // Both need capabilities that we do not claim to have.
             CallToolResponse::InputRequired(_) | CallToolResponse::Task(_) => Err(McpError::Protocol),
             _ => Err(McpError::Protocol),
+        }
+    }
+}
+
+/// Tools that cannot be used. A server may list hundreds, so one line names the first.
+#[derive(Default)]
+struct LeftOut {
+    count: usize,
+    first: Option<(String, String)>,
+}
+
+impl LeftOut {
+    fn add(&mut self, tool: &str, reason: String) {
+        self.count += 1;
+        self.first.get_or_insert_with(|| (tool.chars().take(NAME).collect(), reason));
+    }
+
+    fn log(&self, server: &str) {
+        if let Some((tool, reason)) = &self.first {
+            tracing::warn!(
+                server,
+                count = self.count,
+                tool,
+                reason,
+                "tools of a server are left out; this is the first"
+            );
         }
     }
 }
@@ -249,10 +291,22 @@ impl McpCall {
     }
 }
 
+/// What went wrong on the way, for the log. The server's own words may hold what it was sent, secrets and what callers say included: of
+/// these nothing is quoted.
+fn on_the_way(error: &DynamicTransportError) -> McpError {
+    let words = match error.error.downcast_ref::<StreamableHttpError<SendError>>() {
+        Some(StreamableHttpError::ReinitializationFailed(_)) => "it refused to begin another session".to_owned(),
+        Some(StreamableHttpError::UnexpectedContentType(_)) => "it responded with another content type".to_owned(),
+        Some(known) => known.to_string(),
+        None => "the connection failed".to_owned(),
+    };
+    McpError::Transport(words.replace(char::is_control, " ").chars().take(REASON).collect())
+}
+
 impl From<ClientInitializeError> for McpError {
     fn from(error: ClientInitializeError) -> Self {
         match error {
-            ClientInitializeError::TransportError { error, .. } => Self::Transport(error.error.to_string()),
+            ClientInitializeError::TransportError { error, .. } => on_the_way(&error),
             ClientInitializeError::JsonRpcError(refusal) => Self::Refused(refusal),
             ClientInitializeError::ConnectionClosed(_) => Self::Transport("the connection was closed".to_owned()),
             _ => Self::Protocol,
@@ -264,7 +318,7 @@ impl From<ServiceError> for McpError {
     fn from(error: ServiceError) -> Self {
         match error {
             ServiceError::McpError(refusal) => Self::Refused(refusal),
-            ServiceError::TransportSend(error) => Self::Transport(error.error.to_string()),
+            ServiceError::TransportSend(error) => on_the_way(&error),
             ServiceError::TransportClosed => Self::Transport("the connection was closed".to_owned()),
             _ => Self::Protocol,
         }

@@ -1,8 +1,8 @@
 //! Streamable HTTP of the Model Context Protocol (specification of 2025-11-25, "Transports"), from the client's side, over
 //! the guarded client.
 //!
-//! Only responses to our own requests are read. The stream on which a server may speak first is not opened: nothing that it
-//! could say there changes a call.
+//! Only responses to our own requests are read, and few other messages in them. The stream on which a server may speak first is not
+//! opened: nothing that it could say there changes a call.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -18,14 +18,24 @@ use rmcp::model::{ClientJsonRpcMessage, JsonRpcMessage, ServerJsonRpcMessage};
 use rmcp::transport::streamable_http_client::{
     HttpStatusError, SseError, StreamableHttpClient, StreamableHttpError, StreamableHttpPostResponse,
 };
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 use sse_stream::{Sse, SseStream};
 use switchhook_net::outbound::{Client, Request, SendError};
 use switchhook_net::queues::Queue;
 use switchhook_net::text::{content_type, text};
 use url::Url;
 
+use crate::talk::tools::secrets::Secrets;
+
 /// How much of one response is read, in bytes: a page of tools with their schemas fits.
 const READ_LIMIT: usize = 1024 * 1024;
+/// Values in one response: in memory each takes many times its length.
+const MOST_VALUES: usize = 100_000;
+/// Requests and notifications of the server's own in one response that are read. Each is a task, and is answered with a request.
+const MOST_OWN: usize = 8;
+/// Characters of an address that are logged.
+const SHOWN: usize = 100;
 /// Redirects of one request that are followed: servers add or remove a slash.
 const MOST_REDIRECTS: usize = 3;
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
@@ -38,6 +48,8 @@ pub(super) struct Transport {
     pub(super) client: Client,
     /// For one request and its whole response.
     pub(super) deadline: Duration,
+    /// The secrets in the headers, which go nowhere but where they may.
+    pub(super) secrets: Option<Arc<Secrets>>,
 }
 
 type Error = StreamableHttpError<SendError>;
@@ -67,6 +79,9 @@ impl Transport {
             let response = self.client.open(request, self.deadline).await.map_err(Error::Client)?;
             let Some(target) = redirect(&response) else { return Ok(response) };
             url = followed(response.url(), response.status().as_u16(), &target).map_err(unexpected)?;
+            if let Some(secrets) = &self.secrets {
+                secrets.fit(&url).map_err(|words| unexpected(format!("it redirects to an address that {words}")))?;
+            }
         }
         Err(unexpected(format!("it redirects more than {MOST_REDIRECTS} times")))
     }
@@ -80,7 +95,12 @@ impl Transport {
                 return Err(Error::ResponseBodyTooLarge { max_size: READ_LIMIT });
             }
         }
-        Ok(text(content_type(response.headers()), &body).into_bytes())
+        let body = text(content_type(response.headers()), &body).into_bytes();
+        if values(&body) > MOST_VALUES {
+            Queue::McpBody.full();
+            return Err(unexpected(format!("a response has more than {MOST_VALUES} values")));
+        }
+        Ok(body)
     }
 }
 
@@ -103,7 +123,7 @@ fn followed(from: &Url, status: u16, target: &str) -> Result<String, String> {
     if matches!(status, 307 | 308) && to.origin() == from.origin() {
         return Ok(to.into());
     }
-    let place = format!("{}{}", to.origin().ascii_serialization(), to.path());
+    let place: String = format!("{}{}", to.origin().ascii_serialization(), to.path()).chars().take(SHOWN).collect();
     Err(format!(
         "it redirects with status {status} to {place}, which is not followed: set the tool's url to where it is"
     ))
@@ -140,15 +160,15 @@ impl StreamableHttpClient for Transport {
                 _ => Err(HttpStatusError::new(status.as_u16(), None).into()),
             };
         }
+        let expects_nothing = !matches!(message, JsonRpcMessage::Request(_));
+        if expects_nothing {
+            // Some servers say 200 to notifications where 202 is meant. What they say besides is not read: it could ask for more.
+            return Ok(StreamableHttpPostResponse::Accepted);
+        }
         if kind.starts_with(EVENTS) {
             return Ok(StreamableHttpPostResponse::Sse(events(response), session));
         }
         let body = self.read(response).await?;
-        let expects_nothing = !matches!(message, JsonRpcMessage::Request(_));
-        if expects_nothing {
-            // Some servers say 200 to notifications where 202 is meant.
-            return Ok(StreamableHttpPostResponse::Accepted);
-        }
         if !kind.starts_with(JSON) {
             return Err(Error::UnexpectedContentType(Some(kind.chars().take(100).collect())));
         }
@@ -181,7 +201,38 @@ impl StreamableHttpClient for Transport {
     }
 }
 
-/// The events of a response, up to the limit.
+/// How many values JSON has, at most: what separates them is counted, but for that in strings.
+fn values(json: &[u8]) -> usize {
+    let (mut count, mut in_string, mut escaped) = (1, false, false);
+    for byte in json {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            b'{' | b'[' | b',' | b':' if !in_string => count += 1,
+            _ => {}
+        }
+    }
+    count
+}
+
+/// Whether an event of a response is read. Counts those that are the server's own messages.
+fn admits(event: &Sse, own: &mut usize) -> bool {
+    #[derive(Deserialize)]
+    struct Message {
+        method: Option<IgnoredAny>,
+    }
+    let data = event.data.as_deref().unwrap_or_default();
+    let is_own = serde_json::from_str::<Message>(data).is_ok_and(|message| message.method.is_some());
+    *own += usize::from(is_own);
+    let admits = (!is_own || *own <= MOST_OWN) && values(data.as_bytes()) <= MOST_VALUES;
+    if !admits {
+        Queue::McpBody.full();
+    }
+    admits
+}
+
+/// The events of a response, up to the limits.
 fn events(response: Response) -> BoxStream<'static, Result<Sse, SseError>> {
     let mut read = 0;
     let limited = response.bytes_stream().map(move |piece| {
@@ -193,7 +244,11 @@ fn events(response: Response) -> BoxStream<'static, Result<Sse, SseError>> {
         }
         Ok(piece)
     });
-    SseStream::from_bytes_stream(limited).boxed()
+    let mut own = 0;
+    let admitted = move |event: &Result<Sse, SseError>| {
+        std::future::ready(event.as_ref().map_or(true, |event| admits(event, &mut own)))
+    };
+    SseStream::from_bytes_stream(limited).filter(admitted).boxed()
 }
 
 #[cfg(test)]
@@ -219,6 +274,23 @@ pub(crate) const FUZZED: switchhook_fuzz::Target = switchhook_fuzz::Target {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn values_are_counted_and_those_in_strings_are_not() {
+        assert_eq!(values(br#"{"a":[1,2,{"b":null}]}"#), 8);
+        assert_eq!(values(br#"{"text":"a,b,c:[{\",,,\\"}"#), 3);
+        let small = format!("[{}]", vec![r#"{"":0}"#; 140_000].join(","));
+        assert!(small.len() < READ_LIMIT && values(small.as_bytes()) > MOST_VALUES);
+    }
+
+    #[test]
+    fn of_a_servers_own_messages_the_first_few_are_read() {
+        let event = |data: &str| Sse { data: Some(data.to_owned()), ..Sse::default() };
+        let (mut own, ping) = (0, r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#);
+        let read = (0..1_000).filter(|_| admits(&event(ping), &mut own)).count();
+        assert_eq!(read, MOST_OWN);
+        assert!(admits(&event(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#), &mut own), "what was asked for");
+    }
 
     #[test]
     fn redirects_are_followed_with_their_method_on_the_same_origin() {
