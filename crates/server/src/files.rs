@@ -33,6 +33,14 @@ pub fn private_file(path: &Path) -> Result<File> {
     Ok(file)
 }
 
+/// Creates an empty file where there is nothing, not even a link.
+///
+/// # Errors
+/// If something is there, or the file cannot be created.
+pub fn new_private_file(path: &Path) -> Result<File> {
+    OpenOptions::new().write(true).create_new(true).mode(FILE).open(path)
+}
+
 /// Creates a file if it is missing, and makes it private.
 ///
 /// # Errors

@@ -13,8 +13,14 @@ use uuid::Uuid;
 
 use crate::store::{Store, retention};
 
-/// Below the data directory: `recordings/<tenant>/<call>.wav`.
+/// The folder of all recordings below the data directory.
 pub const RECORDINGS: &str = "recordings";
+/// What a call's recording is called below the data directory.
+#[must_use]
+pub fn recording_name(tenant: Uuid, call: Uuid) -> String {
+    format!("{RECORDINGS}/{tenant}/{call}.wav")
+}
+
 /// Recordings per query.
 const BATCH: usize = 200;
 

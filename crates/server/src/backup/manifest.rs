@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
-use std::fs::{self, File};
-use std::io::{ErrorKind, Read as _, Write as _};
+use std::fs::File;
+use std::io::{ErrorKind, Read, Write as _};
 use std::path::Path;
 
 use anyhow::{Context as _, ensure};
@@ -17,6 +17,8 @@ use crate::files;
 const NAME: &str = "manifest.json";
 /// The form of backups that this version writes and reads.
 pub(super) const FORMAT: u32 = 1;
+/// Bound on the length of a manifest in bytes: that of a million recordings has 200 MB.
+const MAX_BYTES: u64 = 1 << 30;
 /// Bytes copied at once.
 const BLOCK: usize = 1 << 20;
 
@@ -60,7 +62,7 @@ pub struct Entry {
 
 impl Manifest {
     pub(super) fn write(&self, folder: &Path) -> anyhow::Result<()> {
-        let mut file = files::private_file(&folder.join(NAME))?;
+        let mut file = files::new_private_file(&folder.join(NAME))?;
         file.write_all(serde_json::to_string_pretty(self)?.as_bytes())?;
         file.sync_all()?;
         Ok(File::open(folder)?.sync_all()?)
@@ -71,22 +73,27 @@ impl Manifest {
     /// # Errors
     /// If there is none, or it is not of this form.
     pub fn read(folder: &Path) -> anyhow::Result<Self> {
-        let text = match fs::read_to_string(folder.join(NAME)) {
+        let file = match File::open(folder.join(NAME)) {
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 anyhow::bail!("{} has no {NAME}: it is no backup, or one that was interrupted", folder.display())
             }
-            text => text.with_context(|| format!("could not read {NAME}"))?,
+            file => file.with_context(|| format!("could not read {NAME}"))?,
         };
+        let mut text = String::new();
+        file.take(MAX_BYTES + 1).read_to_string(&mut text).with_context(|| format!("could not read {NAME}"))?;
+        ensure!(text.len() as u64 <= MAX_BYTES, "{NAME} is damaged: it is longer than {MAX_BYTES} bytes");
         let manifest: Self = serde_json::from_str(&text).with_context(|| format!("{NAME} is damaged"))?;
         ensure!(
             manifest.format == FORMAT,
             "this backup has the form {}, and this version reads {FORMAT}",
             manifest.format
         );
+        ensure!(!manifest.version.contains(char::is_control), "{NAME} is damaged: its version is no version");
         let mut named = HashSet::new();
         for Entry { path, .. } in &manifest.files {
             // Judged as text: a `Path` makes one separator of several.
-            let plain = path.split('/').all(|part| !matches!(part, "" | "." | ".."));
+            let plain =
+                path.split('/').all(|part| !matches!(part, "" | "." | "..")) && !path.contains(char::is_control);
             ensure!(plain && named.insert(path), "{NAME} is damaged: it names the file {path:?}");
         }
         ensure!(
@@ -113,21 +120,22 @@ impl Entry {
     }
 }
 
-/// Copies a file, readable by its owner only, onto the disk; `None` if it no longer exists.
-pub(super) fn copy(from: &Path, to: &Path, path: &str) -> anyhow::Result<Option<Entry>> {
-    let mut source = match File::open(from) {
+/// Copies a file, readable by its owner only, onto the disk; `None` if it no longer exists. Of one that is longer than `most` bytes, a
+/// byte more is copied.
+pub(super) fn copy(from: &Path, to: &Path, path: &str, most: u64) -> anyhow::Result<Option<Entry>> {
+    let source = match File::open(from) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         source => source.with_context(|| format!("could not read {}", from.display()))?,
     };
     let copying = || format!("could not copy {} to {}", from.display(), to.display());
-    let mut target = files::private_file(to).with_context(copying)?;
-    let (bytes, sha256) = pour(&mut source, Some(&mut target)).with_context(copying)?;
+    let mut target = files::new_private_file(to).with_context(copying)?;
+    let (bytes, sha256) = pour(&mut source.take(most.saturating_add(1)), Some(&mut target)).with_context(copying)?;
     target.sync_all().with_context(copying)?;
     Ok(Some(Entry { path: path.to_owned(), bytes, sha256 }))
 }
 
 /// Reads all of a file, into another one if there is one; returns its size and hash.
-fn pour(source: &mut File, mut target: Option<&mut File>) -> std::io::Result<(u64, String)> {
+fn pour(source: &mut impl Read, mut target: Option<&mut File>) -> std::io::Result<(u64, String)> {
     let (mut hash, mut bytes, mut block) = (Sha256::new(), 0, vec![0; BLOCK]);
     loop {
         let read = match source.read(&mut block) {
@@ -151,6 +159,8 @@ fn pour(source: &mut File, mut target: Option<&mut File>) -> std::io::Result<(u6
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn manifest(path: &str) -> Manifest {
@@ -167,7 +177,11 @@ mod tests {
 
     #[test]
     fn a_manifest_leads_nowhere_outside_the_backup() {
-        let folder = tempfile::tempdir().expect("a folder");
+        let read = |manifest: &Manifest| {
+            let folder = tempfile::tempdir().expect("a folder");
+            manifest.write(folder.path()).expect("written");
+            Manifest::read(folder.path())
+        };
         for (path, good) in [
             ("recordings/a/b.wav", true),
             ("../x", false),
@@ -176,14 +190,13 @@ mod tests {
             ("recordings/./x", false),
             ("a/../../x", false),
             ("", false),
+            ("recordings/\u{1b}[2J/b.wav", false),
             ("switchhook.db", false),
         ] {
-            manifest(path).write(folder.path()).expect("written");
-            assert_eq!(Manifest::read(folder.path()).is_ok(), good, "{path}");
+            assert_eq!(read(&manifest(path)).is_ok(), good, "{path}");
         }
-        let newer = Manifest { format: FORMAT + 1, ..manifest("a") };
-        newer.write(folder.path()).expect("written");
-        assert!(Manifest::read(folder.path()).is_err());
+        assert!(read(&Manifest { format: FORMAT + 1, ..manifest("a") }).is_err());
+        assert!(read(&Manifest { version: "1\u{1b}[2J".to_owned(), ..manifest("a") }).is_err());
     }
 
     #[test]
@@ -191,10 +204,26 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let (from, to) = (folder.path().join("a"), folder.path().join("b"));
         fs::write(&from, "abc").expect("written");
-        let copied = copy(&from, &to, "a").expect("copied").expect("it is there");
+        let copied = copy(&from, &to, "a", 3).expect("copied").expect("it is there");
         assert_eq!(copied.sha256, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
         assert_eq!((copied.bytes, fs::read(&to).expect("a file")), (3, b"abc".to_vec()));
         assert_eq!(copied, Entry::of("a", &to).expect("read"));
-        assert_eq!(copy(&folder.path().join("gone"), &to, "gone").expect("no error"), None);
+        assert_eq!(copy(&folder.path().join("gone"), &to, "gone", 3).expect("no error"), None);
+        assert!(copy(&from, &to, "a", 3).is_err(), "something is there");
+        let short = copy(&from, &folder.path().join("c"), "a", 1).expect("copied").expect("it is there");
+        assert_eq!(short.bytes, 2, "no more is read than shows that it is longer");
+    }
+
+    #[test]
+    fn nothing_is_written_through_a_link() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let [from, to, elsewhere] = ["a", "b", "c"].map(|name| folder.path().join(name));
+        for path in [&from, &elsewhere] {
+            fs::write(path, "abc").expect("written");
+        }
+        std::os::unix::fs::symlink(&elsewhere, &to).expect("a link");
+        fs::write(&from, "secret").expect("written");
+        assert!(copy(&from, &to, "a", u64::MAX).is_err());
+        assert_eq!(fs::read(&elsewhere).expect("a file"), b"abc");
     }
 }

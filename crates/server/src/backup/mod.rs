@@ -101,7 +101,7 @@ async fn back_up_database(
         return Ok((BackedUpDatabase::None, schema));
     }
     let copy = folder.join(DATABASE);
-    files::private_file(&copy)?; // SQLite fills an empty file, and would make one that others can read.
+    files::new_private_file(&copy)?; // SQLite fills an empty file, and would make one that others can read.
     let copied = store.copy_to(&copy).await.context("could not copy the database");
     store.close().await;
     copied?;
@@ -115,7 +115,7 @@ fn back_up_files(data_dir: &Path, target: &Path, with_key: bool) -> anyhow::Resu
     let mut entries = Vec::new();
     let key = Vault::key_file(data_dir);
     if with_key && key.try_exists()? {
-        entries.extend(copy(&key, &target.join(KEY), KEY)?);
+        entries.extend(copy(&key, &target.join(KEY), KEY, u64::MAX)?);
     }
     for tenant in subfolders(&data_dir.join(RECORDINGS))? {
         for recording in listed(&tenant)? {
@@ -124,7 +124,7 @@ fn back_up_files(data_dir: &Path, target: &Path, with_key: bool) -> anyhow::Resu
                 files::private_folder(&target.join(RECORDINGS).join(&owner))?;
                 let path = format!("{RECORDINGS}/{owner}/{name}");
                 // One that is gone by now belonged to a call whose words were deleted.
-                entries.extend(copy(&recording, &target.join(&path), &path)?);
+                entries.extend(copy(&recording, &target.join(&path), &path, u64::MAX)?);
             }
         }
     }

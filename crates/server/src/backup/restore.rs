@@ -214,10 +214,20 @@ fn copy_verified((from, to, entry): &(PathBuf, PathBuf, Entry)) -> anyhow::Resul
     if let Some(folder) = to.parent() {
         files::private_folder(folder)?;
     }
-    let copied = copy(from, to, &entry.path)?;
-    let copied = copied.with_context(|| format!("the backup is damaged: {} is missing", entry.path))?;
+    let missing = || format!("the backup is damaged: {} is missing, or is no plain file", entry.path);
+    ensure!(is_plain(from, &entry.path), missing());
+    let copied = copy(from, to, &entry.path, entry.bytes)?.with_context(missing)?;
     ensure!(copied == *entry, "the backup is damaged: {} is not what was backed up", entry.path);
     Ok(())
+}
+
+/// Whether a file of the backup is a file of it: no link to elsewhere, no device and no pipe.
+fn is_plain(from: &Path, path: &str) -> bool {
+    let is_plain = |(at, place): (usize, &Path)| {
+        let kind = place.symlink_metadata().map(|metadata| metadata.file_type());
+        kind.is_ok_and(|kind| if at == 0 { kind.is_file() } else { kind.is_dir() })
+    };
+    from.ancestors().take(path.split('/').count()).enumerate().all(is_plain)
 }
 
 fn with_ending(path: &Path, ending: &str) -> PathBuf {
@@ -229,6 +239,23 @@ fn with_ending(path: &Path, ending: &str) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_plain_files_of_the_backup_are_restored() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = |name: &str| folder.path().join(name);
+        fs::create_dir_all(path("recordings/t")).expect("a folder");
+        fs::write(path("recordings/t/a.wav"), "abc").expect("written");
+        std::os::unix::fs::symlink("/dev/zero", path("recordings/t/zero.wav")).expect("a link");
+        std::os::unix::fs::symlink(path("recordings/t"), path("recordings/link")).expect("a link");
+        let entry = |name: &str| Entry { path: name.to_owned(), bytes: 3, sha256: String::new() };
+        for name in ["recordings/t/zero.wav", "recordings/link/a.wav", "recordings/t/gone.wav", "recordings/t"] {
+            let error = copy_verified(&(path(name), path("to"), entry(name))).expect_err("it is none");
+            assert!(error.to_string().contains("no plain file"), "{name}: {error:#}");
+        }
+        let real = Entry::of("recordings/t/a.wav", &path("recordings/t/a.wav")).expect("read");
+        copy_verified(&(path("recordings/t/a.wav"), path("to"), real)).expect("copied");
+    }
 
     #[test]
     fn a_restore_that_cannot_be_finished_leaves_everything_as_it_was() {

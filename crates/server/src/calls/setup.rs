@@ -36,6 +36,7 @@ use switchhook_vault::Vault;
 
 use self::carriers::Carriers;
 use crate::config::Config;
+use crate::retention::recording_name;
 use crate::store::calls::CallRow;
 use crate::store::connections::ConnectionRow;
 use crate::store::{Conn, Store, agents, connections};
@@ -158,12 +159,6 @@ impl Setup {
         &self.carriers.drivers
     }
 
-    /// What a call's recording is called below the data directory.
-    #[must_use]
-    pub fn recording_name(&self, row: &CallRow) -> String {
-        format!("{}/{}/{}.wav", crate::retention::RECORDINGS, row.tenant_id, row.id)
-    }
-
     /// Plans the conversation of the call in `row`.
     ///
     /// # Errors
@@ -180,7 +175,8 @@ impl Setup {
         let mut conn = store.read().await?;
         let pipeline = self.pipeline(&mut conn, tenant, &agent, &schemas.parameters, row).await?;
         let realtime = self.realtime(&mut conn, tenant, &agent).await?;
-        let recording = agent.recording.enabled.then(|| self.config.data_dir.join(self.recording_name(row)));
+        let recording =
+            agent.recording.enabled.then(|| self.config.data_dir.join(recording_name(row.tenant_id, row.id)));
         Ok(CallPlan {
             ring_timeout_seconds: agent.limits.ring_timeout_seconds,
             pipeline,

@@ -248,7 +248,7 @@ async fn report(api: &Api, mut call: Value, screen: &Screen, json: bool) -> Resu
             screen.field("Summary", &text(&call["summary"]));
         }
         if !call["outcome"].is_null() {
-            screen.field("Outcome", &call["outcome"].to_string());
+            screen.field("Outcome", &text(&call["outcome"]));
         }
         if let Some(recording) = call["recording_url"].as_str() {
             screen.field("Recording", recording);

@@ -1,5 +1,8 @@
 //! What the command line prints. Nothing here fails when the reader is gone.
+//!
+//! Much of it was written by tenants, carriers and providers: it must not control the operator's terminal.
 
+use std::borrow::Cow;
 use std::io::Write as _;
 use std::process::ExitCode;
 
@@ -15,8 +18,22 @@ pub(crate) fn line(text: &str) {
 
 /// Prints a value as JSON.
 pub(crate) fn json<T: Serialize>(value: &T) -> anyhow::Result<()> {
-    line(&serde_json::to_string_pretty(value)?);
+    line(&escaped(&serde_json::to_string_pretty(value)?));
     Ok(())
+}
+
+/// Text of others, on one line.
+pub(crate) fn plain(text: &str) -> String {
+    text.replace(char::is_control, " ")
+}
+
+/// The control characters that JSON lets stand: U+007F to U+009F, which only strings can hold.
+fn escaped(json: &str) -> Cow<'_, str> {
+    if !json.contains(char::is_control) {
+        return json.into();
+    }
+    let escape = |c: char| if matches!(c, '\u{7f}'..='\u{9f}') { format!("\\u{:04x}", u32::from(c)) } else { c.into() };
+    json.chars().map(escape).collect()
 }
 
 /// Prints a value as JSON, or by `print` for people.
@@ -30,7 +47,7 @@ pub(crate) fn show<T: Serialize>(as_json: bool, value: &T, print: impl FnOnce(&T
 
 /// Prints a value as JSON on one line.
 pub(crate) fn json_line<T: Serialize>(value: &T) -> anyhow::Result<()> {
-    line(&serde_json::to_string(value)?);
+    line(&escaped(&serde_json::to_string(value)?));
     Ok(())
 }
 
@@ -41,12 +58,14 @@ pub(crate) fn note(text: &str) {
 
 /// Prints an error and returns the exit code.
 pub(crate) fn failed(words: &str, code: u8) -> ExitCode {
-    stderr::line(&format!("switchhook: {words}"));
+    let words: Vec<_> = words.lines().map(plain).collect();
+    stderr::line(&format!("switchhook: {}", words.join("\n")));
     ExitCode::from(code)
 }
 
 /// Prints rows under a heading, in aligned columns.
 pub(crate) fn table(heading: &[&str], rows: &[Vec<String>]) {
+    let rows: Vec<Vec<String>> = rows.iter().map(|row| row.iter().map(|cell| plain(cell)).collect()).collect();
     let width = |column: usize| {
         let cells = rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count());
         cells.chain(heading.get(column).map(|cell| cell.len())).max().unwrap_or(0)
@@ -57,7 +76,24 @@ pub(crate) fn table(heading: &[&str], rows: &[Vec<String>]) {
         line(padded.collect::<Vec<_>>().join("  ").trim_end());
     };
     print(heading.to_vec());
-    for row in rows {
+    for row in &rows {
         print(row.iter().map(String::as_str).collect());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[test]
+    fn text_of_others_does_not_control_the_terminal() {
+        assert_eq!(plain("a\u{1b}]52;c;x\u{7}\r\nb\u{9b}2J"), "a ]52;c;x   b 2J");
+        let value = json!({ "name": "\u{1b}\u{7f}\u{9b}2J\n", "list": ["ü"] });
+        let printed = serde_json::to_string_pretty(&value).expect("JSON");
+        let printed = escaped(&printed);
+        assert!(printed.chars().all(|c| c == '\n' || !c.is_control()), "{printed:?}");
+        assert_eq!(serde_json::from_str::<Value>(&printed).expect("still JSON"), value);
     }
 }

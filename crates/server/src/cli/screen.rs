@@ -151,7 +151,7 @@ impl LinesInOrder {
 /// Returns a value's text without quotes and control characters.
 pub(super) fn text(value: &Value) -> String {
     let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    text.replace(char::is_control, " ")
+    output::plain(&text)
 }
 
 #[cfg(test)]

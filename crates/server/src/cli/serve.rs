@@ -7,12 +7,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
+use switchhook_core::api_key::Environment;
 use switchhook_runtime::clock::Clock;
 use switchhook_speech::models::ModelStore;
+use url::Url;
 
 use super::{CliError, admin, language_model, models, output};
 use crate::app::Service;
-use crate::config::{Config, NodeRole};
+use crate::config::{Config, NodeRole, is_confidential};
 use crate::sign_in::SignIn;
 use crate::sign_in::link::SignInLink;
 use crate::{files, lifecycle, open_files, operator, telemetry};
@@ -82,11 +84,11 @@ pub(super) async fn dev(args: &DevArgs, config: Arc<Config>, json: bool) -> Resu
             );
         }
     }
-    if first || args.model.llm_url.is_some() {
-        connect_model(args, &service, &config, key.as_deref(), json).await?;
-    }
     if let SignIn::Local(link) = service.sign_in() {
         tokio::spawn(show_links(link.clone(), service.address(), json));
+    }
+    if first || args.model.llm_url.is_some() {
+        connect_model(args, &service, &config, key.as_deref(), json).await?;
     }
     until_stopped(service, &config).await;
     Ok(ExitCode::SUCCESS)
@@ -157,6 +159,12 @@ async fn start(config: &Arc<Config>, json: bool) -> anyhow::Result<Service> {
     }
     let service = Service::start(config.clone(), models, Clock::system()).await?;
     let address = service.address();
+    let public = Url::parse(&config.reached_at(address));
+    if config.env == Environment::Prod && !public.is_ok_and(|url| is_confidential(&url)) {
+        tracing::warn!(
+            "SWITCHHOOK_PUBLIC_URL is no https:// address: the tokens and audio of calls can be read on their way"
+        );
+    }
     if json {
         output::json_line(&json!({
             "listening": format!("http://{address}"), "docs": format!("http://{address}/docs"),

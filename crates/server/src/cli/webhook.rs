@@ -101,8 +101,7 @@ async fn listen(
 
 /// Prints one JSON object per line.
 fn print_json(received: &Received) -> anyhow::Result<()> {
-    output::line(&serde_json::to_string(received)?);
-    Ok(())
+    output::json_line(received)
 }
 
 fn print(received: &Received, verifies: bool) {
@@ -113,5 +112,6 @@ fn print(received: &Received, verifies: bool) {
     };
     let event = if received.event.is_empty() { "(no X-Voice-Event)" } else { &received.event };
     let again = if received.attempt > 1 { format!(", attempt {}", received.attempt) } else { String::new() };
-    output::line(&format!("{event}  {}  {verdict}{again}\n  {}", received.id, received.body));
+    output::line(&output::plain(&format!("{event}  {}  {verdict}{again}", received.id)));
+    output::line(&format!("  {}", output::plain(&received.body.to_string())));
 }

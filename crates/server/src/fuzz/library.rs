@@ -6,6 +6,7 @@ use switchhook_core::Timestamp;
 use switchhook_core::api_key::PresentedKey;
 use switchhook_core::idempotency::{Fingerprint, IdempotencyKey};
 use switchhook_core::phone_number::PhoneNumber;
+use switchhook_core::sign_in::local_path;
 use switchhook_core::webhook::{AddressPolicy, Schedule, SigningSecret, judge_url, retry_after, verify};
 use switchhook_fuzz::{Read, Target, each_alone, texts};
 use switchhook_media::dtmf::{Detector, Dialer};
@@ -13,12 +14,14 @@ use switchhook_media::format::AudioFormat;
 use switchhook_media::frame::Frame;
 use switchhook_media::g711::{FRAME_BYTES, Law};
 use switchhook_media::wav;
+use url::Url;
 
 fn now() -> Timestamp {
     Timestamp::from_micros(1_700_000_000_000_000)
 }
 
-pub(super) const TARGETS: [&Target; 11] = [
+pub(super) const TARGETS: [&Target; 12] = [
+    &RETURN_TO,
     &PHONE_NUMBER,
     &API_KEY,
     &TIME,
@@ -31,6 +34,21 @@ pub(super) const TARGETS: [&Target; 11] = [
     &DTMF,
     &RESAMPLER,
 ];
+
+const RETURN_TO: Target = Target {
+    file: "crates/core/src/sign_in/return_to.rs",
+    seeds: || each_alone(&["/", "/calls/7?t=1#turn-3", "/authors", "/a//b"]),
+    read: |messages| {
+        let here = Url::parse("https://voice.example.com/auth/callback").expect("an address");
+        Read::each_text(messages, |path| {
+            let path = local_path(path).ok_or("it leads elsewhere")?;
+            let target = here.join(path).expect("a path is an address");
+            assert_eq!(target.origin(), here.origin(), "{path}");
+            assert!(!target.path().starts_with("/auth/") && target.path() != "/auth", "{path} signs in again");
+            Ok::<_, &str>(path.len())
+        })
+    },
+};
 
 const PHONE_NUMBER: Target = Target {
     file: "crates/core/src/phone_number.rs",

@@ -7,13 +7,17 @@ use std::path::Path;
 
 use switchhook_fuzz::{Sources, Target};
 
-use crate::{http, talk};
+use crate::{http, sign_in, talk};
 
 /// Every target. Those of `talk/tools` are in the files that parse.
 fn targets() -> Vec<&'static Target> {
     let mut targets = vec![
         &api::FUZZED,
+        &http::auth::event_token::FUZZED,
         &http::calls::recording::FUZZED,
+        &http::listening::FUZZED,
+        &http::sign_in::cookies::FUZZED,
+        &sign_in::attempt::FUZZED,
         &talk::tools::FUZZED,
         &talk::tools::mcp::listing::FUZZED,
         &talk::tools::mcp::result::FUZZED,

@@ -17,12 +17,11 @@ use uuid::Uuid;
 use super::HttpState;
 use super::auth::Tenant;
 use super::error::ApiError;
-use super::extract::{Body, PathId};
+use super::extract::{Body, PathId, check_name};
 use super::response::{JsonResponse, List, WithWarnings, created};
 use crate::store::api_keys::{self, ApiKeyRow, Issued};
 use crate::store::page::PageRequest;
 
-const MAX_NAME: usize = 200;
 const MAX_DAYS: i64 = 3650;
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
@@ -45,9 +44,8 @@ pub struct CreateApiKey {
 impl CreateApiKey {
     fn checked(self) -> Result<Self, ApiError> {
         let mut errors = Vec::new();
-        if self.name.as_ref().is_some_and(|name| name.chars().count() > MAX_NAME) {
-            errors.push(FieldError::new("name", format!("must be at most {MAX_NAME} characters")));
-        }
+        // Empty is the same as none.
+        errors.extend(self.name.iter().filter(|name| !name.is_empty()).find_map(|name| check_name("name", name)));
         if self.expires_in_days.is_some_and(|days| !(1..=MAX_DAYS).contains(&days)) {
             errors.push(FieldError::new("expires_in_days", format!("must be from 1 to {MAX_DAYS}")));
         }

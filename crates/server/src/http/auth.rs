@@ -3,7 +3,7 @@
 //! Every request looks the key or session up and caches nothing, so revoking a key and signing out are immediate on every node. A
 //! token without the shape of a key, and a cookie without that of a session, are rejected without a query; unknown ones are slowed down.
 
-mod event_token;
+pub(crate) mod event_token;
 pub(super) mod session;
 
 pub(super) use self::event_token::EventGrant;

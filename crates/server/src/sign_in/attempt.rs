@@ -78,6 +78,26 @@ pub fn hash(text: &str) -> [u8; 32] {
     Sha256::digest(text).into()
 }
 
+/// States of sign-ins: a damaged one is none.
+#[cfg(test)]
+pub(crate) const FUZZED: switchhook_fuzz::Target = switchhook_fuzz::Target {
+    file: file!(),
+    seeds: || {
+        let now = Timestamp::from_millis(1_700_000_000_000);
+        let started = start(&Vault::for_tests([7; 32]), "browser", "/calls", now);
+        switchhook_fuzz::each_alone(&[&started.state])
+    },
+    read: |messages| {
+        let (vault, now) = (Vault::for_tests([7; 32]), Timestamp::from_millis(1_700_000_000_000));
+        switchhook_fuzz::Read::each_text(messages, |state| {
+            assert!(open(&vault, "another", state, now).is_none(), "it is of one browser");
+            let back = open(&vault, "browser", state, now).ok_or("it is none")?;
+            assert_eq!(back.return_to, "/calls", "nobody changes where it leads");
+            Ok::<_, &str>(back.return_to.len())
+        })
+    },
+};
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,6 +5,8 @@ use switchhook_core::sign_in::is_email;
 use super::SignInError;
 use crate::store::people::ProvidedEmail;
 
+/// The issuer of the person of `switchhook dev`.
+pub const LOCAL: &str = "local";
 /// Maximum length of an issuer's subject (OpenID Connect Core section 2).
 const MAX_SUBJECT: usize = 255;
 /// Maximum length of a name.
@@ -30,7 +32,7 @@ impl Identity {
     #[must_use]
     pub fn local() -> Self {
         Self {
-            issuer: "local".to_owned(),
+            issuer: LOCAL.to_owned(),
             subject: "developer".to_owned(),
             email: Some("developer@localhost".to_owned()),
             email_verified: true,

@@ -14,6 +14,7 @@ use switchhook_core::api_key::Environment;
 use switchhook_runtime::clock::Clock;
 use url::Url;
 
+use self::identity::LOCAL;
 use self::link::SignInLink;
 use self::provider::Provider;
 use crate::config::{Config, has_loopback_host};
@@ -45,12 +46,18 @@ impl SignIn {
         }
     }
 
-    /// Whether the person of a session would be let in now: `SWITCHHOOK_OIDC_ALLOW` may be narrower than at the sign-in.
+    /// Whether the person of a session would be let in now: the identity provider may be another than at the sign-in, and
+    /// `SWITCHHOOK_OIDC_ALLOW` narrower.
     #[must_use]
     pub fn admits(&self, session: &SessionRow) -> bool {
+        let issuer = session.issuer.as_deref();
         match self {
-            Self::Oidc(provider) => provider.settings().allow.admits(session.verified_email()),
-            Self::Local(_) | Self::Off => true,
+            Self::Oidc(provider) => {
+                let settings = provider.settings();
+                issuer == Some(settings.issuer.as_str()) && settings.allow.admits(session.verified_email())
+            }
+            Self::Local(_) => issuer == Some(LOCAL),
+            Self::Off => false,
         }
     }
 

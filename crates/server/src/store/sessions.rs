@@ -21,6 +21,8 @@ pub struct SessionRow {
     created_at: i64,
     used_at: i64,
     role: String,
+    /// Who says who the person is.
+    pub issuer: Option<String>,
     /// The person's address.
     pub email: Option<String>,
     email_verified: bool,
@@ -95,7 +97,7 @@ pub async fn insert(
 /// # Errors
 /// When the database fails.
 pub async fn find_for_authentication(conn: &mut Conn, hash: &SessionHash) -> Result<Option<SessionRow>, sqlx::Error> {
-    const SQL: &str = "SELECT s.person_id, s.tenant_id, s.created_at, s.used_at, p.role, p.email, p.email_verified, p.name, \
+    const SQL: &str = "SELECT s.person_id, s.tenant_id, s.created_at, s.used_at, p.role, p.issuer, p.email, p.email_verified, p.name, \
         t.active AS tenant_active, t.rate_per_minute, t.concurrent_calls, t.monthly_calls FROM sessions s \
         JOIN people p ON p.id = s.person_id JOIN tenants t ON t.id = s.tenant_id WHERE s.hash = $1";
     run!(conn, query_as.fetch_optional, SQL; hash.as_slice())

@@ -78,6 +78,21 @@ async fn tenants_and_keys_are_managed_while_the_service_runs_and_while_it_is_dow
 }
 
 #[tokio::test]
+async fn names_of_others_do_not_control_the_terminal() {
+    let node = Node::new().await;
+    let created = json_of(node.command().args(["tenant", "create", "acme", "--json"]));
+    let id = text(&created["tenant"]["id"]);
+    let name = "x\u{1b}]52;c;eA==\u{7}\r\nforged\u{9b}2J";
+    assert_eq!(run(node.command().args(["key", "create", &id, "--name", name])).0, Some(0));
+    for arguments in [&["key", "list", &id][..], &["key", "list", &id, "--json"]] {
+        let (code, out, err) = run(node.command().args(arguments));
+        assert!(code == Some(0) && out.contains("forged"), "{out}{err}");
+        assert!(out.chars().all(|c| c == '\n' || !c.is_control()), "{out:?}");
+        assert!(!out.lines().any(|line| line.starts_with("forged")), "{out:?}");
+    }
+}
+
+#[tokio::test]
 async fn an_operator_sets_what_a_tenant_may_store_and_restores_it() {
     let node = Node::new().await;
     let created = json_of(node.command().args(["tenant", "create", "acme", "--json"]));

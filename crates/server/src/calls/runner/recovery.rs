@@ -7,6 +7,7 @@ use switchhook_media::wav;
 use tokio::time::timeout;
 
 use super::Runner;
+use crate::retention::recording_name;
 use crate::store::calls::{self, TranscriptEntry, WrapUp};
 
 /// How long the transcript may take to be read: whoever is left on the call waits for it.
@@ -20,7 +21,7 @@ impl Runner {
             tracing::warn!(%error, "the transcript of an orphaned call could not be read");
             Vec::new()
         });
-        let recording = self.context.setup.recording_name(&self.row);
+        let recording = recording_name(self.row.tenant_id, self.row.id);
         let path = self.context.config.data_dir.join(&recording);
         let recording = repaired(path).await.then_some(recording);
         self.wrap_up = Some(Box::new(WrapUp { turns: answered_turns(&said), recording, ..WrapUp::default() }));

@@ -23,6 +23,7 @@ use super::analysis::{self, Analysis, analyse};
 use super::recovery;
 use super::{Runner, TaskOutcome};
 use crate::calls::setup::CallPlan;
+use crate::retention::recording_name;
 use crate::store::calls::decisions::DecisionEntry;
 use crate::store::calls::inputs::PackedLog;
 use crate::store::calls::tool_calls::ToolCallEntry;
@@ -266,7 +267,7 @@ impl Runner {
     pub(super) fn stop_talk(&mut self) {
         let stopping = self.talk.stop();
         let plan = self.plan.clone();
-        let recording = self.context.setup.recording_name(&self.row);
+        let recording = recording_name(self.row.tenant_id, self.row.id);
         let path = self.context.config.data_dir.join(&recording);
         self.start(async move {
             let known = stopping.await;

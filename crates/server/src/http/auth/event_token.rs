@@ -106,6 +106,26 @@ pub(super) fn open_to_pages(mut response: Response) -> Response {
     response
 }
 
+/// Tokens of event streams: a damaged one is none.
+#[cfg(test)]
+pub(crate) const FUZZED: switchhook_fuzz::Target = switchhook_fuzz::Target {
+    file: file!(),
+    seeds: || {
+        let grant = serde_json::json!({
+            "tenant": TenantId::from_uuid(uuid::Uuid::from_u128(7)), "principal": Principal::Session([3; 32]), "expires_at": 4,
+        });
+        let sealed = Vault::for_tests([1; 32]).seal(CONTEXT, grant.to_string().as_bytes());
+        switchhook_fuzz::each_alone(&[&URL_SAFE_NO_PAD.encode(sealed)])
+    },
+    read: |messages| {
+        switchhook_fuzz::Read::each_text(messages, |token| {
+            let grant = EventGrant::read(token, &Vault::for_tests([1; 32])).ok_or("it is none")?;
+            assert_eq!((grant.tenant.uuid().as_u128(), grant.expires_at), (7, 4), "nobody changes what it says");
+            Ok::<_, &str>(16)
+        })
+    },
+};
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -15,6 +15,7 @@ use crate::http::HttpState;
 use crate::http::auth::Tenant;
 use crate::http::error::{ApiError, ErrorBody};
 use crate::http::extract::PathId;
+use crate::retention::recording_name;
 use crate::store::calls;
 
 /// Returns the recording: a stereo WAV, 8 or 16 kHz like the call, caller left, agent right.
@@ -52,7 +53,8 @@ pub(super) async fn recording(
         calls::get(&mut conn, tenant.id, id).await?.ok_or_else(|| ApiError::not_found("call"))?
     };
     let missing = || ApiError::not_found("recording");
-    let path = state.config.data_dir.join(row.recording.ok_or_else(missing)?);
+    row.recording.as_ref().ok_or_else(missing)?;
+    let path = state.config.data_dir.join(recording_name(row.tenant_id, row.id));
     let elsewhere = "The recording of this call is not on this node, or has been deleted. Recordings are files of the node that held \
                      the call, unless the operator has put them on storage that all nodes share.";
     let opened = File::open(path).await;

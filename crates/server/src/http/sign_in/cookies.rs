@@ -50,6 +50,21 @@ fn read(headers: &HeaderMap, name: &str) -> Option<String> {
 }
 
 #[cfg(test)]
+pub(crate) const FUZZED: switchhook_fuzz::Target = switchhook_fuzz::Target {
+    file: file!(),
+    seeds: || switchhook_fuzz::each_alone(&["a=1; __Host-session=one=1;x", "__Host-sign-in=b; __Host-session=c"]),
+    read: |messages| {
+        switchhook_fuzz::Read::each(messages, |line| {
+            let mut headers = HeaderMap::new();
+            headers.append(COOKIE, HeaderValue::from_bytes(line).map_err(|_| "it is no header")?);
+            let value = session(&headers).or_else(|| sign_in(&headers)).ok_or("there is no such cookie")?;
+            assert!(!value.is_empty() && !value.contains(';'), "{value}");
+            Ok::<_, &str>(value.len())
+        })
+    },
+};
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -108,7 +108,8 @@ fn off() -> ApiError {
 }
 
 fn link_required() -> ApiError {
-    let detail = "The terminal in which `switchhook dev` runs shows a link that signs you in, once: open it in this browser.";
+    let detail =
+        "The terminal in which `switchhook dev` runs shows a link that signs you in, once: open it in this browser.";
     ApiError::new(StatusCode::FORBIDDEN, "sign_in_link_required", detail)
 }
 

@@ -1,7 +1,7 @@
 //! `/auth`: how people sign in to the dashboard and out of it, and which of their tenants they are in.
 
 mod callback;
-pub(super) mod cookies;
+pub(crate) mod cookies;
 mod login;
 mod membership;
 mod page;

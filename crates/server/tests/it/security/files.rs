@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use reqwest::Method;
 use serde_json::json;
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions as _, SqliteConnection};
@@ -112,6 +113,30 @@ async fn nothing_of_erased_words_is_left_in_the_database_file() {
     let recordings = Recordings::new(service.store().clone(), service.data_dir());
     assert_eq!(recordings.erase_expired(then).await.expect("erased"), 1);
     assert_eq!(left(&mut connection).await, 0);
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_path_in_the_database_leads_to_no_other_file() {
+    let service = TestService::start().await;
+    if service.store().dialect() != Dialect::Sqlite {
+        // What is read does not depend on the database.
+        return service.stop().await;
+    }
+    let client = &service.client;
+    let agent = client.scripted_agent(json!({ "recording": { "enabled": true } })).await;
+    let call = client.place(&agent, HANGS_UP).await;
+    client.wait_for_end(&call).await;
+    let file = service.data_dir().join("switchhook.db");
+    let mut connection = SqliteConnectOptions::new().filename(&file).connect().await.expect("the same database");
+    for elsewhere in ["master.key", "/etc/passwd", "../master.key"] {
+        let changed = sqlx::query("UPDATE calls SET recording = $1").bind(elsewhere).execute(&mut connection).await;
+        assert_eq!(changed.expect("written").rows_affected(), 1);
+        let request = client.request(Method::GET, &format!("/v1/calls/{call}/recording"));
+        let response = request.send().await.expect("an answer");
+        let body = response.bytes().await.expect("a body");
+        assert!(body.starts_with(b"RIFF"), "{elsewhere}: the recording, and nothing else");
+    }
     service.stop().await;
 }
 

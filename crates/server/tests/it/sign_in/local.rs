@@ -64,7 +64,7 @@ async fn nobody_signs_in_without_the_link_or_with_one_that_was_used() {
     assert_eq!(in_.status(), StatusCode::FOUND);
     let wrong = format!("/auth/login?token={}", "A".repeat(43));
     for path in ["/auth/login", "/auth/login?token=", &wrong, &first] {
-        let mut stranger = browser(&service);
+        let stranger = browser(&service);
         let (status, body) = answer(stranger.request(Method::GET, path)).await;
         assert_eq!((status, &body["code"]), (StatusCode::FORBIDDEN, &json!("sign_in_link_required")), "{path}");
         assert_eq!(stranger.who().await.0, StatusCode::UNAUTHORIZED, "{path}");

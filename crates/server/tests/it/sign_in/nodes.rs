@@ -65,6 +65,26 @@ async fn a_narrower_list_of_who_may_sign_in_ends_sessions_with_the_restart() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn sessions_end_with_the_provider_that_vouched_for_them() {
+    const ISSUER: &str = "SWITCHHOOK_OIDC_ISSUER";
+    switchhook_net::install_tls();
+    let (oidc, another) = (Oidc::start(&Clock::system()).await, Oidc::start(&Clock::system()).await);
+    let node = node_with(&oidc).await;
+    let before = node.serve();
+    let mut ana = at(&before);
+    ana.sign_in(&oidc, claims("ana")).await;
+    assert_eq!(ana.who().await.0, StatusCode::OK);
+    before.kill();
+
+    // An operator who no longer trusts a provider names another one.
+    let after = node.serve_with(ISSUER, &another.issuer());
+    ana.base = after.base.clone();
+    assert_eq!(ana.who().await.0, StatusCode::UNAUTHORIZED);
+    assert_eq!(ana.ask(Method::GET, "/v1/tenant", None).await.0, StatusCode::UNAUTHORIZED);
+    after.kill();
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_session_works_and_ends_on_every_node() {
     switchhook_net::install_tls();
     let oidc = Oidc::start(&Clock::system()).await;
