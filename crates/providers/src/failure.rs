@@ -12,7 +12,7 @@ use url::Url;
 
 use super::ProviderError;
 
-mod pause;
+pub(crate) mod pause;
 
 /// The longest message that is reported, in characters.
 const LONGEST: usize = 300;

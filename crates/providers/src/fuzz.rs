@@ -71,7 +71,7 @@ pub(crate) fn realtime(protocol: &mut dyn RealtimeProtocol, messages: &[Vec<u8>]
     Read::each_text(messages, |message| protocol.read(message).map(|messages| messages.iter().map(size).sum()))
 }
 
-const TARGETS: [&Target; 20] = [
+const TARGETS: [&Target; 22] = [
     &crate::anthropic::wire::FUZZED,
     &crate::assemblyai::stt::FUZZED,
     &crate::cartesia::stt::FUZZED,
@@ -90,6 +90,8 @@ const TARGETS: [&Target; 20] = [
     &crate::openai::transcriptions::FUZZED,
     &crate::openai::wire::FUZZED,
     &crate::failure::FUZZED,
+    &crate::failure::pause::FUZZED,
+    &crate::model_schema::FUZZED,
     &crate::sse::FUZZED,
     &crate::tts::decoder::FUZZED,
 ];

@@ -152,6 +152,27 @@ fn only_known_are_required(fields: &mut Map<String, Value>) {
     }
 }
 
+/// Schemas that MCP servers list and customers write.
+#[cfg(test)]
+pub(crate) const FUZZED: switchhook_fuzz::Target = switchhook_fuzz::Target {
+    file: file!(),
+    seeds: || {
+        switchhook_fuzz::each_alone(&[
+            r##"{"type":"object","anyOf":[{"properties":{"a":{"type":"string"}},"required":["a"]},{"properties":{"b":{}}}],"$defs":{"c":{"enum":[1,null]}},"properties":{"d":{"$ref":"#/$defs/c"},"e":{"type":"array"},"f":true}}"##,
+        ])
+    },
+    read: |messages| {
+        switchhook_fuzz::Read::each(messages, |schema| {
+            let schema: Value = serde_json::from_slice(schema)?;
+            let shown = for_model(&schema);
+            assert!(shown["type"] == "object" && shown["properties"].is_object(), "{shown}");
+            let combines = COMBINED.iter().any(|keyword| shown.get(*keyword).is_some());
+            assert!(!combines, "{shown}");
+            Ok::<_, serde_json::Error>(shown.to_string().len())
+        })
+    },
+};
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,7 +2,8 @@
 
 use switchhook_fuzz::Target;
 
-const TARGETS: [&Target; 5] = [
+const TARGETS: [&Target; 6] = [
+    &crate::tests::hostile::FUZZED,
     &crate::offer::FUZZED,
     &crate::opus::FUZZED,
     &crate::reorder::FUZZED,

@@ -117,6 +117,19 @@ impl Peer {
         self.wake(now);
     }
 
+    /// Sends any bytes as audio, `jump` packet numbers after the last.
+    ///
+    /// # Panics
+    /// When there is no stream.
+    pub fn send(&mut self, now: Instant, jump: u16, audio: Vec<u8>) {
+        self.sequence += u64::from(jump);
+        let payload = self.payload();
+        let mut direct = self.rtc.direct_api();
+        let stream = direct.stream_tx_by_mid(self.mid, None).expect("a stream");
+        stream.write_rtp(RtpWrite::new(payload, self.sequence.into(), u32::from(jump) * 960, now, audio));
+        self.wake(now);
+    }
+
     /// Opens a data channel, which nobody has agreed on.
     pub fn open_data_channel(&mut self) {
         self.rtc.direct_api().start_sctp(true);

@@ -94,6 +94,36 @@ fn seconds(seconds: f64) -> Option<Duration> {
     Duration::try_from_secs_f64(seconds.min(86_400_000.0)).ok()
 }
 
+/// A pause in a header of any name, in a body, and in words.
+#[cfg(test)]
+pub(crate) const FUZZED: switchhook_fuzz::Target = switchhook_fuzz::Target {
+    file: file!(),
+    seeds: || {
+        switchhook_fuzz::each_alone(&[
+            "1.5",
+            "6m0s",
+            "1700000012",
+            "Wed, 25 Nov 2026 10:00:02 GMT",
+            r#"{"error":{"details":[{"retryDelay":"12s"}],"retry_after":3}}"#,
+            "Please try again in 1.2s.",
+        ])
+    },
+    read: |messages| {
+        let now = Timestamp::from_millis(1_700_000_000_000);
+        switchhook_fuzz::Read::each_text(messages, |text| {
+            let in_header =
+                ["retry-after", "retry-after-ms", "x-ratelimit-reset-tokens", "ratelimit-reset"].map(|name| {
+                    let mut headers = HeaderMap::new();
+                    headers.insert(name, text.parse().ok()?);
+                    in_headers(429, &headers, now)
+                });
+            let body = serde_json::from_str(text).ok().and_then(|body| in_body(&body));
+            let pause = in_header.into_iter().flatten().chain(body).chain(in_words(text)).max();
+            pause.map(|_| 1).ok_or("it says nothing of a pause")
+        })
+    },
+};
+
 #[cfg(test)]
 mod tests {
     use reqwest::header::{HeaderName, HeaderValue};

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use serde_json::{Map, Value, json};
 use switchhook_core::Timestamp;
 use switchhook_core::api_key::PresentedKey;
 use switchhook_core::idempotency::{Fingerprint, IdempotencyKey};
@@ -16,12 +17,16 @@ use switchhook_media::g711::{FRAME_BYTES, Law};
 use switchhook_media::wav;
 use url::Url;
 
+use crate::http::merge_patch::merge;
+
 fn now() -> Timestamp {
     Timestamp::from_micros(1_700_000_000_000_000)
 }
 
-pub(super) const TARGETS: [&Target; 12] = [
+pub(super) const TARGETS: [&Target; 14] = [
     &RETURN_TO,
+    &BODY_TEXT,
+    &MERGE_PATCH,
     &PHONE_NUMBER,
     &API_KEY,
     &TIME,
@@ -46,6 +51,43 @@ const RETURN_TO: Target = Target {
             assert_eq!(target.origin(), here.origin(), "{path}");
             assert!(!target.path().starts_with("/auth/") && target.path() != "/auth", "{path} signs in again");
             Ok::<_, &str>(path.len())
+        })
+    },
+};
+
+const BODY_TEXT: Target = Target {
+    file: "crates/net/src/text.rs",
+    seeds: || {
+        texts(&[
+            &["text/plain; charset=\"iso-8859-1\"", "Müller"],
+            &["application/json; boundary=x; Charset=shift_jis", "\u{feff}{}"],
+        ])
+    },
+    read: |messages| {
+        let mut read = Read::default();
+        for pair in messages.chunks_exact(2) {
+            let content_type = String::from_utf8_lossy(&pair[0]);
+            let text = switchhook_net::text::text(Some(&content_type), &pair[1]);
+            assert!(text.len() <= 3 * pair[1].len() + 3, "{} bytes of {}", text.len(), pair[1].len());
+            read.count(Ok::<_, ()>(text.len()));
+        }
+        read
+    },
+};
+
+/// A patch that is applied twice changes what it changes once (RFC 7396).
+const MERGE_PATCH: Target = Target {
+    file: "crates/server/src/http/merge_patch.rs",
+    seeds: || each_alone(&[r#"{"a":{"b":null,"c":{"d":1}},"e":[1,{"f":null}],"g":"h"}"#]),
+    read: |messages| {
+        Read::each(messages, |patch| {
+            let patch: Map<String, Value> = serde_json::from_slice(patch)?;
+            let mut target = json!({ "a": { "b": 1, "c": 2 }, "g": {} }).as_object().cloned().unwrap_or_default();
+            merge(&mut target, patch.clone(), &["a.b"]);
+            let once = target.clone();
+            merge(&mut target, patch, &["a.b"]);
+            assert_eq!(target, once);
+            Ok::<_, serde_json::Error>(Value::Object(target).to_string().len())
         })
     },
 };

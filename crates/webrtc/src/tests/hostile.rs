@@ -3,7 +3,38 @@
 use std::time::Duration;
 
 use super::{BROWSER, Network, tone};
+use crate::opus::Encoder;
 use crate::packet::has_application_data;
+
+/// What a browser with the right keys may send: two bytes say how far the packet's number jumps, the rest is its content.
+pub(crate) const FUZZED: switchhook_fuzz::Target = switchhook_fuzz::Target {
+    file: file!(),
+    seeds: || {
+        let mut encoder = Encoder::new().expect("an encoder");
+        let mut packet =
+            |jump: u16, frame| [&jump.to_be_bytes()[..], encoder.encode(frame).expect("a packet")].concat();
+        let frames = tone(6);
+        vec![
+            frames.iter().map(|frame| packet(1, frame)).collect(),
+            frames.iter().zip([1, 2, 7, 0, 30_000, 1]).map(|(frame, jump)| packet(jump, frame)).collect(),
+        ]
+    },
+    read: |messages| {
+        let mut call = Network::connected();
+        call.session.listen();
+        call.speaks = false;
+        switchhook_fuzz::Read::each(messages, |message| {
+            let (jump, audio) = message.split_first_chunk().ok_or("it has no number")?;
+            // What fits into a packet.
+            let audio = &audio[..audio.len().min(1_200)];
+            let before = call.outputs.len();
+            call.peer.send(call.now, u16::from_be_bytes(*jump), audio.to_vec());
+            call.run(Duration::from_millis(40));
+            assert!(!call.session.has_ended(), "audio ends no session");
+            Ok::<_, &str>(640 * (call.outputs.len() - before))
+        })
+    },
+};
 
 /// Whether the browser is still heard.
 fn is_heard(network: &mut Network) -> bool {

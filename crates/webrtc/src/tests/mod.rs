@@ -1,6 +1,6 @@
 //! A session and a browser on a network of the test's own, in virtual time.
 
-mod hostile;
+pub(crate) mod hostile;
 mod media;
 mod offers;
 mod strangers;
