@@ -6,8 +6,8 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use crate::Target;
+use crate::disk::Disk;
 use crate::flood::Flood;
-use crate::support::database::Database;
 use crate::support::receiver::Receiver;
 use crate::support::request;
 use crate::watch::{Row, Watch};
@@ -34,15 +34,19 @@ pub(crate) async fn many_endpoints(target: &Target) -> anyhow::Result<Row> {
     let call = json!({ "agent_id": agent, "to": ENDS, "metadata": { "words": "x".repeat(METADATA) } });
     let call = request("POST", "/v1/calls", &key, "", &call.to_string());
     let list = request("GET", "/v1/calls?limit=100", &key, "", "");
-    let flood = Flood { address: &target.node.address, senders: SENDERS, lasts: CALLS_TIME, at_most: CALLS / SENDERS };
-    let mut database = Database::open(&target.place.database_url()).await?;
-    let empty = bytes(&mut database, target).await?;
+    let flood = Flood {
+        address: &target.node.address,
+        senders: SENDERS,
+        addresses: 1,
+        lasts: CALLS_TIME,
+        at_most: CALLS / SENDERS,
+    };
+    let mut disk = Disk::begin(&target.place).await?;
     let (watch, end) = (Watch::begin(&target.node)?, Instant::now() + WHOLE);
     let placed = flood.run(&[call]).await;
     let listed = Flood { lasts: LISTS_TIME, at_most: usize::MAX, ..flood }.run(&[list]).await;
     let deliveries = wait_for_deliveries(&receiver, end).await;
-    let grown = bytes(&mut database, target).await?.saturating_sub(empty);
-    let per_call = grown / placed.of(201).max(1) as u64;
+    let per_call = disk.grown().await? / placed.of(201).max(1) as u64;
     let answered =
         format!("calls {placed}; lists {listed}; {deliveries} deliveries; {per_call} bytes of database a call");
     watch.end(answered).await
@@ -56,12 +60,4 @@ async fn wait_for_deliveries(receiver: &Receiver, end: Instant) -> u64 {
         tokio::time::sleep(Duration::from_secs(1)).await;
     }
     receiver.received()
-}
-
-async fn bytes(database: &mut Database, target: &Target) -> anyhow::Result<u64> {
-    if matches!(database, Database::Sqlite(_)) {
-        // Into the file, where it is counted.
-        database.run("PRAGMA wal_checkpoint(PASSIVE)".to_owned()).await?;
-    }
-    Ok(database.bytes(&target.place).await?.0)
 }

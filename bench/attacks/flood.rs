@@ -2,17 +2,20 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use futures_util::future::join_all;
 use tokio::time::{Instant, timeout_at};
 
-use crate::support::Connection;
+use crate::support::{Connection, loopback};
 
 /// Connections, each with one request at a time, until one of the bounds.
 pub(crate) struct Flood<'a> {
     pub(crate) address: &'a str,
     pub(crate) senders: usize,
+    /// Addresses of this machine that the senders share, the bench's own among them.
+    pub(crate) addresses: usize,
     pub(crate) lasts: Duration,
     /// Requests of each sender.
     pub(crate) at_most: usize,
@@ -23,21 +26,22 @@ pub(crate) struct Flood<'a> {
 pub(crate) struct Answers(BTreeMap<u16, usize>);
 
 impl Flood<'_> {
-    /// Sends these in turn.
+    /// Sends these in turn; each sender begins with another one.
     pub(crate) async fn run(&self, requests: &[Vec<u8>]) -> Answers {
         let end = Instant::now() + self.lasts;
         let mut all = Answers::default();
-        for answers in join_all((0..self.senders).map(|_| self.sender(requests, end))).await {
-            answers.0.into_iter().for_each(|(status, times)| all.add(status, times));
+        for answers in join_all((0..self.senders).map(|number| self.sender(number, requests, end))).await {
+            all.extend(answers);
         }
         all
     }
 
-    async fn sender(&self, requests: &[Vec<u8>], end: Instant) -> Answers {
+    async fn sender(&self, number: usize, requests: &[Vec<u8>], end: Instant) -> Answers {
         let (mut answers, mut connection) = (Answers::default(), None);
-        for request in requests.iter().cycle().take(self.at_most) {
+        let from = loopback(number % self.addresses);
+        for request in requests.iter().cycle().skip(number % requests.len()).take(self.at_most) {
             // What is not answered by the end is counted nowhere.
-            let Ok(status) = timeout_at(end, send(&mut connection, self.address, request)).await else { break };
+            let Ok(status) = timeout_at(end, send(&mut connection, from, self.address, request)).await else { break };
             if status.is_err() {
                 connection = None;
             }
@@ -47,9 +51,14 @@ impl Flood<'_> {
     }
 }
 
-async fn send(connection: &mut Option<Connection>, address: &str, request: &[u8]) -> anyhow::Result<u16> {
+async fn send(
+    connection: &mut Option<Connection>,
+    from: Ipv4Addr,
+    address: &str,
+    request: &[u8],
+) -> anyhow::Result<u16> {
     if connection.is_none() {
-        *connection = Some(Connection::open(address).await?);
+        *connection = Some(Connection::open_from(from, address).await?);
     }
     connection.as_mut().expect("it was opened").send(request).await
 }
@@ -57,6 +66,10 @@ async fn send(connection: &mut Option<Connection>, address: &str, request: &[u8]
 impl Answers {
     pub(crate) fn add(&mut self, status: u16, times: usize) {
         *self.0.entry(status).or_default() += times;
+    }
+
+    pub(crate) fn extend(&mut self, more: Self) {
+        more.0.into_iter().for_each(|(status, times)| self.add(status, times));
     }
 
     pub(crate) fn of(&self, status: u16) -> usize {

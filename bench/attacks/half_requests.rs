@@ -1,22 +1,20 @@
 //! Connections that begin a request and stay.
 
-use std::net::SocketAddr;
 use std::time::Duration;
 
 use futures_util::future::join_all;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::{TcpSocket, TcpStream};
+use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout_at};
 
 use crate::Target;
 use crate::flood::Answers;
-use crate::support::request;
+use crate::support::{connect_from, loopback, request};
 use crate::watch::{Row, Watch};
 
 /// As many as two addresses may have by default.
 const CONNECTIONS: usize = 2_000;
-/// The attackers', so that the bench's own requests have a place.
-const FROM: [[u8; 4]; 2] = [[127, 0, 0, 2], [127, 0, 0, 3]];
+const ADDRESSES: usize = 2;
 const BODY: usize = 64 * 1024;
 /// Longer than the time for a header, and than that for a body.
 const HEADER_TIME: Duration = Duration::from_secs(12);
@@ -34,10 +32,10 @@ pub(crate) async fn bodies(target: &Target) -> anyhow::Result<Row> {
 
 async fn hold(target: &Target, beginning: &[u8], lasts: Duration) -> anyhow::Result<Row> {
     let (watch, end) = (Watch::begin(&target.node)?, Instant::now() + lasts);
-    let to = target.node.address.parse()?;
     let mut held = Vec::new();
     for number in 0..CONNECTIONS {
-        let mut stream = connect(FROM[number % FROM.len()], to).await?;
+        // None from the bench's own address, so that its own requests have a place.
+        let mut stream = connect_from(loopback(1 + number % ADDRESSES), &target.node.address).await?;
         // One that was refused is counted where it is read from.
         let _ = stream.write_all(beginning).await;
         held.push(stream);
@@ -50,12 +48,6 @@ async fn hold(target: &Target, beginning: &[u8], lasts: Duration) -> anyhow::Res
         }
     }
     watch.end(format!("{answers}; still open × {stayed}")).await
-}
-
-async fn connect(from: [u8; 4], to: SocketAddr) -> anyhow::Result<TcpStream> {
-    let socket = TcpSocket::new_v4()?;
-    socket.bind((from, 0).into())?;
-    Ok(socket.connect(to).await?)
 }
 
 /// The status, or 0, once the service has closed the connection.

@@ -12,10 +12,15 @@
 //! ```
 #![expect(clippy::print_stdout, reason = "a bench prints its figures")]
 
+mod disk;
 mod fan_out;
 mod flood;
 mod half_requests;
+mod issuer;
+mod other;
+mod patches;
 mod requests;
+mod sign_ins;
 #[path = "../support/mod.rs"]
 mod support;
 mod voice;
@@ -24,6 +29,7 @@ mod watch;
 use clap::{Parser, ValueEnum};
 use indicatif::ProgressBar;
 
+use self::issuer::Issuer;
 use self::support::{Connection, Node, Place};
 use self::watch::Row;
 
@@ -43,12 +49,18 @@ enum Attack {
     HalfBodies,
     DeepLists,
     Callbacks,
+    Patches,
+    SignIns,
+    SilentDiscovery,
+    SilentTokens,
 }
 
 /// A fresh node.
 pub(crate) struct Target {
     pub(crate) place: Place,
     pub(crate) node: Node,
+    /// Where its people sign in.
+    pub(crate) issuer: Issuer,
 }
 
 #[tokio::main(flavor = "current_thread")]
@@ -81,6 +93,10 @@ impl Attack {
             Self::HalfBodies => "2,000 connections with half of 64 KiB",
             Self::DeepLists => "lists with 2,000 filters, 50 at a time",
             Self::Callbacks => "callbacks without a signature, 4 senders",
+            Self::Patches => "changes of 12 bytes to an agent of almost 256 KiB, 4 senders",
+            Self::SignIns => "sign-ins that come back with an error, 4 senders",
+            Self::SilentDiscovery => "1,000 sign-ins at once, identity provider silent",
+            Self::SilentTokens => "100 invented codes at once, token endpoint silent",
         }
     }
 
@@ -93,6 +109,10 @@ impl Attack {
             Self::HalfBodies => half_requests::bodies(target).await,
             Self::DeepLists => requests::deep_lists(target).await,
             Self::Callbacks => requests::callbacks(target).await,
+            Self::Patches => patches::small_changes(target).await,
+            Self::SignIns => sign_ins::come_back(target).await,
+            Self::SilentDiscovery => sign_ins::silent_discovery(target).await,
+            Self::SilentTokens => sign_ins::silent_tokens(target).await,
         }
     }
 }
@@ -103,9 +123,13 @@ impl Target {
         place.set("SWITCHHOOK_LOG", "error");
         // The default, which other benches lift.
         place.set("SWITCHHOOK_MAX_CONNECTIONS_PER_ADDRESS", "1000");
+        let issuer = Issuer::start().await?;
+        place.set("SWITCHHOOK_OIDC_ISSUER", &issuer.url);
+        place.set("SWITCHHOOK_OIDC_CLIENT_ID", "switchhook");
+        place.set("SWITCHHOOK_OIDC_CLIENT_SECRET", "secret");
         let node = place.serve("api,calls,webhooks")?;
         node.ready().await?;
-        Ok(Self { place, node })
+        Ok(Self { place, node, issuer })
     }
 
     /// A connection, and the key of a new tenant.

@@ -1,22 +1,20 @@
 //! Requests that ask for more than they should, or that nobody signed.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::Context as _;
 use serde_json::{Map, Value, json};
-use tokio::time::MissedTickBehavior;
 
 use crate::Target;
 use crate::flood::Flood;
-use crate::support::{Connection, percentile, request};
+use crate::other::Other;
+use crate::support::{Connection, request};
 use crate::watch::{Row, Watch};
 
 /// How long schemas and lists are sent.
 const SHORT: Duration = Duration::from_secs(5);
 /// How long callbacks are sent.
 const CALLBACKS: Duration = Duration::from_secs(10);
-/// How often the tenant that shares the node with an attacker sends a request.
-const PACE: Duration = Duration::from_millis(20);
 
 /// Tools with parameters that name each definition twice in the one before.
 pub(crate) async fn schemas(target: &Target) -> anyhow::Result<Row> {
@@ -27,7 +25,7 @@ pub(crate) async fn schemas(target: &Target) -> anyhow::Result<Row> {
         request("POST", "/v1/agents", &key, "", &agent.to_string())
     });
     let watch = Watch::begin(&target.node)?;
-    let flood = Flood { address: &target.node.address, senders: 4, lasts: SHORT, at_most: usize::MAX };
+    let flood = Flood { address: &target.node.address, senders: 4, addresses: 1, lasts: SHORT, at_most: usize::MAX };
     let answers = flood.run(&agents).await;
     watch.end(answers.to_string()).await
 }
@@ -47,25 +45,21 @@ pub(crate) async fn deep_lists(target: &Target) -> anyhow::Result<Row> {
     let filters: Vec<_> = (0..2_000).map(|number| format!("metadata[k{number}]=v")).collect();
     let list = request("GET", &format!("/v1/calls?{}", filters.join("&")), &key, "", "");
     let watch = Watch::begin(&target.node)?;
-    let flood = Flood { address: &target.node.address, senders: 50, lasts: SHORT, at_most: usize::MAX };
+    let flood = Flood { address: &target.node.address, senders: 50, addresses: 1, lasts: SHORT, at_most: usize::MAX };
     let answers = flood.run(&[list]).await;
     watch.end(answers.to_string()).await
 }
 
-/// Meanwhile another tenant uses the service a little.
 pub(crate) async fn callbacks(target: &Target) -> anyhow::Result<Row> {
     let (mut api, key) = target.tenant("attacked").await?;
-    let (mut other, other_key) = target.tenant("other").await?;
+    let other = Other::join(target).await?;
     let path = callback_path(&mut api, &key).await?;
     let callback = request("POST", &path, "none", "", "CallSid=CA0");
-    let before = latencies(&mut other, &other_key, SHORT).await?;
     let watch = Watch::begin(&target.node)?;
-    let flood = Flood { address: &target.node.address, senders: 4, lasts: CALLBACKS, at_most: usize::MAX };
-    let requests = [callback];
-    let (answers, during) = tokio::join!(flood.run(&requests), latencies(&mut other, &other_key, CALLBACKS));
-    let p99 = |latencies: &[Duration]| percentile(latencies, 99).as_secs_f64() * 1_000.0;
-    let answered = format!("{answers}; another tenant's p99 {:.1} ms, {:.1} ms before", p99(&during?), p99(&before));
-    watch.end(answered).await
+    let flood =
+        Flood { address: &target.node.address, senders: 4, addresses: 1, lasts: CALLBACKS, at_most: usize::MAX };
+    let (answers, latencies) = other.during(flood.run(&[callback])).await?;
+    watch.end(format!("{answers}; {latencies}")).await
 }
 
 /// Where the carrier of a number would send its requests.
@@ -77,20 +71,4 @@ async fn callback_path(api: &mut Connection, key: &str) -> anyhow::Result<String
     let number = api.json("POST", "/v1/numbers", key, &number).await?;
     let url = number["inbound_url"].as_str().context("the number has an address for carriers")?;
     Ok(url[url.find("/carrier/").context("a path")?..].to_owned())
-}
-
-/// How long `GET /v1/tenant` takes, in order.
-async fn latencies(api: &mut Connection, key: &str, lasts: Duration) -> anyhow::Result<Vec<Duration>> {
-    let (tenant, end) = (request("GET", "/v1/tenant", key, "", ""), Instant::now() + lasts);
-    let (mut pace, mut latencies) = (tokio::time::interval(PACE), Vec::new());
-    pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    while Instant::now() < end {
-        pace.tick().await;
-        let sent = Instant::now();
-        let status = api.send(&tenant).await?;
-        anyhow::ensure!(status == 200, "{status} {}", String::from_utf8_lossy(api.body()));
-        latencies.push(sent.elapsed());
-    }
-    latencies.sort_unstable();
-    Ok(latencies)
 }

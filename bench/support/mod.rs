@@ -6,6 +6,7 @@ pub(crate) mod receiver;
 
 use std::fs::Permissions;
 use std::io::{BufRead as _, BufReader};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -14,7 +15,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context as _;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 
 /// Where the nodes of one bench keep what they have.
 pub(crate) struct Place {
@@ -207,6 +208,18 @@ impl Drop for Node {
     }
 }
 
+/// One of the addresses that this machine has for itself: 127.0.0.1, from which the bench's own requests come, and those after it.
+pub(crate) fn loopback(number: usize) -> Ipv4Addr {
+    Ipv4Addr::from_bits(Ipv4Addr::LOCALHOST.to_bits() + u32::try_from(number).expect("fewer than 127.0.0.0/8 has"))
+}
+
+/// Connects from an address of this machine.
+pub(crate) async fn connect_from(from: Ipv4Addr, address: &str) -> anyhow::Result<TcpStream> {
+    let socket = TcpSocket::new_v4()?;
+    socket.bind((from, 0).into())?;
+    Ok(socket.connect(address.parse::<SocketAddr>()?).await?)
+}
+
 /// One connection that sends what it is given and reads one answer: nothing that a client library would cost.
 pub(crate) struct Connection {
     stream: TcpStream,
@@ -215,7 +228,15 @@ pub(crate) struct Connection {
 
 impl Connection {
     pub(crate) async fn open(address: &str) -> anyhow::Result<Self> {
-        let stream = TcpStream::connect(address).await?;
+        Self::over(TcpStream::connect(address).await?)
+    }
+
+    /// A connection from this address of the machine.
+    pub(crate) async fn open_from(from: Ipv4Addr, address: &str) -> anyhow::Result<Self> {
+        Self::over(connect_from(from, address).await?)
+    }
+
+    fn over(stream: TcpStream) -> anyhow::Result<Self> {
         stream.set_nodelay(true)?;
         Ok(Self { stream, buffer: Vec::with_capacity(16_384) })
     }
@@ -234,6 +255,13 @@ impl Connection {
 
     pub(crate) fn body(&self) -> &[u8] {
         body_of(&self.buffer).map_or(&[], |(start, length)| &self.buffer[start..start + length])
+    }
+
+    /// A header of the answer; its name in lower case, as the service writes it.
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        let (start, _) = body_of(&self.buffer)?;
+        let lines = std::str::from_utf8(&self.buffer[..start]).ok()?.lines();
+        lines.filter_map(|line| line.split_once(": ")).find(|(found, _)| *found == name).map(|(_, value)| value)
     }
 
     /// Sends a request and reads JSON; anything but a success is an error.
