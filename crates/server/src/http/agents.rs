@@ -284,18 +284,26 @@ async fn update(
     PathId(id): PathId<AgentId>,
     body: UnreadBody,
 ) -> JsonResponse<WithWarnings<AgentResource>> {
-    let known = agents::get(&mut state.store.read().await?, tenant.id, id).await?.ok_or_else(agent_not_found)?;
+    let find = async || {
+        let found = agents::get(&mut state.store.read().await?, tenant.id, id).await?;
+        found.ok_or_else(agent_not_found)
+    };
+    find().await?; // That there is none is said before the body is read, which may take long.
     let patch = body.bytes().await?;
-    // Compiling schemas is slow, so it happens before the tenant is locked.
-    let checked = patched(&known, &patch)?.value.1;
-    check_schemas(&checked).await?;
+    // Reading a large agent is slow, so it happens before the tenant is locked, and changes wait here rather than there.
+    let _turn = state.agent_changes.take(tenant.id).await;
+    let known = find().await?;
+    let mut changed = patched(&known, &patch)?;
+    check_schemas(&changed.value.1).await?;
     let mut tx = state.store.begin().await?;
     let owner = bounds::lock(&mut tx, tenant.id).await?; // Concurrent changes would overwrite each other.
     let mut row = agents::get(&mut tx, tenant.id, id).await?.ok_or_else(agent_not_found)?;
-    let Body { value: (name, config), mut warnings } = patched(&row, &patch)?;
-    if config.schemas() != checked.schemas() {
-        check_schemas(&config).await?; // Another request has changed them meanwhile.
+    if row.updated_at != known.updated_at {
+        // Another node has changed it meanwhile.
+        changed = patched(&row, &patch)?;
+        check_schemas(&changed.value.1).await?;
     }
+    let Body { value: (name, config), mut warnings } = changed;
     warnings.extend(not_taken(&state, &mut tx, tenant, &config).await?);
     if name != row.name || config != row.config.0 {
         check_connections(&mut tx, tenant, &config).await?;

@@ -38,6 +38,7 @@ pub mod tenant;
 mod tests;
 pub mod throttle;
 mod token_bucket;
+mod turns;
 mod unknown_query;
 mod web_media;
 pub mod webhooks;

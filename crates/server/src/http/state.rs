@@ -27,6 +27,7 @@ use super::health::Pings;
 use super::metrics;
 use super::sign_in::SignInRate;
 use super::throttle::Throttle;
+use super::turns::Turns;
 use crate::calls::Context;
 use crate::calls::place::Placer;
 use crate::calls::setup::Setup;
@@ -87,6 +88,9 @@ pub struct HttpState {
     /// Limits connection tests.
     #[from_ref(skip)]
     pub(super) trials: Arc<Trials>,
+    /// Changes of agents: one at a time for each tenant.
+    #[from_ref(skip)]
+    pub(super) agent_changes: Turns,
     /// What providers said of their voices.
     #[from_ref(skip)]
     pub(super) voice_lists: VoiceLists,
@@ -185,6 +189,7 @@ impl HttpState {
             heartbeats: Heartbeats::default(),
             pings: Pings::default(),
             trials: Arc::default(),
+            agent_changes: Turns::default(),
             voice_lists: VoiceLists::default(),
             exemptions: Exemptions::default(),
             metrics: metrics::recorder(),
