@@ -44,7 +44,7 @@ pub(super) enum KeyCommand {
 }
 
 pub(super) async fn run(command: KeyCommand, config: &Config, json: bool) -> Result<ExitCode, CliError> {
-    let store = Store::open(&config.database_url()).await?;
+    let store = Store::open_migrated(&config.database_url()).await?;
     let done = execute(command, &store, config, json).await;
     store.close().await;
     done.map(|()| ExitCode::SUCCESS)

@@ -41,7 +41,7 @@ fn setting(text: &str) -> Result<(String, Value), String> {
 }
 
 pub(super) async fn run(args: Args, config: &Config, json: bool) -> Result<ExitCode, CliError> {
-    let store = Store::open(&config.database_url()).await?;
+    let store = Store::open_migrated(&config.database_url()).await?;
     let done = execute(&args, &store, json).await;
     store.close().await;
     done

@@ -20,7 +20,7 @@ pub(super) struct Args {
 }
 
 pub(super) async fn run(args: &Args, config: &Config, json: bool) -> Result<ExitCode, CliError> {
-    let store = Store::open(&config.database_url()).await?;
+    let store = Store::open_migrated(&config.database_url()).await?;
     let bar = ProgressBar::new(0).with_style(progress_style());
     let mut report = |done, total| {
         bar.set_length(total);

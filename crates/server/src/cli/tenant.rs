@@ -196,7 +196,12 @@ impl From<Limits> for OwnLimits {
 }
 
 pub(super) async fn run(command: TenantCommand, config: &Config, json: bool) -> Result<ExitCode, CliError> {
-    let store = Store::open(&config.database_url()).await?;
+    let url = config.database_url();
+    let store = match command {
+        // Often the first command of all.
+        TenantCommand::Create { .. } => Store::open(&url).await?,
+        _ => Store::open_migrated(&url).await?,
+    };
     let done = execute(command, &store, config, json).await;
     store.close().await;
     done.map(|()| ExitCode::SUCCESS)

@@ -145,8 +145,7 @@ enum Inner {
 pub struct Tx(Conn);
 
 impl Store {
-    /// Opens the database at `url` (`sqlite://path`, `sqlite::memory:` is not supported, or `postgres://…`) and brings
-    /// migrates its schema.
+    /// Opens the database at `url` (`sqlite://path`, `sqlite::memory:` is not supported, or `postgres://…`) and migrates its schema.
     ///
     /// # Errors
     /// If the URL is invalid, the database cannot be reached, or its schema is newer than this program.
@@ -161,6 +160,28 @@ impl Store {
     pub async fn open_within(url: &str, most: u32) -> anyhow::Result<Self> {
         let store = Self::connect_within(url, most).await?;
         store.migrate().await.context("could not migrate the database schema")?;
+        Ok(store)
+    }
+
+    /// Opens the database of a service that this program may not migrate: the service may be of an earlier version and running.
+    ///
+    /// # Errors
+    /// Like [`Store::open`], or if its schema is not that of this program.
+    pub async fn open_migrated(url: &str) -> anyhow::Result<Self> {
+        let store = Self::connect(url).await?;
+        let schema =
+            inspect::schema(&mut store.read().await?).await.context("could not read the version of the schema")?;
+        anyhow::ensure!(
+            schema.version > 0,
+            "there is nothing in the database: create a tenant with `switchhook tenant create NAME`, or start a service"
+        );
+        anyhow::ensure!(
+            schema.version == schema.newest,
+            "the database has the schema {}, and this version of Switchhook has {}: use the version of the service, or start a service of \
+             this one (`switchhook migrate` does what its start does)",
+            schema.version,
+            schema.newest
+        );
         Ok(store)
     }
 

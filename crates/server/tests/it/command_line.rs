@@ -4,6 +4,8 @@ use std::io::Write as _;
 use std::process::{Command, Output, Stdio};
 
 use serde_json::json;
+use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::{ConnectOptions as _, SqliteConnection};
 use switchhook_core::Timestamp;
 use switchhook_core::webhook::SigningSecret;
 
@@ -75,6 +77,28 @@ async fn tenants_and_keys_are_managed_while_the_service_runs_and_while_it_is_dow
     }
     assert_eq!(json_of(node.command().args(["migrate", "--json"]))["up_to_date"], true);
     service.kill();
+}
+
+#[tokio::test]
+async fn a_command_that_only_looks_does_not_migrate_the_database() {
+    let node = Node::on(None);
+    json_of(node.command().args(["tenant", "create", "acme", "--json"]));
+    let file = node.data_dir().join("switchhook.db");
+    let mut database = SqliteConnectOptions::new().filename(&file).connect().await.expect("the same database");
+    // As a service of an earlier version has it.
+    let earlier = "DELETE FROM _sqlx_migrations WHERE version = (SELECT MAX(version) FROM _sqlx_migrations)";
+    sqlx::query(earlier).execute(&mut database).await.expect("written");
+    let version = async |database: &mut SqliteConnection| -> i64 {
+        let version = sqlx::query_scalar("SELECT MAX(version) FROM _sqlx_migrations");
+        version.fetch_one(database).await.expect("a number")
+    };
+    let before = version(&mut database).await;
+    let unknown = "0198c6a0-0000-7000-8000-000000000000";
+    for arguments in [&["tenant", "list"][..], &["tenant", "show", unknown], &["key", "list", unknown]] {
+        let (code, out, err) = run(node.command().args(arguments));
+        assert!(code == Some(1) && out.is_empty() && err.contains("use the version of the service"), "{out}{err}");
+    }
+    assert_eq!(version(&mut database).await, before);
 }
 
 #[tokio::test]
