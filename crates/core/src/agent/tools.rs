@@ -12,6 +12,8 @@ use crate::id::ConnectionId;
 use crate::phone_number::PhoneNumber;
 use crate::webhook::{UrlRefusal, entered_url};
 
+/// The tool that presses keys.
+pub const SEND_DTMF: &str = "send_dtmf";
 /// Default timeout of a tool, in seconds.
 const USUAL_TIMEOUT: u32 = 8;
 const MAX_HEADERS: usize = 20;
@@ -168,7 +170,7 @@ impl Tool {
         match self.kind {
             ToolKind::EndCall => "end_call",
             ToolKind::Transfer => "transfer",
-            ToolKind::SendDtmf => "send_dtmf",
+            ToolKind::SendDtmf => SEND_DTMF,
             ToolKind::Http | ToolKind::Mcp => self.name.as_deref().unwrap_or_default(),
         }
     }

@@ -4,8 +4,12 @@ use std::time::Duration;
 
 use super::Conversation;
 use super::effect::End;
+use super::phase::Closing;
 use super::strategy::Prompt;
 use crate::Timestamp;
+
+/// The longest goodbye: one that repeats all that was agreed on takes less.
+const LONGEST_GOODBYE: Duration = Duration::from_secs(120);
 
 impl Conversation {
     /// Ends the call at once.
@@ -36,10 +40,23 @@ impl Conversation {
         let d = &self.dialogue;
         let closing = d.phase.closing()?;
         let Some(silence) = self.strategy.goodbye_silence(d).filter(|_| !d.dtmf_sending) else {
-            return Some(closing.limit);
+            return Some(self.goodbye_limit(closing));
         };
         let silent_since = d.silence.anybody().max(closing.since).max(d.playback.progress().unwrap_or(closing.since));
-        Some((silent_since + silence).min(closing.limit))
+        Some((silent_since + silence).min(self.goodbye_limit(closing)))
+    }
+
+    /// When the goodbye is over, heard or not: one that is being said may take longer, but not long after the longest duration.
+    fn goodbye_limit(&self, closing: &Closing) -> Timestamp {
+        let d = &self.dialogue;
+        if closing.reason != End::AgentHungUp {
+            return closing.limit;
+        }
+        let patience = d.timings.goodbye_limit;
+        let stalls_after = if d.playback.is_idle() { d.timings.goodbye_tail } else { patience };
+        let moved = d.playback.progress().map_or(closing.limit, |progress| progress + stalls_after);
+        let latest = (closing.since + LONGEST_GOODBYE).min(d.longest_at() + patience);
+        closing.limit.max(moved.min(latest))
     }
 
     pub(super) fn finish_closing(&mut self) -> bool {
@@ -52,7 +69,7 @@ impl Conversation {
             return false;
         }
         if let Some(closing) = self.dialogue.phase.closing() {
-            let (reason, late) = (closing.reason.clone(), self.dialogue.now >= closing.limit);
+            let (reason, late) = (closing.reason.clone(), self.dialogue.now >= self.goodbye_limit(closing));
             if late || !self.strategy.replace_goodbye(&mut self.dialogue) {
                 self.end(reason);
             }

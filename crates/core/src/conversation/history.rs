@@ -71,6 +71,11 @@ impl History {
         self.messages.clone()
     }
 
+    /// Whether the caller has said something that nobody has answered.
+    pub(super) fn is_unanswered(&self) -> bool {
+        self.messages.last().is_some_and(|last| last.role == Role::User)
+    }
+
     /// The messages as they will be once the caller has said `text`.
     pub(super) fn with_caller(&self, text: &str) -> Vec<Message> {
         let mut ahead = self.clone();

@@ -21,6 +21,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use futures_util::StreamExt as _;
 use serde_json::Value;
+use switchhook_core::agent::SEND_DTMF;
 use switchhook_core::conversation::{Message, Role, ToolCall};
 use switchhook_net::queues::Queue;
 use switchhook_net::text::{content_type, text};
@@ -121,6 +122,14 @@ pub(crate) struct LlmClient<D> {
     refused: RefusedTools,
 }
 
+/// Whether keys were pressed and nothing else was done since the model spoke: there may be nothing to say.
+fn has_pressed_keys(messages: &[Message]) -> bool {
+    let is_result = |message: &&Message| message.role == Role::Tool;
+    let called = messages.iter().rev().find(|message| !is_result(message)).map(|message| &message.tool_calls);
+    let only_keys = called.is_some_and(|calls| calls.iter().all(|call| call.name == SEND_DTMF));
+    messages.last().as_ref().is_some_and(is_result) && only_keys
+}
+
 impl<D: LlmAdapter> LlmClient<D> {
     pub(crate) fn new(dialect: D, server: LlmServer) -> Self {
         Self { dialect, server, refused: RefusedTools::default() }
@@ -133,7 +142,7 @@ impl<D: LlmAdapter> LlmClient<D> {
         events: &mpsc::Sender<LlmEvent>,
         spent: &Spent,
     ) -> Result<(), LlmFailure> {
-        let may_be_silent = request.messages.last().is_some_and(|last| last.role == Role::Tool);
+        let may_be_silent = has_pressed_keys(&request.messages);
         let mut changes = self.prepare(&mut request);
         let mut was_silent = false;
         let mut pauses = PAUSES.into_iter();
@@ -151,7 +160,7 @@ impl<D: LlmAdapter> LlmClient<D> {
                 }
                 return Ok(());
             };
-            // Keys may have been pressed, and nothing is to be said. Some models forget to speak: it is meant when it is repeated.
+            // Some models forget to speak: it is meant when it is repeated.
             if failure == LlmFailure::empty_response() && may_be_silent && std::mem::replace(&mut was_silent, true) {
                 return Ok(());
             }

@@ -33,6 +33,10 @@ impl Cascade {
     /// The caller hears the agent.
     pub(super) fn agent_heard(&mut self, d: &mut Dialogue, kind: Kind, utterance: u32) {
         self.heard_at = Some(d.now);
+        // A filler leaves the caller's turn as it is.
+        if kind != Kind::Filler {
+            self.spoke_at = Some(d.now);
+        }
         if d.playback.cached_kind(utterance).is_none() {
             self.dead_air_fillers = 0;
         }

@@ -35,6 +35,8 @@ pub(super) struct CompletionRequest {
     held: Vec<String>,
     /// Whether any of the response is on its way to the caller.
     pub(super) said: bool,
+    /// Whether something was said before its tools ran.
+    said_before: bool,
     first_text: Option<Timestamp>,
     ends_call: bool,
     /// Tools that are to run once this response is complete.
@@ -124,6 +126,8 @@ impl Cascade {
     ) {
         self.last_turn += 1;
         let turn = self.last_turn;
+        // What came late is in the history by now.
+        self.late_result &= early.is_some();
         d.emit(CascadeEffect::RequestCompletion { turn, messages, speculative: early.is_some() });
         self.tools.rounds = 0;
         self.request = Some(CompletionRequest {
@@ -134,6 +138,7 @@ impl Cascade {
             sentences: SentenceSplitter::new(d.language),
             held: Vec::new(),
             said: false,
+            said_before: false,
             first_text: None,
             ends_call: false,
             calls: Vec::new(),
@@ -251,7 +256,7 @@ impl Cascade {
 
     /// Finishes the response: the caller hears the rest of it, then it is their turn, unless the call ends.
     fn conclude(&mut self, d: &mut Dialogue, request: &CompletionRequest) {
-        if request.said {
+        if request.said || request.said_before {
             d.playback.close();
         } else {
             self.response = None;
@@ -268,7 +273,7 @@ impl Cascade {
         // What tools do cannot be taken back with the turn.
         self.release_turn(d);
         let (turn, calls) = (request.turn, std::mem::take(&mut request.calls));
-        let filler = request.filler.take().filter(|_| !request.said);
+        let filler = request.filler.take().filter(|_| !request.said && !request.said_before);
         request.stage = LlmStage::Tools(d.now);
         self.request = Some(request);
         if let Err(circling) = self.tools.count_round("language model") {
@@ -283,9 +288,22 @@ impl Cascade {
     }
 
     pub(super) fn tool_returned(&mut self, d: &mut Dialogue, turn: u32, id: &str, result: &Value) {
-        if matches!(self.tools.returned(d, turn, id, result), Returned::InRound) && !self.tools.is_running() {
-            self.send_tool_results(d);
+        match self.tools.returned(d, turn, id, result) {
+            Returned::InRound if !self.tools.is_running() => self.send_tool_results(d),
+            Returned::Late(_) => self.late_result = true,
+            Returned::InRound | Returned::Unknown => {}
         }
+    }
+
+    /// The caller waits for what a tool found, although they have spoken meanwhile: the model is asked when nobody speaks.
+    pub(super) fn tell_late_result(&mut self, d: &mut Dialogue) -> bool {
+        let may = self.late_result && d.phase.is_open() && d.is_calm() && self.overlap.is_none();
+        let may = may && self.request.is_none() && !self.caller_is_heard(d);
+        if may {
+            let messages = d.transcript.history.messages();
+            self.request_completion(d, Kind::Response, messages, None);
+        }
+        may
     }
 
     /// Requests the response again, with the results. Tools that have not returned count as failed. A response that ends the call needs
@@ -302,7 +320,7 @@ impl Cascade {
         self.request_completion(d, request.kind, messages, None);
         self.tools.rounds = rounds;
         if let Some(again) = &mut self.request {
-            again.said = request.said;
+            again.said_before = request.said || request.said_before;
         }
     }
 

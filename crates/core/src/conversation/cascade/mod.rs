@@ -59,6 +59,8 @@ pub(super) struct Cascade {
     /// The LLM request, or its tools run.
     request: Option<CompletionRequest>,
     tools: Tools,
+    /// A result came after the model had gone on without it, and the model has not been asked since.
+    late_result: bool,
     /// The caller's turn whose response is under way.
     response: Option<TurnResponse>,
     /// Playback is held because the caller speaks over it.
@@ -73,6 +75,8 @@ pub(super) struct Cascade {
     response_deadline: Option<ResponseDeadline>,
     /// When the agent was last heard.
     heard_at: Option<Timestamp>,
+    /// When it was last heard with more than a filler.
+    spoke_at: Option<Timestamp>,
     /// How many fillers stood in for a late TTS since it was last heard.
     dead_air_fillers: u32,
     unclear: u32,
@@ -259,6 +263,7 @@ impl Strategy for Cascade {
             Cascade::finish_response,
             Cascade::take_turn,
             Cascade::speculate,
+            Cascade::tell_late_result,
             Cascade::fill,
         ];
         RULES.iter().any(|rule| rule(self, d))

@@ -4,6 +4,7 @@ use super::Cascade;
 use super::barge_in::{Overlap, Verdict, Words};
 use super::caller_turn::FinishedTurn;
 use super::llm::CompletionRequest;
+use super::question::is_yes_no_question;
 use crate::Timestamp;
 use crate::conversation::decision::DecisionKind;
 use crate::conversation::dialogue::Dialogue;
@@ -52,6 +53,13 @@ impl Cascade {
         Words { language: d.language, text, settled, one_word_interrupts, courtesies }
     }
 
+    /// Whether words that are a backchannel anywhere else are an answer: the agent has asked what takes a yes or a no, and nothing of its
+    /// response to other words was heard.
+    pub(super) fn answers_question(&self, d: &Dialogue, text: &str) -> bool {
+        let asked = self.resumable.is_some() && is_yes_no_question(&d.last_said, d.language);
+        asked && !text.is_empty() && self.llm_pending() && d.playback.is_idle()
+    }
+
     /// Whether tools run or wait for the agent to finish speaking, or the call is to end then.
     fn is_about_to_act(&self) -> bool {
         self.request.as_ref().is_some_and(CompletionRequest::acts)
@@ -94,6 +102,7 @@ impl Cascade {
         let words = self.words_over_agent(d, &text);
         let settings = &d.agent.interruption;
         let verdict = match &self.overlap {
+            _ if words.settled && self.answers_question(d, &text) => Verdict::Interrupt,
             Some(overlap) => overlap.judge(words, settings, &d.timings, d.now),
             // A caller who is asked to repeat has been understood after all, only late.
             None if words.interrupt(settings) || (d.playback.current() == Some(Kind::Unclear) && !text.is_empty()) => {

@@ -43,7 +43,8 @@ impl Cascade {
         };
         // An STT that takes long has not forgotten what was said.
         let recognised = if self.turn.is_settled() { silence } else { silence.max(d.timings.stt) };
-        let over = ended + recognised;
+        // Words over the agent's are waited for like others, once the caller can hear that it is their turn.
+        let over = self.spoke_at.map_or(ended, |spoke| spoke.max(ended)) + recognised;
         Some(self.turn.pending_until().map_or(over, |pending| over.max(pending)))
     }
 
@@ -84,7 +85,11 @@ impl Cascade {
         self.speculations = 0;
         if said.text.is_empty() {
             self.cancel_llm(d);
-            if self.is_to_repeat(d, &said) {
+            if d.transcript.history.is_unanswered() && !d.phase.is_voicemail() {
+                // Noise that was taken for an interruption is not to cost the response.
+                d.emit(decision);
+                self.respond(d, &said);
+            } else if self.is_to_repeat(d, &said) {
                 d.emit(decision);
                 self.ask_to_repeat(d, &said);
             }
@@ -231,6 +236,9 @@ impl Cascade {
             return false;
         }
         let text = self.turn.words();
+        if self.answers_question(d, &text) {
+            return false;
+        }
         let about_to_finish = d.playback.remaining().is_some_and(|rest| rest <= d.timings.backchannel_boundary);
         let answers = about_to_finish && !self.llm_pending() && !text.is_empty();
         let words = Words { settled: true, ..self.words_over_agent(d, &text) };

@@ -19,6 +19,17 @@ fn the_call_ends_when_the_goodbye_was_heard() {
 }
 
 #[test]
+fn a_long_goodbye_is_heard_to_its_end() {
+    let recap = "Your table is booked for Friday. ".repeat(20);
+    let mut talk = Talk::with(&quiet_agent());
+    talk.until(1_000).caller_says("That is all.", 500).until(3_000);
+    talk.delta(&recap).model_calls("1", "end_call").model_done().until(120_000);
+    // 20 sentences of 32 characters from 3 s on, and 300 ms for the network.
+    assert_eq!(talk.end(), Some((41_700, &End::AgentHungUp)));
+    assert!(talk.transcript().iter().all(|(_, _, interrupted)| !interrupted), "nothing is cut");
+}
+
+#[test]
 fn a_model_that_ends_without_a_word_has_goodbye_said_for_it() {
     let mut talk = Talk::with(&quiet_agent());
     talk.until(1_000).caller_says("That is all.", 500).until(3_000).model_calls("1", "end_call").model_done();

@@ -229,3 +229,27 @@ fn an_agent_that_cannot_be_interrupted_answers_afterwards() {
     assert!(pauses(&talk).is_empty() && clears(&talk).is_empty());
     assert_eq!(talk.last_question(), [user("Is there a table?"), assistant(ANSWER), user("No, not that late.")]);
 }
+
+#[test]
+fn an_answer_that_follows_other_words_is_heard_while_the_model_thinks() {
+    for answer in ["Yes.", "Okay.", "Sure."] {
+        let mut talk = Talk::with_answer(&quiet_agent(), "Shall I book it for you?");
+        talk.until(6_000).caller_says("Let me check.", 500).until(7_200);
+        assert_eq!(talk.last_question().last(), Some(&user("Let me check.")), "{answer}");
+        talk.caller_says(answer, 300).until(10_000);
+        let heard = format!("Let me check. {answer}");
+        assert_eq!(talk.last_question().last(), Some(&user(&heard)));
+    }
+}
+
+#[test]
+fn noise_while_the_model_thinks_does_not_cost_the_response() {
+    let mut talk = Talk::with(&quiet_agent());
+    talk.until(1_000).caller_says("Is there a table?", 500).until(5_000);
+    assert_eq!(talk.asks().len(), 1);
+    talk.caller_says("", 1_300).until(9_000);
+    assert_eq!(talk.last_question(), [user("Is there a table?")]);
+    assert_eq!(talk.asks().len(), 2, "asked again");
+    let unclear = ENGLISH.phrases.unclear;
+    assert!(!talk.spoken().iter().any(|(_, text)| unclear.contains(text)), "{:?}", talk.spoken());
+}

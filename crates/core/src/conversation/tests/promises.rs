@@ -154,12 +154,12 @@ fn goodbye_is_said_for_a_model_that_only_books_and_ends() {
 
 #[test]
 fn the_call_goes_on_when_what_was_promised_failed() {
-    for fails in ["by an error", "by never returning"] {
+    for (fails, asked_by) in [("by an error", 10_500), ("by never returning", 14_000)] {
         let mut talk = book_and_end("book", "end_call", "You are booked, goodbye.");
         if fails == "by an error" {
             booked(talk.until(3_000), json!({ "error": "It is full." }));
         }
-        talk.until(14_000);
+        talk.until(asked_by);
         assert_eq!((talk.end(), talk.asks().len()), (None, 2), "{fails}");
         assert!(
             talk.last_question().iter().any(|(role, text)| *role == Role::Tool && text.contains("error")),

@@ -23,6 +23,27 @@ fn the_model_is_asked_again_with_what_its_tools_answered() {
 }
 
 #[test]
+fn what_was_said_before_a_tool_is_no_goodbye() {
+    let mut talk = asked();
+    talk.delta("One second, I will cancel it.").model_calls("a", "cancel").model_done();
+    talk.tell(Input::ToolResult { turn: 1, id: "a".to_owned(), result: json!("cancelled") });
+    talk.model_calls("b", "end_call").model_done().until(20_000);
+    let said: Vec<&str> = talk.spoken().into_iter().map(|(_, text)| text).collect();
+    assert!(said[0].starts_with("One second") && GOODBYES.contains(&said[1]), "{said:?}");
+}
+
+#[test]
+fn a_model_that_fails_after_a_tool_is_asked_again() {
+    let mut talk = asked();
+    talk.delta("One second, I will book it.").model_calls("a", "book").model_done();
+    talk.tell(Input::ToolResult { turn: 1, id: "a".to_owned(), result: json!("booked") });
+    let asks = talk.asks().len();
+    talk.model_fails(FailureCode::ProviderTimeout);
+    assert_eq!(talk.asks().len(), asks + 1, "nothing of this response was said");
+    assert!(!talk.spoken().iter().any(|(_, text)| LOST_THREAD.contains(text)));
+}
+
+#[test]
 fn a_tool_has_words_for_the_wait_unless_the_model_has_some() {
     for (words, said) in [("", "Let me check the book."), ("One second, please.", "One second, please.")] {
         let mut talk = asked();
@@ -57,6 +78,20 @@ fn a_tool_that_runs_when_the_caller_speaks_is_not_forgotten() {
     talk.tell(Input::ToolResult { turn: 1, id: "b".to_owned(), result: json!("booked") });
     talk.model_says("Still here.").until(9_000).caller_says("And?", 500).until(12_000);
     assert!(talk.last_question().contains(&(Role::Tool, "\"booked\"".to_owned())), "{:?}", talk.last_question());
+}
+
+#[test]
+fn what_a_tool_found_is_told_although_the_caller_spoke_meanwhile() {
+    let mut talk = asked();
+    talk.model_calls("a", "book").model_done();
+    talk.until(2_500).caller_says("For four people.", 500).until(5_000).model_says("I am still looking.").until(5_500);
+    talk.tell(Input::ToolResult { turn: 1, id: "a".to_owned(), result: json!("booked") });
+    assert_eq!(talk.asks().len(), 2, "the agent speaks");
+    talk.until(8_000);
+    assert_eq!(talk.asks().len(), 3, "as soon as it has finished");
+    assert!(talk.last_question().contains(&(Role::Tool, "\"booked\"".to_owned())), "{:?}", talk.last_question());
+    talk.model_says("It is booked.").until(30_000);
+    assert_eq!(talk.asks().len(), 3, "once");
 }
 
 #[test]

@@ -213,3 +213,15 @@ fn a_wait_is_filled_but_not_in_two_turns_in_a_row() {
         "fillers are not remembered"
     );
 }
+
+#[test]
+fn words_over_the_agent_are_answered_after_a_pause_behind_its_own() {
+    let mut agent = quiet_agent();
+    agent.greeting.mode = GreetingMode::Speak;
+    agent.greeting.text = "This is the clinic about your appointment on Friday.".to_owned();
+    let mut talk = Talk::with(&agent);
+    talk.until(600).caller_says("Hello?", 400).until(10_000);
+    let (greeting, _) = length(&agent.greeting.text);
+    let asked_at = talk.asks()[0].0;
+    assert!(asked_at >= greeting + u64::from(agent.turn_taking.min_silence_ms), "{asked_at} after {greeting}");
+}

@@ -54,7 +54,7 @@ every_adapter!(
     an_answer_without_its_end_is_a_failure,
     whole_sentences_without_an_end_are_an_answer,
     a_conversation_that_is_too_long_is_shortened_once,
-    nothing_may_be_said_after_a_tool_and_only_then,
+    nothing_may_be_said_after_keys_and_only_then,
     calls_of_whatever_ids_can_be_distinguished,
     a_call_is_looked_back_upon_by_its_schema,
     a_connection_that_was_made_ahead_carries_the_first_question,
@@ -315,22 +315,29 @@ async fn a_conversation_that_is_too_long_is_shortened_once<P: Protocol>(protocol
     double.finish();
 }
 
-async fn nothing_may_be_said_after_a_tool_and_only_then<P: Protocol>(protocol: P) {
+async fn nothing_may_be_said_after_keys_and_only_then<P: Protocol>(protocol: P) {
     let nothing = || Reply::Answer(Vec::new());
-    let replies = vec![nothing(), nothing(), nothing(), says("Yes."), nothing(), nothing(), nothing()];
+    let mut replies = vec![nothing(), nothing(), nothing(), says("Yes.")];
+    replies.extend((0..6).map(|_| nothing()));
     let double = Double::start(protocol, replies).await;
     let llm = double.llm();
-    let keys = ToolCall { id: "a".to_owned(), name: "tables".to_owned(), arguments: json!({}), signature: None };
-    let mut pressed = request();
-    pressed.messages.push(Message { tool_calls: vec![keys], ..Message::new(Role::Assistant, "") });
-    pressed.messages.push(Message { tool_call_id: Some("a".to_owned()), ..Message::new(Role::Tool, "pressed") });
+    let after = |tool: &str| {
+        let call = ToolCall { id: "a".to_owned(), name: tool.to_owned(), arguments: json!({}), signature: None };
+        let mut request = request();
+        request.messages.push(Message { tool_calls: vec![call], ..Message::new(Role::Assistant, "") });
+        request.messages.push(Message { tool_call_id: Some("a".to_owned()), ..Message::new(Role::Tool, "done") });
+        request
+    };
+    let pressed = after("send_dtmf");
     let (events, usage) = ask(&*llm, pressed.clone()).await;
     assert!(events.is_empty());
     assert_eq!(usage.expect("it means it").llm_output_tokens, 14, "it was asked whether it does, and both cost");
     let (events, usage) = ask(&*llm, pressed).await;
     assert_eq!((text(&events).as_str(), usage.expect("it had forgotten to").llm_output_tokens), ("Yes.", 14));
-    let (_, result) = ask(&*llm, request()).await;
-    assert!(matches!(&result, Err(ProviderError::Failed { words, .. }) if words.contains("empty")), "{result:?}");
+    for request in [request(), after("tables")] {
+        let (_, result) = ask(&*llm, request).await;
+        assert!(matches!(&result, Err(ProviderError::Failed { words, .. }) if words.contains("empty")), "{result:?}");
+    }
     double.finish();
 }
 
