@@ -1,5 +1,7 @@
 //! Events: append-only, numbered per call, and fanned out to subscribed webhook endpoints in the same transaction.
 
+use std::cmp::Reverse;
+
 use serde::Serialize;
 use serde_json::Value;
 use sqlx::QueryBuilder;
@@ -153,7 +155,10 @@ pub async fn before(conn: &mut Conn, tenant: TenantId, page: PageRequest) -> Res
         WHERE uuid_send(tenant_id) = $1 AND uuid_send(id) < $2 ORDER BY uuid_send(id) DESC LIMIT $3";
     let sql = if conn.dialect() == Dialect::Postgres { POSTGRES } else { SQLITE };
     let rows = of_tenant(conn, sql, tenant, page.before(), page.limit + 1).await?;
-    Ok(Page::from_rows(rows, page.limit, |event| event.id))
+    let mut page = Page::from_rows(rows, page.limit, |event| event.id);
+    // Ids of the same millisecond are in no order.
+    page.rows.sort_by_key(|event| Reverse((event.event.created_at, event.event.sequence)));
+    Ok(page)
 }
 
 /// Returns the events of a tenant after an id, oldest first.

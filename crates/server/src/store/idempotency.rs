@@ -13,6 +13,8 @@ use super::{Conn, Tx, chunks, execute, on};
 
 /// Retention of a response.
 pub const RETENTION: Duration = Duration::from_secs(72 * 3600);
+/// The body of a response whose words were erased.
+pub const ERASED: &[u8] = b"";
 /// Rows deleted per statement.
 const BATCH: i64 = 500;
 

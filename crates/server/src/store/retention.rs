@@ -17,6 +17,7 @@ use super::agents::pruning;
 use super::calls::{CallRequest, Overrides, search};
 use super::deliveries::body;
 use super::erasure::{body_without_words, take_words_out};
+use super::idempotency::ERASED;
 use super::{Conn, Dialect, Tx, execute, on, push_ids, run, tenants};
 
 /// Calls or deliveries per transaction.
@@ -61,16 +62,21 @@ async fn erase_call(tx: &mut Tx, call: &Expired, now: Timestamp) -> Result<(), s
     const LINES: &str = "DELETE FROM transcript_entries WHERE call_id = $1";
     const TOOLS: &str = "DELETE FROM tool_calls WHERE call_id = $1";
     const INPUTS: &str = "DELETE FROM call_inputs WHERE call_id = $1";
-    const ANSWER: &str = "DELETE FROM idempotency_keys WHERE tenant_id = $1 AND created_at = $2 AND location = $3";
+    const REFUSAL: &str = "UPDATE connection_refusals SET detail = $3 \
+        WHERE tenant_id = $2 AND detail = (SELECT SUBSTR(error, 1, 300) FROM calls WHERE id = $1)";
+    // The key still keeps the request from placing another call.
+    const ANSWER: &str =
+        "UPDATE idempotency_keys SET body = $4 WHERE tenant_id = $1 AND created_at = $2 AND location = $3";
     const DELIVERIES: &str = "UPDATE deliveries SET erase = TRUE \
         WHERE call_id = $1 AND event IN ('call.completed', 'call.failed')";
     body::freeze(tx, &[call.id]).await?;
     let request = Json(without_words(&call.request));
+    execute!(tx, REFUSAL; call.id, call.tenant_id, WORDS_DELETED)?;
     execute!(tx, CALL; call.id, WORDS_DELETED, &request, now.as_micros())?;
     execute!(tx, LINES; call.id)?;
     execute!(tx, TOOLS; call.id)?;
     execute!(tx, INPUTS; call.id)?;
-    execute!(tx, ANSWER; call.tenant_id, call.created_at, format!("/v1/calls/{}", call.id))?;
+    execute!(tx, ANSWER; call.tenant_id, call.created_at, format!("/v1/calls/{}", call.id), ERASED)?;
     execute!(tx, DELIVERIES; call.id)?;
     erase_event(tx, call.id).await
 }

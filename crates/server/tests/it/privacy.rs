@@ -79,6 +79,15 @@ async fn words_are_deleted_at_the_end_of_their_retention_and_the_rest_stays() {
     }
     assert!(!recording.exists());
     assert_eq!(log_of(&service, &call).await, None);
+    let again = client.request(Method::POST, "/v1/calls").header("Idempotency-Key", "order-7").json(&body);
+    let again = again.send().await.expect("an answer");
+    assert_eq!(
+        (again.status(), again.headers()["idempotent-replayed"].as_bytes()),
+        (StatusCode::CREATED, &b"true"[..])
+    );
+    let again: Value = again.json().await.expect("JSON");
+    assert_eq!((&again["id"], &again["status"]), (&placed["id"], &before["status"]), "nobody is called twice");
+    assert!(!again.to_string().contains("Zebulon"), "{again}");
     for (path, status) in
         [("transcript", StatusCode::OK), ("events", StatusCode::OK), ("recording", StatusCode::NOT_FOUND)]
     {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use switchhook_media::wav;
 use tokio::time::timeout;
 
-use super::Runner;
+use super::{Runner, analysis};
 use crate::retention::recording_name;
 use crate::store::calls::{self, TranscriptEntry, WrapUp};
 
@@ -24,7 +24,9 @@ impl Runner {
         let recording = recording_name(self.row.tenant_id, self.row.id);
         let path = self.context.config.data_dir.join(&recording);
         let recording = repaired(path).await.then_some(recording);
-        self.wrap_up = Some(Box::new(WrapUp { turns: answered_turns(&said), recording, ..WrapUp::default() }));
+        // The node may have died during the analysis of a conversation that had ended well.
+        let summary = Some(analysis::extract_of_transcript(&said));
+        self.wrap_up = Some(Box::new(WrapUp { turns: answered_turns(&said), summary, recording, ..WrapUp::default() }));
     }
 
     async fn said(&self) -> Result<Vec<TranscriptEntry>, sqlx::Error> {

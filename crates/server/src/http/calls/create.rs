@@ -14,7 +14,7 @@ use switchhook_carriers::address::Addresses;
 use switchhook_carriers::web;
 use switchhook_core::Timestamp;
 use switchhook_core::agent::{AnsweringMachine, MAX_KEYS};
-use switchhook_core::id::{AgentId, NumberId};
+use switchhook_core::id::{AgentId, NumberId, TenantId};
 use switchhook_core::idempotency::{Fingerprint, IdempotencyKey};
 use switchhook_core::phone_number::PhoneNumber;
 use switchhook_core::quota::QuotaExceeded;
@@ -30,7 +30,8 @@ use crate::http::auth::{self, Tenant};
 use crate::http::error::{ApiError, ErrorBody};
 use crate::http::extract::{self, Body, JsonBytes};
 use crate::http::response::WithWarnings;
-use crate::store::calls::CallRow;
+use crate::store::calls::{self, CallRow};
+use crate::store::idempotency::ERASED;
 
 /// A call to place.
 #[derive(Deserialize, ToSchema)]
@@ -207,7 +208,7 @@ pub(super) async fn create(
     let request = PlaceCall::from(request);
     if dry_run {
         return match state.placer.check(tenant.id, &tenant.limits, &request, idempotency).await? {
-            Checked::Replayed(placed) => Ok(response(&placed)),
+            Checked::Replayed(placed) => response(&state, tenant.id, &placed).await,
             Checked::Acceptable(row) => {
                 let resource = UnplacedCall(CallResource::from(*row));
                 Ok((StatusCode::OK, Json(WithWarnings { resource, warnings })).into_response())
@@ -217,7 +218,7 @@ pub(super) async fn create(
     let addresses = state.addresses.clone();
     let respond = Box::new(move |row: CallRow| created(row, &addresses, &warnings));
     let placed = state.placer.place(tenant.id, &request, idempotency, respond).await?;
-    Ok(response(&placed))
+    response(&state, tenant.id, &placed).await
 }
 
 impl From<CreateCall> for PlaceCall {
@@ -281,18 +282,37 @@ fn created(row: CallRow, addresses: &Addresses, warnings: &[String]) -> Result<P
     Ok(PlacedResponse { status: 201, location, body: serde_json::to_vec(&resource)? })
 }
 
-fn response(placed: &Placed) -> Response {
+/// What is left of a call whose first response was erased with its words.
+async fn left_of(state: &HttpState, tenant: TenantId, location: &str) -> Result<Vec<u8>, ApiError> {
+    let id = location.rsplit('/').next().and_then(|id| id.parse().ok());
+    let row = match id {
+        Some(id) => calls::get(&mut state.store.read().await?, tenant, id).await?,
+        None => None,
+    };
+    let row = row.ok_or_else(|| {
+        let detail = "The call of this Idempotency-Key was deleted. Use a new key for a new call.";
+        ApiError::conflict("idempotency_key_reused", detail)
+    })?;
+    let resource = WithWarnings { resource: CallResource::from(row), warnings: Vec::new() };
+    Ok(serde_json::to_vec(&resource).map_err(anyhow::Error::from)?)
+}
+
+async fn response(state: &HttpState, tenant: TenantId, placed: &Placed) -> Result<Response, ApiError> {
     let stored = &placed.response;
+    let body = match stored.body.as_slice() {
+        ERASED => left_of(state, tenant, &stored.location).await?,
+        body => body.to_vec(),
+    };
     let status = u16::try_from(stored.status).ok().and_then(|status| StatusCode::from_u16(status).ok());
     let json = [(header::CONTENT_TYPE, "application/json")];
-    let mut response = (status.unwrap_or(StatusCode::CREATED), json, stored.body.clone()).into_response();
+    let mut response = (status.unwrap_or(StatusCode::CREATED), json, body).into_response();
     if let Ok(location) = HeaderValue::from_str(&stored.location) {
         response.headers_mut().insert(header::LOCATION, location);
     }
     if placed.replayed {
         response.headers_mut().insert("idempotent-replayed", HeaderValue::from_static("true"));
     }
-    response
+    Ok(response)
 }
 
 fn idempotency_key(headers: &HeaderMap) -> Result<Option<IdempotencyKey>, ApiError> {

@@ -16,9 +16,9 @@ use crate::store::events::{self, TenantEvent};
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Minimum time between two looks.
 const MIN_POLL_INTERVAL: Duration = Duration::from_millis(200);
-/// Ids are made before their commit, which takes at most this long (PostgreSQL ends idle transactions after 5 s): an event can
-/// appear before others that are this much newer.
-const OVERLAP: Duration = Duration::from_secs(6);
+/// Ids are made before their commit, which takes at most this long, waits for connections and locks included: an event can appear before
+/// others that are this much newer.
+const OVERLAP: Duration = Duration::from_secs(12);
 /// Events read at once.
 const BATCH: i64 = 500;
 /// Events that a follower can be behind.
@@ -61,9 +61,13 @@ impl Feeds {
 async fn feed(state: HttpState, tenant: TenantId, sender: broadcast::Sender<Arc<TenantEvent>>) {
     let wakeups = state.wakeups.webhooks.clone();
     let mut sent: HashSet<Uuid> = HashSet::new();
+    let mut looked_at = state.clock.now();
     while !state.feeds.end_unused(tenant, &sender) && !state.draining.started() {
         let wakeup = wakeups.followed(); // Registered before the query, so that no event is missed in between.
-        let since = overlapping(state.clock.now());
+        // The node may have been suspended since the last look, and a clock may be set forward.
+        let (last, now) = (looked_at, state.clock.now());
+        let since = overlapping(last.min(now));
+        looked_at = now;
         sent.retain(|id| *id > since);
         match new(&state, tenant, since, &mut sent).await {
             Ok(events) => events.into_iter().for_each(|event| {

@@ -32,26 +32,31 @@ pub struct Claim<'a> {
 /// # Errors
 /// When the database fails.
 pub async fn claim_due_for_dialer(tx: &mut Tx, claim: &Claim<'_>) -> Result<Vec<CallRow>, sqlx::Error> {
-    claim_where(tx, claim, &format!("calls.status = 'queued' AND {HAS_ROOM} AND due_at <= ")).await
+    let (due, lease_now) = (claim.now.as_micros(), claim.lease.now(tx.dialect()));
+    let has_room = has_room(&lease_now);
+    claim_where(tx, claim, &format!("calls.status = 'queued' AND {has_room} AND due_at <= {due}")).await
 }
 
-/// Whether the call's connection has room for another concurrent call: its current calls and those due earlier are fewer than
-/// `max_concurrent`.
-const HAS_ROOM: &str = concat!(
-    "NOT EXISTS (SELECT 1 FROM connections WHERE connections.id = calls.connection_id \
-     AND max_concurrent IS NOT NULL AND max_concurrent <= ( \
-     SELECT COUNT(*) FROM calls AS other WHERE other.connection_id = connections.id AND ",
-    live!("other"),
-    " AND (other.status IN ('dialing', 'in_progress') \
-        OR (other.status = 'queued' AND (other.due_at, other.id) < (calls.due_at, calls.id)))))"
-);
+/// Whether the call's connection has room for another concurrent call: its current calls, those that a node is about to dial and those
+/// due earlier are fewer than `max_concurrent`.
+fn has_room(lease_now: &str) -> String {
+    let live = live!("other");
+    format!(
+        "NOT EXISTS (SELECT 1 FROM connections WHERE connections.id = calls.connection_id \
+         AND max_concurrent IS NOT NULL AND max_concurrent <= ( \
+         SELECT COUNT(*) FROM calls AS other WHERE other.connection_id = connections.id AND other.id <> calls.id AND {live} \
+         AND (other.status IN ('dialing', 'in_progress') \
+            OR (other.status = 'queued' AND (other.lease_until >= {lease_now} \
+                OR (other.due_at, other.id) < (calls.due_at, calls.id))))))"
+    )
+}
 
 /// Claims calls already dialled by a dead node, or whose runner on this node gave up.
 ///
 /// # Errors
 /// When the database fails.
 pub async fn claim_abandoned_for_recovery(tx: &mut Tx, claim: &Claim<'_>) -> Result<Vec<CallRow>, sqlx::Error> {
-    claim_where(tx, claim, "calls.status IN ('dialing', 'in_progress') AND due_at <= ").await
+    claim_where(tx, claim, "calls.status IN ('dialing', 'in_progress')").await
 }
 
 /// Claims a new inbound call for the node that received it. Returns its row.
@@ -113,12 +118,11 @@ pub async fn claim_for_browser(
 
 async fn claim_where(tx: &mut Tx, claim: &Claim<'_>, which: &str) -> Result<Vec<CallRow>, sqlx::Error> {
     let lock = if tx.dialect() == Dialect::Postgres { " FOR UPDATE SKIP LOCKED" } else { "" };
-    let now = claim.now.as_micros();
     let (lease_now, lease_until) = (claim.lease.now(tx.dialect()), claim.lease.until(tx.dialect()));
     on!(tx, |c| {
         let mut query = QueryBuilder::new("UPDATE calls SET lease_token = lease_token + 1, lease_owner = ");
         query.push_bind(claim.node.uuid()).push(", lease_until = ").push(lease_until);
-        query.push(concat!(" WHERE id IN (SELECT id FROM calls WHERE ", live!(), " AND ")).push(which).push_bind(now);
+        query.push(concat!(" WHERE id IN (SELECT id FROM calls WHERE ", live!(), " AND ")).push(which);
         query.push(" AND (lease_until IS NULL OR lease_until < ").push(lease_now).push(")");
         if !claim.running.is_empty() {
             query.push(" AND id NOT IN (");
@@ -232,6 +236,22 @@ mod tests {
             let its_own = Claim { lease: LeaseTime::at(tomorrow, LEASE), ..claim };
             let taken = claim_abandoned_for_recovery(&mut tx, &its_own).await.expect("asked");
             assert_eq!(taken.len(), 1, "{}: by its own clock it would have been taken", test.engine);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_call_that_was_dialled_before_it_was_due_is_recovered() {
+        for test in stores().await {
+            let node = |n| NodeId::new(now(), [n; 10]);
+            let row = dialled(&test, node(1)).await;
+            // A browser came before its minute was over, or the clock that dialled was ahead.
+            let before = Timestamp::from_micros(row.due_at) - std::time::Duration::from_secs(60);
+            let lapsed = LeaseTime::at(now() + LEASE * 2, LEASE);
+            let claim = Claim { node: node(2), now: before, lease: lapsed, limit: 10, running: &[] };
+            let mut tx = test.store.begin().await.expect("a transaction");
+            let due = claim_due_for_dialer(&mut tx, &claim).await.expect("asked");
+            let orphaned = claim_abandoned_for_recovery(&mut tx, &claim).await.expect("asked");
+            assert_eq!((due.len(), orphaned.len()), (0, 1), "{}", test.engine);
         }
     }
 
