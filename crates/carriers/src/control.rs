@@ -42,8 +42,8 @@ pub trait CallControl: Send + Sync {
     /// not hung up. See [`Self::reports_transfers`] for when that is.
     ///
     /// # Errors
-    /// When the carrier refuses or could not be reached; the leg is then as it was.
-    async fn transfer(&self, leg: &LegRef, to: &PhoneNumber) -> Result<(), CarrierError>;
+    /// When the carrier refuses or could not be reached, or its answer was lost.
+    async fn transfer(&self, leg: &LegRef, to: &PhoneNumber) -> Result<(), TransferError>;
 
     /// Whether the leg stays ours until the number answers, which the carrier reports ([`CarrierEvent::Bridged`] or
     /// [`CarrierEvent::OtherLegEnded`]). Elsewhere an accepted transfer is the end.
@@ -189,6 +189,20 @@ pub struct FoundLeg {
     pub ended: Option<Hangup>,
     /// Whether the carrier knows it by our reference; else it merely has the same numbers.
     pub certain: bool,
+}
+
+/// Why it is not known that a leg is transferred.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TransferError {
+    /// The leg is as it was.
+    #[error(transparent)]
+    Refused(#[from] CarrierError),
+    /// The answer was lost: the carrier may be ringing the number.
+    #[error("{words}")]
+    Unknown {
+        /// What happened.
+        words: String,
+    },
 }
 
 /// A request to the carrier failed.

@@ -44,7 +44,9 @@ use self::address::Addresses;
 use self::callback::Webhooks;
 pub use switchhook_core::call::CarrierEvent;
 
-pub use self::control::{AmdMode, CallControl, CarrierError, DialError, DialRequest, Dialed, FoundLeg, LegRef};
+pub use self::control::{
+    AmdMode, CallControl, CarrierError, DialError, DialRequest, Dialed, FoundLeg, LegRef, TransferError,
+};
 pub use self::events::{LegEvent, LegEvents};
 pub use self::media::{CallInfo, FromCarrier, Media, ToCarrier};
 use self::rest::Rest;

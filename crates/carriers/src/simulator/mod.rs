@@ -35,7 +35,7 @@ use self::settings::SimulatorSettings;
 use super::kind::CarrierKind;
 use super::{
     CallControl, Carrier, CarrierError, Connection, DialError, DialRequest, Dialed, Driver, FoundLeg, LegEvents,
-    LegRef, MediaTransport, ProviderFault, Simulation,
+    LegRef, MediaTransport, ProviderFault, Simulation, TransferError,
 };
 
 /// The simulator in the registry.
@@ -226,10 +226,10 @@ impl CallControl for Simulator {
         Ok(())
     }
 
-    async fn transfer(&self, leg: &LegRef, _to: &PhoneNumber) -> Result<(), CarrierError> {
+    async fn transfer(&self, leg: &LegRef, _to: &PhoneNumber) -> Result<(), TransferError> {
         let refused = |words: &str| CarrierError { code: ErrorCode::CarrierError, words: words.to_owned() };
         if self.settings.refuse_transfers {
-            return Err(refused("The simulated carrier refused the transfer."));
+            return Err(refused("The simulated carrier refused the transfer.").into());
         }
         let found = self.legs.with(|legs| legs.get(&leg.call).cloned());
         let found = found.ok_or_else(|| refused("The simulated carrier knows no such call."))?;

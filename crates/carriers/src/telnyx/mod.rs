@@ -31,7 +31,7 @@ use super::kind::CarrierKind;
 use super::stream::StreamProtocol;
 use super::{
     AmdMode, CallControl, Carrier, CarrierError, Connection, DialError, DialRequest, Dialed, FoundLeg, LegEvents,
-    LegRef, WebSocketMedia, text,
+    LegRef, TransferError, WebSocketMedia, text,
 };
 
 /// Telnyx in the registry.
@@ -293,7 +293,7 @@ impl CallControl for Telnyx {
         Some(sent.map_err(CarrierError::from))
     }
 
-    async fn transfer(&self, leg: &LegRef, to: &PhoneNumber) -> Result<(), CarrierError> {
+    async fn transfer(&self, leg: &LegRef, to: &PhoneNumber) -> Result<(), TransferError> {
         let id = leg.carrier_call_id.as_deref().ok_or_else(without_id)?;
         // What happens on the other leg comes to the address of this call, or else is known by its state.
         let address = self.addresses.for_call(KIND.name, leg.call);
@@ -306,7 +306,10 @@ impl CallControl for Telnyx {
         if let Some(caller_id) = leg.caller_id_of_transfer() {
             body["from"] = json!(caller_id.reveal());
         }
-        Ok(self.api.command(id, "transfer", &body).await?)
+        self.api.command(id, "transfer", &body).await.map_err(|error| match error {
+            TelnyxError::Lost(words) => TransferError::Unknown { words },
+            refused => CarrierError::from(refused).into(),
+        })
     }
 
     fn reports_transfers(&self) -> bool {

@@ -36,7 +36,7 @@ use super::rest::{RestError, below};
 use super::stream::StreamProtocol;
 use super::{
     AmdMode, CallControl, Carrier, CarrierError, Connection, DialError, DialRequest, Dialed, FoundLeg, LegEvents,
-    LegRef, WebSocketMedia, text,
+    LegRef, TransferError, WebSocketMedia, text,
 };
 
 /// A credential.
@@ -268,18 +268,23 @@ impl CallControl for Adapter {
 
     async fn hang_up(&self, leg: &LegRef) -> Result<(), CarrierError> {
         let Some(id) = &leg.carrier_call_id else { return Ok(()) };
-        let answer = self.api.update_call(id, &[("Status", "completed")]).await?;
+        let answer = self.api.update_call(id, &[("Status", "completed")]).await;
+        let answer = answer.map_err(|error| self.error(&error.to_string()))?;
         if answer.is_success() || causes::has_ended_already(self.flavour, &answer) {
             return Ok(());
         }
         Err(causes::carrier_error(self.flavour, &answer))
     }
 
-    async fn transfer(&self, leg: &LegRef, to: &PhoneNumber) -> Result<(), CarrierError> {
+    async fn transfer(&self, leg: &LegRef, to: &PhoneNumber) -> Result<(), TransferError> {
         let id = leg.carrier_call_id.as_ref().ok_or_else(|| self.error("the call has no id there yet"))?;
         let document = twiml::dial(to, leg.caller_id_of_transfer());
-        let answer = self.api.update_call(id, &self.follow_fields(leg.call, &document)).await?;
-        if answer.is_success() { Ok(()) } else { Err(causes::carrier_error(self.flavour, &answer)) }
+        let answer = self.api.update_call(id, &self.follow_fields(leg.call, &document)).await;
+        let answer = answer.map_err(|error| match error {
+            RestError::Lost(_) => TransferError::Unknown { words: self.flavour.says(&error) },
+            RestError::NotSent(_) => self.error(&error.to_string()).into(),
+        })?;
+        if answer.is_success() { Ok(()) } else { Err(causes::carrier_error(self.flavour, &answer).into()) }
     }
 
     async fn look_up(&self, leg: &LegRef) -> Result<Vec<FoundLeg>, CarrierError> {

@@ -42,8 +42,8 @@ impl TwilioApi {
         &self,
         id: &str,
         fields: &[(&str, V)],
-    ) -> Result<RestResponse, CarrierError> {
-        self.post(&["Calls", &document(id)], fields).await.map_err(|error| self.error(error))
+    ) -> Result<RestResponse, RestError> {
+        self.post(&["Calls", &document(id)], fields).await
     }
 
     /// A call, if there is one with this id.

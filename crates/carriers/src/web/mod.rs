@@ -26,7 +26,7 @@ pub use self::rtc::WebRtcSettings;
 use super::kind::CarrierKind;
 use super::{
     CallControl, Carrier, CarrierError, Connection, DialError, DialRequest, Dialed, Driver, FoundLeg, LegEvents,
-    LegRef, MediaTransport,
+    LegRef, MediaTransport, TransferError,
 };
 
 /// How long a call waits for its browser.
@@ -99,8 +99,8 @@ impl CallControl for WebControl {
         Ok(())
     }
 
-    async fn transfer(&self, _leg: &LegRef, _to: &PhoneNumber) -> Result<(), CarrierError> {
-        Err(refused("A web call cannot be transferred: there is no telephone at its other end."))
+    async fn transfer(&self, _leg: &LegRef, _to: &PhoneNumber) -> Result<(), TransferError> {
+        Err(refused("A web call cannot be transferred: there is no telephone at its other end.").into())
     }
 
     async fn look_up(&self, leg: &LegRef) -> Result<Vec<FoundLeg>, CarrierError> {

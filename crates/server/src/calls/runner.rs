@@ -28,7 +28,7 @@ use self::commands::{Commands, FetchedCommands};
 use self::commit::Committed;
 use self::talking::{Talk, TalkEvent, Verdict};
 use self::transcript::{TranscriptWriter, Written};
-use self::transfer::Transfers;
+use self::transfer::{TransferAnswer, Transfers};
 use super::setup::{CallPlan, SetupError};
 use super::{Context, LEASE, LiveEntry, RunnerSignal};
 use crate::store::calls::{CallRow, WrapUp};
@@ -144,8 +144,8 @@ enum TaskOutcome {
     },
     /// The carrier's response to a transfer.
     Transfer {
-        /// Whether it transfers the call.
-        accepted: bool,
+        /// What it comes to.
+        answer: TransferAnswer,
     },
 }
 
@@ -408,7 +408,7 @@ impl Runner {
                 self.pressed(in_band);
                 Ok(None)
             }
-            TaskOutcome::Transfer { accepted } => Ok(self.transfer_answered(accepted)),
+            TaskOutcome::Transfer { answer } => Ok(self.transfer_answered(answer)),
             TaskOutcome::WrappedUp { wrap_up, from_traces } => {
                 self.wrapped_up(wrap_up, from_traces);
                 Ok(Some(CallInput::WrappedUp))

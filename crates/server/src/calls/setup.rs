@@ -99,7 +99,7 @@ impl SetupError {
         Self::Config(words.into())
     }
 
-    /// Tells what is wrong with the call apart from what is wrong with the database.
+    /// Tells what is wrong with the call, such as an agent that a later version has written, apart from what is wrong with the database.
     ///
     /// # Errors
     /// The database's.
@@ -107,6 +107,11 @@ impl SetupError {
         match result {
             Ok(value) => Ok(Ok(value)),
             Err(Self::Config(words)) => Ok(Err(words)),
+            // It would be the same at every try. What is stored may be in the error, and is not logged.
+            Err(Self::Database(sqlx::Error::ColumnDecode { index, .. })) => {
+                tracing::error!(column = index, "what is stored for a call cannot be read");
+                Ok(Err("what is stored for it cannot be read by this version of Switchhook.".to_owned()))
+            }
             Err(Self::Database(error)) => Err(error),
         }
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use switchhook_carriers::registry;
+use switchhook_carriers::{TransferError, registry};
 use switchhook_core::Timestamp;
 use switchhook_core::call::{CallInput, EndedBy, TalkEnd};
 use switchhook_core::id::TenantId;
@@ -17,13 +17,26 @@ use crate::talk;
 
 /// How long the carrier may take to report how a transfer ended: it rings the number for 30 s.
 const REPORT_OF_TRANSFER: Duration = Duration::from_secs(45);
+/// How long a carrier that reports no transfers may take to close the media, when its answer was lost: it closes them at once.
+const MEDIA_OF_TRANSFER: Duration = Duration::from_secs(5);
+
+/// What is known of a transfer that the carrier was asked for.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum TransferAnswer {
+    /// The carrier transfers the call.
+    Accepted,
+    /// It does not, or was not asked.
+    Refused,
+    /// Its answer was lost. Somebody may be ringing.
+    Unknown,
+}
 
 /// A transfer that the carrier was asked for.
 pub(super) struct Transfer {
     by: EndedBy,
     /// Whether the carrier reports its end. Until then the leg is ours.
     reported: bool,
-    /// When the carrier, which has accepted it, must have reported its end.
+    /// When it has failed, unless the carrier has reported its end or closed the media.
     report_by: Option<Instant>,
     /// Whether the carrier has closed the media meanwhile.
     media_lost: bool,
@@ -77,34 +90,40 @@ impl Runner {
         let counted = registry::rings_phones(&self.row.provider);
         self.ask_carrier(async move {
             if !may_transfer(&store, tenant, &to, counted, now).await {
-                return TaskOutcome::Transfer { accepted: false };
+                return TaskOutcome::Transfer { answer: TransferAnswer::Refused };
             }
-            let accepted = match answer_of(carrier.control.transfer(&leg, &to)).await {
-                Some(Ok(())) => true,
-                Some(Err(error)) => {
+            let answer = match answer_of(carrier.control.transfer(&leg, &to)).await {
+                Some(Ok(())) => TransferAnswer::Accepted,
+                Some(Err(error @ TransferError::Refused(_))) => {
                     tracing::warn!(%error, "the carrier refused a transfer");
-                    false
+                    TransferAnswer::Refused
+                }
+                Some(Err(error @ TransferError::Unknown { .. })) => {
+                    tracing::warn!(%error, "the answer to a transfer was lost: what becomes of it is awaited");
+                    TransferAnswer::Unknown
                 }
                 None => {
-                    tracing::warn!("the carrier did not respond to a request to transfer");
-                    false
+                    tracing::warn!(
+                        "the carrier did not respond to a request to transfer: what becomes of it is awaited"
+                    );
+                    TransferAnswer::Unknown
                 }
             };
-            TaskOutcome::Transfer { accepted }
+            TaskOutcome::Transfer { answer }
         });
     }
 
     /// What the carrier's answer to a transfer means for the call. Its end may have been reported already.
-    pub(super) fn transfer_answered(&mut self, accepted: bool) -> Option<CallInput> {
+    pub(super) fn transfer_answered(&mut self, answer: TransferAnswer) -> Option<CallInput> {
         let transfer = self.transfers.under_way.as_mut()?;
-        if !accepted {
-            return self.transfer_failed();
-        }
-        if transfer.reported {
-            transfer.report_by = Some(Instant::now() + REPORT_OF_TRANSFER);
-            return None;
-        }
-        self.bridged()
+        let patience = match (answer, transfer.reported) {
+            (TransferAnswer::Refused, _) => return self.transfer_failed(),
+            (TransferAnswer::Accepted, false) => return self.bridged(),
+            (TransferAnswer::Accepted | TransferAnswer::Unknown, true) => REPORT_OF_TRANSFER,
+            (TransferAnswer::Unknown, false) => MEDIA_OF_TRANSFER,
+        };
+        transfer.report_by = Some(Instant::now() + patience);
+        None
     }
 
     /// The far end is connected to the number.

@@ -8,6 +8,7 @@ mod open_files;
 mod small_database;
 mod stalled;
 mod stop;
+mod unreadable;
 mod warm;
 
 use crate::harness::process::{Node, Process, json_of};

@@ -144,3 +144,20 @@ async fn a_connection_is_tried_without_ringing_anybody() {
     assert!(!ok && detail.contains("switched off"), "{detail}");
     rig.service.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_transfer_whose_answer_is_lost_rings_one_person_once() {
+    let rig = Rig::start().await;
+    let desk = "+12025550142";
+    rig.telnyx.script(desk, [Script::AnswerLost(FarEnd::Listener)]);
+    rig.telnyx.script(THEM, [Script::Answered(FarEnd::Listener)]);
+    let call = rig.talk_to(THEM).await;
+    rig.client().post(&format!("/v1/calls/{call}/transfer"), json!({ "to": desk })).await;
+    let ended = rig.client().wait_for_end(&call).await;
+    assert_eq!((&ended["status"], &ended["end_reason"]), (&json!("completed"), &json!("transferred")), "{ended}");
+    assert_eq!(transfers(&rig).len(), 1);
+    assert_eq!(rig.telnyx.commands("hangup").len(), 0, "the caller goes on talking to them");
+    rig.telnyx.hang_up(THEM);
+    rig.telnyx.ended(THEM).await;
+    rig.service.stop().await;
+}

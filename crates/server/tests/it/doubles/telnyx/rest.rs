@@ -120,11 +120,7 @@ fn dial(double: &Arc<Double>, body: &Value) -> Response {
         Script::Answered(person) => found(&ring(double, body, call::Fate::Answered(person)).shown()),
         Script::AnswerLost(person) => {
             ring(double, body, call::Fate::Answered(person));
-            let cut_off = futures_util::stream::iter([
-                Ok(Bytes::from_static(b"{\"data\":")),
-                Err(std::io::Error::other("the connection broke")),
-            ]);
-            Body::from_stream(cut_off).into_response()
+            cut_off()
         }
     }
 }
@@ -190,9 +186,16 @@ fn command(double: &Arc<Double>, id: &str, name: &str, body: &Value) -> Response
         return refusal(403, "10010", "Transfer is not permitted", None);
     }
     double.note(name, body);
+    let is_lost = matches!(order, Order::PassOn(_)) && matches!(double.script_of(body), Some(Script::AnswerLost(_)));
     // A leg that has just ended needs no orders.
     let _ = leg.orders.send(order);
-    done()
+    if is_lost { cut_off() } else { done() }
+}
+
+/// The beginning of an answer.
+fn cut_off() -> Response {
+    let pieces = [Ok(Bytes::from_static(b"{\"data\":")), Err(std::io::Error::other("the connection broke"))];
+    Body::from_stream(futures_util::stream::iter(pieces)).into_response()
 }
 
 fn done() -> Response {

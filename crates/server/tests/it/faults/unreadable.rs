@@ -1,0 +1,31 @@
+//! What is stored cannot be read: a later version wrote it, or somebody changed it by hand.
+
+use std::time::Duration;
+
+use serde_json::json;
+use sqlx::ConnectOptions as _;
+use sqlx::sqlite::SqliteConnectOptions;
+use switchhook::store::Dialect;
+use switchhook_runtime::clock::Clock;
+
+use crate::harness::{TestService, text};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_whose_agent_cannot_be_read_fails_and_says_so() {
+    let (service, agent) = TestService::ready().await;
+    if service.store().dialect() != Dialect::Sqlite {
+        // What becomes of the call does not depend on the database.
+        return service.stop().await;
+    }
+    let soon = (Clock::system().now() + Duration::from_secs(3)).to_string();
+    let call = json!({ "agent_id": agent.id, "to": "+12025550100", "schedule_at": soon });
+    let call = text(&service.client.create("/v1/calls", call).await["id"]);
+    let options = SqliteConnectOptions::new().filename(service.data_dir().join("switchhook.db"));
+    let mut database = options.connect().await.expect("the same database");
+    let changed = sqlx::query("UPDATE agent_versions SET config = json_set(config, '$.language', 7)");
+    assert!(changed.execute(&mut database).await.expect("written").rows_affected() > 0);
+    let ended = service.client.wait_for_end(&call).await;
+    assert_eq!((&ended["status"], &ended["error_code"]), (&json!("failed"), &json!("config_error")), "{ended}");
+    assert!(text(&ended["error"]).contains("cannot be read by this version"), "{ended}");
+    service.stop().await;
+}
