@@ -1,9 +1,14 @@
 //! Who speaks first.
 
+use std::time::Duration;
+
 use super::Conversation;
 use super::phase::Phase;
 use crate::Timestamp;
 use crate::agent::GreetingMode;
+
+/// How much later the agent greets when something is heard and it is not known whether these are words.
+const POSTPONED: Duration = Duration::from_millis(200);
 
 impl Conversation {
     pub(super) fn greet(&mut self) {
@@ -24,8 +29,13 @@ impl Conversation {
     pub(super) fn greet_late(&mut self) -> bool {
         let due = self.dialogue.is_due(self.greet_at());
         if due {
-            self.dialogue.phase = Phase::Greeting { at: None };
-            self.strategy.greet_late(&mut self.dialogue);
+            // What is heard may be noise: words end the wait for the greeting themselves.
+            let is_heard = self.dialogue.is_calm() && !self.strategy.is_calm(&self.dialogue);
+            let at = is_heard.then(|| self.dialogue.now + POSTPONED);
+            self.dialogue.phase = Phase::Greeting { at };
+            if !is_heard {
+                self.strategy.greet_late(&mut self.dialogue);
+            }
         }
         due
     }

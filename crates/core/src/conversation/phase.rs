@@ -52,6 +52,11 @@ impl Phase {
         matches!(self, Self::Greeting { .. } | Self::Conversing)
     }
 
+    /// Whether the agent is going to greet a caller who says nothing.
+    pub(super) fn awaits_greeting(&self) -> bool {
+        matches!(self, Self::Greeting { at: Some(_) })
+    }
+
     /// Whether a machine is at the other end.
     pub(super) fn is_voicemail(&self) -> bool {
         matches!(self, Self::Voicemail { .. } | Self::Closing(Closing { reason: End::VoicemailMessageLeft, .. }))

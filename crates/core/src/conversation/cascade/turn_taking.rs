@@ -188,7 +188,8 @@ impl Cascade {
     /// who is not to be left in silence.
     fn is_to_repeat(&self, d: &Dialogue, said: &FinishedTurn) -> bool {
         let unclear = said.voiced >= d.timings.unclear_speech && self.unclear < MAX_UNCLEAR;
-        let may = !d.phase.is_voicemail() && !d.language.phrases.unclear.is_empty();
+        let greets = d.phase.awaits_greeting() && !d.agent.greeting.text.trim().is_empty();
+        let may = !d.phase.is_voicemail() && !greets && !d.language.phrases.unclear.is_empty();
         may && (unclear || !said.transcribed)
     }
 

@@ -29,6 +29,16 @@ fn an_agent_that_waits_greets_a_silent_caller_only() {
 }
 
 #[test]
+fn a_noise_while_the_phone_is_picked_up_does_not_cost_the_greeting() {
+    for ms in [200, 400] {
+        let mut talk = Talk::with(&greeter(GreetingMode::Wait));
+        talk.until(1_500).caller_says("", ms).until(6_000);
+        let said: Vec<&str> = talk.spoken().into_iter().map(|(_, text)| text).collect();
+        assert_eq!(said, ["Hello, this is Luigi's."], "{ms}");
+    }
+}
+
+#[test]
 fn a_greeting_may_be_the_models_and_falls_back_to_the_text() {
     let mut talk = Talk::with(&greeter(GreetingMode::Generate));
     talk.until(300).model_says("Good evening!").until(3_000);
