@@ -16,7 +16,8 @@ macro_rules! columns {
         "id, webhook_id, call_id, event, state, attempts, next_attempt_at, created_at"
     };
     (webhooks) => {
-        "id, tenant_id, url, events, enabled, disabled_reason, proven, secret, previous_secret, previous_until, \
+        "id, tenant_id, url, events, enabled, disabled_reason, proven, secret, previous_secret, previous_until, earlier_secret, \
+         earlier_until, \
          failing_since, created_at, updated_at"
     };
     (connections) => {

@@ -23,8 +23,11 @@ pub const SECRET: Column = Column { table: "webhooks", name: "secret", kind: "we
 /// Previous signing secrets, which still sign.
 pub const PREVIOUS_SECRET: Column = Column { name: "previous_secret", ..SECRET };
 
+/// Signing secrets before those, which still sign.
+pub const EARLIER_SECRET: Column = Column { name: "earlier_secret", ..SECRET };
+
 /// All columns. A column missing here becomes unreadable when its master key is forgotten.
-pub const COLUMNS: [Column; 3] = [CREDENTIALS, SECRET, PREVIOUS_SECRET];
+pub const COLUMNS: [Column; 4] = [CREDENTIALS, SECRET, PREVIOUS_SECRET, EARLIER_SECRET];
 
 /// A sealed record in a row.
 #[derive(FromRow)]

@@ -35,6 +35,9 @@ pub struct WebhookRow {
     pub secret: Vec<u8>,
     pub previous_secret: Option<Vec<u8>>,
     pub previous_until: Option<i64>,
+    /// Like those, of the rotation before.
+    pub earlier_secret: Option<Vec<u8>>,
+    pub earlier_until: Option<i64>,
     pub failing_since: Option<i64>,
     pub created_at: i64,
     pub updated_at: i64,
@@ -62,6 +65,8 @@ impl WebhookRow {
             secret: Vec::new(),
             previous_secret: None,
             previous_until: None,
+            earlier_secret: None,
+            earlier_until: None,
             failing_since: None,
             created_at: now.as_micros(),
             updated_at: now.as_micros(),
@@ -70,9 +75,10 @@ impl WebhookRow {
         row
     }
 
-    /// Replaces the secret; the previous one still signs for [`OVERLAP`].
+    /// Replaces the secret; it still signs for [`OVERLAP`], and so does the one before for the rest of its time.
     pub fn rotate(&mut self, vault: &Vault, secret: &SigningSecret, now: Timestamp) {
         let sealed = self.sealed(vault, secret);
+        (self.earlier_secret, self.earlier_until) = (self.previous_secret.take(), self.previous_until);
         self.previous_secret = Some(std::mem::replace(&mut self.secret, sealed));
         self.previous_until = Some((now + OVERLAP).as_micros());
     }
@@ -101,9 +107,11 @@ impl WebhookRow {
     /// # Errors
     /// If a secret was sealed with another key or changed.
     pub fn secrets(&self, vault: &Vault, now: Timestamp) -> anyhow::Result<Vec<SigningSecret>> {
-        let overlap = self.previous_until.is_some_and(|until| now.as_micros() < until);
-        let previous = self.previous_secret.iter().filter(|_| overlap);
-        std::iter::once(&self.secret).chain(previous).map(|sealed| self.open(vault, sealed)).collect()
+        let signs = |until: Option<i64>| until.is_some_and(|until| now.as_micros() < until);
+        let previous = self.previous_secret.iter().filter(|_| signs(self.previous_until));
+        let earlier = self.earlier_secret.iter().filter(|_| signs(self.earlier_until));
+        let all = std::iter::once(&self.secret).chain(previous).chain(earlier);
+        all.map(|sealed| self.open(vault, sealed)).collect()
     }
 
     fn open(&self, vault: &Vault, sealed: &[u8]) -> anyhow::Result<SigningSecret> {
@@ -141,11 +149,11 @@ pub async fn insert(tx: &mut Tx, row: &WebhookRow) -> Result<(), sqlx::Error> {
 /// When the database fails.
 pub async fn update(tx: &mut Tx, row: &WebhookRow) -> Result<(), sqlx::Error> {
     const SQL: &str = "UPDATE webhooks SET url = $3, events = $4, enabled = $5, secret = $6, previous_secret = $7, \
-        previous_until = $8, updated_at = $9, disabled_reason = $10, \
+        previous_until = $8, updated_at = $9, disabled_reason = $10, earlier_secret = $11, earlier_until = $12, \
         failing_since = CASE WHEN enabled = $5 THEN failing_since ELSE NULL END WHERE tenant_id = $1 AND id = $2";
     execute!(tx, SQL;
         row.tenant_id, row.id, &row.url, &row.events, row.enabled, &row.secret, &row.previous_secret,
-        row.previous_until, row.updated_at, &row.disabled_reason
+        row.previous_until, row.updated_at, &row.disabled_reason, &row.earlier_secret, row.earlier_until
     )
     .map(drop)
 }
@@ -223,7 +231,14 @@ mod tests {
         rotated.rotate(&vault, &new, now());
         let last = now() + OVERLAP - Duration::from_micros(1);
         assert_eq!(rotated.secrets(&vault, last).expect("ours"), [new.clone(), old.clone()]);
-        assert_eq!(rotated.secrets(&vault, now() + OVERLAP).expect("ours"), [new]);
+        assert_eq!(rotated.secrets(&vault, now() + OVERLAP).expect("ours"), std::slice::from_ref(&new));
+
+        // The answer to a rotation may be lost, and the request repeated.
+        let (hour, newest) = (Duration::from_secs(3_600), SigningSecret::generate([3; 32]));
+        rotated.rotate(&vault, &newest, now() + hour);
+        assert_eq!(rotated.secrets(&vault, last).expect("ours"), [newest.clone(), new.clone(), old.clone()]);
+        assert_eq!(rotated.secrets(&vault, now() + OVERLAP).expect("ours"), [newest.clone(), new]);
+        assert_eq!(rotated.secrets(&vault, now() + hour + OVERLAP).expect("ours"), [newest]);
 
         let mut thief = row([2; 10]);
         assert_eq!(thief.secrets(&vault, now()).expect("its own"), [old]);
