@@ -5,6 +5,8 @@ mod size;
 mod transfers;
 mod versions;
 
+use std::collections::HashMap;
+
 use axum::Json;
 use axum::http::StatusCode;
 use axum::response::Response;
@@ -12,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use switchhook_core::Timestamp;
 use switchhook_core::agent::{AgentConfig, FieldError};
-use switchhook_core::id::AgentId;
+use switchhook_core::id::{AgentId, ConnectionId, TenantId};
 use switchhook_providers::json_schema::Schema;
 use switchhook_providers::model_schema;
 use switchhook_runtime::clock;
@@ -25,7 +27,7 @@ use super::HttpState;
 use super::auth::Tenant;
 use super::bounds;
 use super::error::{ApiError, Conflict};
-use super::extract::{self, Body, JsonBytes, PathId, UnreadBody, check_name};
+use super::extract::{self, Body, JsonBytes, Parsed, PathId, UnreadBody, check_name};
 use super::merge_patch;
 use super::response::{JsonResponse, List, WithWarnings, created};
 use crate::catalogue::{self, CatalogueEntry, ConnectionKind};
@@ -114,51 +116,81 @@ impl From<AgentRow> for AgentResource {
     )
 )]
 async fn create(state: HttpState, tenant: Tenant, JsonBytes(json): JsonBytes) -> Result<Response, ApiError> {
-    let Body { value: (name, config), mut warnings } = read(&json)?;
-    check_schemas(&config).await?;
+    let Body { value: agent, mut warnings } = read(&json)?.into();
+    check_schemas(&agent.1).await?;
     let now = state.clock.now();
-    let id = AgentId::new(now, clock::random());
-    let row = AgentRow {
+    let row = new_row(tenant.id, AgentId::new(now, clock::random()), agent, now);
+    let mut tx = state.store.begin().await?;
+    let owner = bounds::lock(&mut tx, tenant.id).await?;
+    warnings.extend(insert(&state, &mut tx, &owner, &row).await?);
+    tx.commit().await?;
+    Ok(created(&format!("/v1/agents/{}", row.id), AgentResource::from(row), warnings))
+}
+
+/// The first version of an agent.
+pub(crate) fn new_row(
+    tenant: TenantId,
+    id: AgentId,
+    (name, config): (String, AgentConfig),
+    now: Timestamp,
+) -> AgentRow {
+    AgentRow {
         id: id.uuid(),
-        tenant_id: tenant.id.uuid(),
+        tenant_id: tenant.uuid(),
         name,
         version: 1,
         config: config.into(),
         created_at: now.as_micros(),
         updated_at: now.as_micros(),
-    };
-    let mut tx = state.store.begin().await?;
-    // The lock also keeps its connections from being deleted between check and use.
-    let owner = bounds::lock_for_one_more(&mut tx, tenant.id, Stored::Agents).await?;
-    check_connections(&mut tx, tenant, &row.config).await?;
-    warnings.extend(not_taken(&state, &mut tx, tenant, &row.config).await?);
-    agents::insert(&mut tx, &row).await.map_err(|error| duplicate_name(error, &row.name))?;
-    bounds::check_agent_bytes(&mut tx, &owner).await?;
-    tx.commit().await?;
-    Ok(created(&format!("/v1/agents/{id}"), AgentResource::from(row), warnings))
+    }
 }
 
-/// A name and a configuration. Parsed in two parts, because a flattened struct loses the paths of errors
-/// and warnings.
-fn read(json: &[u8]) -> Result<Body<(String, AgentConfig)>, ApiError> {
+/// Inserts a new agent, whose schemas have been checked; returns warnings. `owner` is locked, which also keeps the agent's connections
+/// from being deleted between check and use.
+///
+/// # Errors
+/// 422 if a connection does not fit or a limit is reached, 409 if the name is taken; when the database fails.
+pub(crate) async fn insert(
+    state: &HttpState,
+    tx: &mut Tx,
+    owner: &TenantRow,
+    row: &AgentRow,
+) -> Result<Vec<String>, ApiError> {
+    bounds::check_one_more(tx, owner, Stored::Agents).await?;
+    check_connections(tx, owner.tenant(), &row.config).await?;
+    let warnings = not_taken(state, tx, owner.tenant(), &row.config).await?;
+    agents::insert(tx, row).await.map_err(|error| duplicate_name(error, &row.name))?;
+    bounds::check_agent_bytes(tx, owner).await?;
+    Ok(warnings)
+}
+
+/// Reads and validates a name and a configuration, but for schemas and connections. Parsed in two parts, because a flattened struct
+/// loses the paths of errors and warnings.
+///
+/// # Errors
+/// 422 with the invalid fields.
+pub(crate) fn read(json: &[u8]) -> Result<Parsed<(String, AgentConfig)>, ApiError> {
     #[derive(Deserialize)]
     struct Named {
         name: String,
     }
     must_have_shape(json)?;
     let Named { name } = extract::parse(json)?.value;
-    let Body { value: config, warnings } = extract::parse_part::<AgentConfig>(json, &["name"])?;
+    let Parsed { value: config, unknown } = extract::parse_part::<AgentConfig>(json, &["name"])?;
     let mut errors: Vec<FieldError> = check_name("name", &name).into_iter().collect();
     errors.extend(config.validate());
     if !errors.is_empty() {
         return Err(ApiError::invalid_fields(errors));
     }
     size::check(&config)?;
-    Ok(Body { value: (name, config), warnings })
+    Ok(Parsed { value: (name, config), unknown })
 }
 
 /// Validates the agent's schemas.
-async fn check_schemas(config: &AgentConfig) -> Result<(), ApiError> {
+///
+/// # Errors
+/// 422 with the first one that is no schema.
+pub(crate) async fn check_schemas(config: &AgentConfig) -> Result<(), ApiError> {
     let (paths, schemas): (Vec<_>, Vec<_>) = config.schemas().into_iter().map(|(path, s)| (path, s.clone())).unzip();
     let unusable = |(at, words): (usize, String)| ApiError::invalid_field(&paths[at], words);
     Schema::compile(schemas).await.map(drop).map_err(unusable)
@@ -176,31 +208,41 @@ fn must_have_shape(json: &[u8]) -> Result<(), ApiError> {
 }
 
 /// Checks that every named connection belongs to the tenant and has the right kind.
-async fn check_connections(conn: &mut Conn, tenant: Tenant, config: &AgentConfig) -> Result<(), ApiError> {
-    let mut errors = Vec::new();
-    for (path, id) in config.connections() {
-        let needed = match path.split('.').next() {
-            Some("stt") => ConnectionKind::Stt,
-            Some("llm") => ConnectionKind::Llm,
-            Some("realtime") => ConnectionKind::Realtime,
-            Some("tools") => ConnectionKind::Tool,
-            _ => ConnectionKind::Tts,
-        };
-        match connections::get(conn, tenant.id, id).await? {
-            None => errors.push(FieldError::new(path, "no such connection")),
-            Some(row) if !CatalogueEntry::named(&row.provider).is_some_and(|provider| provider.offers(needed)) => {
-                let message = format!("names a connection to {}, which is not {}", row.provider, needed.words());
-                errors.push(FieldError::new(path, message));
-            }
-            Some(row) if !catalogue::kinds(&row.provider, &row.settings).contains(&needed) => {
-                let message =
-                    format!("names a connection that is not {} according to its settings.kinds", needed.words());
-                errors.push(FieldError::new(path, message));
-            }
-            Some(row) => errors.extend(check_secret_url(&path, &row, config)),
-        }
+async fn check_connections(conn: &mut Conn, tenant: TenantId, config: &AgentConfig) -> Result<(), ApiError> {
+    let mut rows = HashMap::new();
+    for (_, id) in config.connections() {
+        rows.extend(connections::get(conn, tenant, id).await?.map(|row| (id, row)));
     }
+    let errors = unfit_connections(config, |id| rows.get(&id));
     if errors.is_empty() { Ok(()) } else { Err(ApiError::invalid_fields(errors)) }
+}
+
+/// Why an agent cannot use its connections; `find` returns those of its tenant.
+pub(crate) fn unfit_connections<'r>(
+    config: &AgentConfig,
+    find: impl Fn(ConnectionId) -> Option<&'r ConnectionRow>,
+) -> Vec<FieldError> {
+    config.connections().into_iter().filter_map(|(path, id)| unfit(path, find(id), config)).collect()
+}
+
+fn unfit(path: String, row: Option<&ConnectionRow>, config: &AgentConfig) -> Option<FieldError> {
+    let needed = match path.split('.').next() {
+        Some("stt") => ConnectionKind::Stt,
+        Some("llm") => ConnectionKind::Llm,
+        Some("realtime") => ConnectionKind::Realtime,
+        Some("tools") => ConnectionKind::Tool,
+        _ => ConnectionKind::Tts,
+    };
+    let Some(row) = row else { return Some(FieldError::new(path, "no such connection")) };
+    if !CatalogueEntry::named(&row.provider).is_some_and(|provider| provider.offers(needed)) {
+        let message = format!("names a connection to {}, which is not {}", row.provider, needed.words());
+        return Some(FieldError::new(path, message));
+    }
+    if !catalogue::kinds(&row.provider, &row.settings).contains(&needed) {
+        let message = format!("names a connection that is not {} according to its settings.kinds", needed.words());
+        return Some(FieldError::new(path, message));
+    }
+    check_secret_url(&path, row, config)
 }
 
 /// Returns warnings about instructions that nothing follows, schemas that models get in a simpler form, transfers that are refused, and
@@ -208,14 +250,14 @@ async fn check_connections(conn: &mut Conn, tenant: Tenant, config: &AgentConfig
 async fn not_taken(
     state: &HttpState,
     conn: &mut Conn,
-    tenant: Tenant,
+    tenant: TenantId,
     config: &AgentConfig,
 ) -> Result<Vec<String>, ApiError> {
-    let mut warnings: Vec<String> = instructions::ignored(conn, tenant.id, config).await?.into_iter().collect();
+    let mut warnings: Vec<String> = instructions::ignored(conn, tenant, config).await?.into_iter().collect();
     warnings.extend(simplified_schemas(config));
-    warnings.extend(transfers::refused(conn, tenant.id, config, state.clock.now()).await?);
+    warnings.extend(transfers::refused(conn, tenant, config, state.clock.now()).await?);
     if let Ok(setup) = state.setup() {
-        warnings.extend(setup.not_taken(conn, tenant.id, config).await?);
+        warnings.extend(setup.not_taken(conn, tenant, config).await?);
     }
     Ok(warnings)
 }
@@ -297,23 +339,40 @@ async fn update(
     check_schemas(&changed.value.1).await?;
     let mut tx = state.store.begin().await?;
     let owner = bounds::lock(&mut tx, tenant.id).await?; // Concurrent changes would overwrite each other.
-    let mut row = agents::get(&mut tx, tenant.id, id).await?.ok_or_else(agent_not_found)?;
+    let row = agents::get(&mut tx, tenant.id, id).await?.ok_or_else(agent_not_found)?;
     if row.updated_at != known.updated_at {
         // Another node has changed it meanwhile.
         changed = patched(&row, &patch)?;
         check_schemas(&changed.value.1).await?;
     }
     let Body { value: (name, config), mut warnings } = changed;
-    warnings.extend(not_taken(&state, &mut tx, tenant, &config).await?);
-    if name != row.name || config != row.config.0 {
-        check_connections(&mut tx, tenant, &config).await?;
-        row = next_version(&mut tx, &owner, AgentRow { name, config: config.into(), ..row }, state.clock.now()).await?;
-        tx.commit().await?;
-    }
+    let (row, not_taken) = change(&state, &mut tx, &owner, row, (name, config)).await?;
+    warnings.extend(not_taken);
+    tx.commit().await?;
     Ok(Json(WithWarnings { resource: row.into(), warnings }))
 }
 
-/// Writes a changed agent as its next version.
+/// Writes an agent as its next version if it differs, after its schemas have been checked; returns it with warnings. `owner` is locked:
+/// concurrent changes would overwrite each other.
+///
+/// # Errors
+/// Like [`insert`].
+pub(crate) async fn change(
+    state: &HttpState,
+    tx: &mut Tx,
+    owner: &TenantRow,
+    row: AgentRow,
+    (name, config): (String, AgentConfig),
+) -> Result<(AgentRow, Vec<String>), ApiError> {
+    let warnings = not_taken(state, tx, owner.tenant(), &config).await?;
+    if name == row.name && config == row.config.0 {
+        return Ok((row, warnings));
+    }
+    check_connections(tx, owner.tenant(), &config).await?;
+    let next = AgentRow { name, config: config.into(), ..row };
+    Ok((next_version(tx, owner, next, state.clock.now()).await?, warnings))
+}
+
 async fn next_version(tx: &mut Tx, owner: &TenantRow, agent: AgentRow, now: Timestamp) -> Result<AgentRow, ApiError> {
     let updated_at = merge_patch::newer(agent.updated_at, now);
     let row = AgentRow { version: agent.version + 1, updated_at, ..agent };
@@ -328,7 +387,7 @@ fn patched(row: &AgentRow, patch: &[u8]) -> Result<Body<(String, AgentConfig)>, 
     let Value::Object(mut whole) = config else { return Err(ApiError::internal()) };
     whole.insert("name".to_owned(), row.name.clone().into());
     merge_patch::merge(&mut whole, patch, extract::NULL_IS_A_VALUE);
-    read(&serde_json::to_vec(&whole).map_err(anyhow::Error::from)?)
+    Ok(read(&serde_json::to_vec(&whole).map_err(anyhow::Error::from)?)?.into())
 }
 
 /// Deletes an agent that answers no number. Existing calls keep their version.

@@ -11,7 +11,7 @@ use crate::store::{Conn, Tx};
 ///
 /// # Errors
 /// 401 if there is no such tenant; when the database fails.
-pub(super) async fn lock(tx: &mut Tx, tenant: TenantId) -> Result<TenantRow, ApiError> {
+pub(crate) async fn lock(tx: &mut Tx, tenant: TenantId) -> Result<TenantRow, ApiError> {
     tenants::lock(tx, tenant).await?.ok_or_else(ApiError::unauthorized)
 }
 
@@ -21,8 +21,16 @@ pub(super) async fn lock(tx: &mut Tx, tenant: TenantId) -> Result<TenantRow, Api
 /// 422 if its limit is reached; as [`lock`].
 pub(super) async fn lock_for_one_more(tx: &mut Tx, tenant: TenantId, of: Stored) -> Result<TenantRow, ApiError> {
     let row = lock(tx, tenant).await?;
-    check(tx, &row, of, 1).await?;
+    check_one_more(tx, &row, of).await?;
     Ok(row)
+}
+
+/// Refuses one more of something for a tenant that is locked.
+///
+/// # Errors
+/// 422 if the limit is reached; when the database fails.
+pub(super) async fn check_one_more(conn: &mut Conn, tenant: &TenantRow, of: Stored) -> Result<(), ApiError> {
+    check(conn, tenant, of, 1).await
 }
 
 /// Refuses versions of agents that take too many bytes with the one that was written in this transaction.

@@ -34,6 +34,22 @@ pub struct Body<T> {
     pub warnings: Vec<String>,
 }
 
+/// A parsed value and the paths of its unknown fields.
+#[derive(Debug)]
+pub struct Parsed<T> {
+    /// The value.
+    pub value: T,
+    /// The paths, in the order of the text.
+    pub unknown: Vec<String>,
+}
+
+impl<T> From<Parsed<T>> for Body<T> {
+    fn from(Parsed { value, unknown }: Parsed<T>) -> Self {
+        let warning = |path: String| format!("Unknown field {path} was ignored.");
+        Self { value, warnings: unknown.into_iter().map(warning).collect() }
+    }
+}
+
 impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
     type Rejection = ApiError;
 
@@ -128,14 +144,14 @@ fn is_json(content_type: &str) -> bool {
 /// # Errors
 /// 422 with the path of the first invalid field.
 pub fn parse<T: DeserializeOwned>(json: &[u8]) -> Result<Body<T>, ApiError> {
-    parse_part(json, &[])
+    Ok(parse_part(json, &[])?.into())
 }
 
 /// Like [`parse`], for a `T` that covers part of the object; the fields `elsewhere` are parsed separately.
 ///
 /// # Errors
 /// Like [`parse`].
-pub fn parse_part<T: DeserializeOwned>(json: &[u8], elsewhere: &[&str]) -> Result<Body<T>, ApiError> {
+pub fn parse_part<T: DeserializeOwned>(json: &[u8], elsewhere: &[&str]) -> Result<Parsed<T>, ApiError> {
     must_be_object(json)?;
     let json = nulls::without_nulls(json);
     read_part(&json, elsewhere).or_else(|refused| {
@@ -176,25 +192,25 @@ fn without_empty_fractions(json: &[u8]) -> Option<Vec<u8>> {
     (out.len() < json.len()).then_some(out)
 }
 
-fn read_part<T: DeserializeOwned>(json: &[u8], elsewhere: &[&str]) -> Result<Body<T>, ApiError> {
-    let mut warnings = Vec::new();
-    let mut unknown = |path: serde_ignored::Path<'_>| {
+fn read_part<T: DeserializeOwned>(json: &[u8], elsewhere: &[&str]) -> Result<Parsed<T>, ApiError> {
+    let mut unknown = Vec::new();
+    let mut note = |path: serde_ignored::Path<'_>| {
         let path = ignored(&path);
         if !elsewhere.contains(&path.as_str()) {
-            warnings.push(format!("Unknown field {path} was ignored."));
+            unknown.push(path);
         }
     };
     let text = json;
     let mut json = serde_json::Deserializer::from_slice(text);
     let mut track = serde_path_to_error::Track::new();
     let tracked = serde_path_to_error::Deserializer::new(&mut json, &mut track);
-    let parsed = T::deserialize(serde_ignored::Deserializer::new(tracked, &mut unknown));
+    let parsed = T::deserialize(serde_ignored::Deserializer::new(tracked, &mut note));
     let value = parsed.map_err(|error| match mistaken::<T>(text, &error) {
         Some((path, error)) => blame(&path, &error),
         None => blame(&dotted(&track.path()), &error),
     })?;
     json.end().map_err(|error| blame(".", &error))?;
-    Ok(Body { value, warnings })
+    Ok(Parsed { value, unknown })
 }
 
 /// Finds the real error when the parser rejects valid JSON, as it does for a number in place of an enum value.

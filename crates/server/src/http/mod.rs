@@ -7,7 +7,7 @@ pub mod agents;
 pub mod api_keys;
 mod attention;
 pub mod auth;
-mod bounds;
+pub(crate) mod bounds;
 pub mod calls;
 mod carrier;
 mod client_network;
@@ -39,7 +39,7 @@ mod tests;
 pub mod throttle;
 mod token_bucket;
 mod turns;
-mod unknown_query;
+pub(crate) mod unknown_query;
 mod web_media;
 pub mod webhooks;
 

@@ -8,7 +8,7 @@ use switchhook_core::id::AgentId;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::{AgentResource, agent_not_found, check_connections, check_schemas, next_version, not_taken, size};
+use super::{AgentResource, agent_not_found, change, check_schemas, size};
 use crate::http::HttpState;
 use crate::http::auth::Tenant;
 use crate::http::bounds;
@@ -153,15 +153,11 @@ pub(super) async fn restore(
     size::check(&config)?;
     check_schemas(&config).await?;
     let mut tx = state.store.begin().await?;
-    let owner = bounds::lock(&mut tx, tenant.id).await?; // Concurrent changes would overwrite each other.
-    let mut row = agents::get(&mut tx, tenant.id, id).await?.ok_or_else(agent_not_found)?;
+    let owner = bounds::lock(&mut tx, tenant.id).await?;
+    let row = agents::get(&mut tx, tenant.id, id).await?.ok_or_else(agent_not_found)?;
     let name = then.name.unwrap_or_else(|| row.name.clone());
-    let warnings = not_taken(&state, &mut tx, tenant, &config).await?;
-    if name != row.name || config != row.config.0 {
-        check_connections(&mut tx, tenant, &config).await?;
-        row = next_version(&mut tx, &owner, AgentRow { name, config: config.into(), ..row }, state.clock.now()).await?;
-        tx.commit().await?;
-    }
+    let (row, warnings) = change(&state, &mut tx, &owner, row, (name, config)).await?;
+    tx.commit().await?;
     Ok(Json(WithWarnings { resource: row.into(), warnings }))
 }
 
