@@ -16,7 +16,7 @@ use super::CreateConnection;
 use crate::catalogue::{CATALOGUE, CatalogueEntry};
 use crate::http::HttpState;
 use crate::http::error::ApiError;
-use crate::http::extract::{self, Body, check_name};
+use crate::http::extract::{self, Body, Parsed, check_name};
 use crate::http::merge_patch;
 use crate::http::unknown_query::alike;
 use crate::store::connections::ConnectionRow;
@@ -37,12 +37,15 @@ const MIN_KEY: usize = 8;
 const WITH_KEY: [&str; 7] = ["openai", "anthropic", "gemini", "deepgram", "assemblyai", "elevenlabs", "cartesia"];
 
 /// Parses and validates a whole connection.
-pub(super) fn read(json: &[u8], addresses: &AddressPolicy) -> Result<Body<CreateConnection>, ApiError> {
+///
+/// # Errors
+/// 422 with the invalid fields.
+pub(crate) fn read(json: &[u8], addresses: &AddressPolicy) -> Result<Parsed<CreateConnection>, ApiError> {
     let misshapen = extract::arrays_for_objects(json, &json!({ "limits": {} }));
     if !misshapen.is_empty() {
         return Err(ApiError::invalid_fields(misshapen));
     }
-    let mut body = extract::parse::<CreateConnection>(json)?;
+    let mut body = extract::parse_part::<CreateConnection>(json, &[])?;
     if let Some(Value::String(url)) = body.value.settings.get_mut("base_url")
         && let Ok(entered) = entered_url(url)
     {
@@ -54,22 +57,23 @@ pub(super) fn read(json: &[u8], addresses: &AddressPolicy) -> Result<Body<Create
 
 /// Removes the settings that the provider does not have. Returns a warning for each.
 pub(super) fn remove_unknown(provider: &str, settings: &mut Map<String, Value>) -> Vec<String> {
-    let Some(known) = CatalogueEntry::named(provider).and_then(|entry| entry.settings.as_ref()) else {
-        return Vec::new();
-    };
-    let mut unknown = Vec::new();
-    settings.retain(|name, _| {
-        let is_known = known.contains(name.as_str());
-        if !is_known {
-            unknown.push(name.clone());
-        }
-        is_known
-    });
-    let warning = |name: &String| match alike(name, known.iter().copied()) {
+    let unknown = unknown_settings(provider, settings);
+    let warning = |(name, near): &(String, Option<&str>)| match near {
         Some(near) => format!("Unknown field settings.{name} was ignored. Did you mean settings.{near}?"),
         None => format!("Unknown field settings.{name} was ignored."),
     };
-    unknown.iter().map(warning).collect()
+    let warnings = unknown.iter().map(warning).collect();
+    unknown.iter().for_each(|(name, _)| drop(settings.remove(name)));
+    warnings
+}
+
+/// The settings that the provider does not have, each with the one that was probably meant.
+pub(crate) fn unknown_settings(provider: &str, settings: &Map<String, Value>) -> Vec<(String, Option<&'static str>)> {
+    let Some(known) = CatalogueEntry::named(provider).and_then(|entry| entry.settings.as_ref()) else {
+        return Vec::new();
+    };
+    let unknown = settings.keys().filter(|name| !known.contains(name.as_str()));
+    unknown.map(|name| (name.clone(), alike(name, known.iter().copied()))).collect()
 }
 
 fn check(request: &CreateConnection, addresses: &AddressPolicy) -> Vec<FieldError> {
@@ -169,6 +173,11 @@ fn bad_for_tools(request: &CreateConnection) -> Vec<FieldError> {
     headers.chain(url).collect()
 }
 
+/// Returns warnings about a new connection.
+pub(crate) fn warnings(row: &ConnectionRow) -> impl Iterator<Item = String> {
+    unusable(&row.provider).into_iter().chain(unbound(row))
+}
+
 /// Warns if nothing restricts where the secrets of tools are sent.
 pub(super) fn unbound(row: &ConnectionRow) -> Option<String> {
     let unbound = row.provider == secrets::PROVIDER && row.credentials.is_some() && origin(&row.settings)[0].is_none();
@@ -176,7 +185,7 @@ pub(super) fn unbound(row: &ConnectionRow) -> Option<String> {
 }
 
 /// Warns if calls cannot use this provider yet.
-pub(super) fn unusable(provider: &str) -> Option<String> {
+fn unusable(provider: &str) -> Option<String> {
     let usable = CatalogueEntry::named(provider).is_none_or(|provider| provider.usable);
     (!usable).then(|| format!("This version does not support {provider} yet: calls with it fail as config_error."))
 }
@@ -202,9 +211,9 @@ pub(super) fn apply(mut row: ConnectionRow, patch: &[u8], state: &HttpState) -> 
     merge_patch::merge(&mut whole, patch, &[]);
     let whole = serde_json::to_vec(&whole).map_err(anyhow::Error::from)?;
     let Body { value: mut request, mut warnings } =
-        read(&whole, &state.addresses_of(TenantId::from_uuid(row.tenant_id)))?;
+        read(&whole, &state.addresses_of(TenantId::from_uuid(row.tenant_id)))?.into();
     let all_sent_again = request.credentials.reveal().keys().all(|name| sent_again.contains(name));
-    if !all_sent_again && origin(&row.settings) != origin(&request.settings) {
+    if !all_sent_again && goes_elsewhere(&row.settings, &request.settings) {
         let message = "must all be sent again in a request that changes settings.base_url, space or host";
         return Err(ApiError::invalid_field("credentials", message));
     }
@@ -214,15 +223,25 @@ pub(super) fn apply(mut row: ConnectionRow, patch: &[u8], state: &HttpState) -> 
     if same_credentials && same_limits && request.name == row.name && request.settings == row.settings.0 {
         return Ok(Patched { row, changed: false, warnings });
     }
+    replace(&mut row, request, state);
+    Ok(Patched { row, changed: true, warnings })
+}
+
+/// Makes a connection what a request says.
+pub(crate) fn replace(row: &mut ConnectionRow, request: CreateConnection, state: &HttpState) {
     row.seal(&state.vault, &request.credentials);
     row.name = request.name;
     row.settings.0 = request.settings;
     row.max_concurrent = request.limits.max_concurrent;
     row.updated_at = merge_patch::newer(row.updated_at, state.clock.now());
-    Ok(Patched { row, changed: true, warnings })
 }
 
-/// Where the settings send credentials. Changing it must not reveal stored secrets.
+/// Whether other settings send credentials to another address, which must not get stored ones.
+pub(crate) fn goes_elsewhere(before: &Map<String, Value>, after: &Map<String, Value>) -> bool {
+    origin(before) != origin(after)
+}
+
+/// Where the settings send credentials.
 fn origin(settings: &Map<String, Value>) -> [Option<String>; 3] {
     ["base_url", "space", "host"].map(|name| {
         let text = settings.get(name).and_then(Value::as_str).map(str::trim).filter(|text| !text.is_empty())?;

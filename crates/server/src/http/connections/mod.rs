@@ -1,6 +1,6 @@
 //! `/v1/connections`: credentials and settings of carriers and providers.
 
-mod change;
+pub(crate) mod change;
 mod test;
 mod voice_lists;
 mod voices;
@@ -16,7 +16,7 @@ use axum::response::Response;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use switchhook_core::Timestamp;
-use switchhook_core::id::ConnectionId;
+use switchhook_core::id::{ConnectionId, TenantId};
 use switchhook_core::private::Private;
 use switchhook_runtime::clock;
 use utoipa::openapi::RefOr;
@@ -38,7 +38,8 @@ use crate::catalogue::{self, CATALOGUE, ConnectionKind};
 use crate::store::bounds::Stored;
 use crate::store::connections::{self, ConnectionRow};
 use crate::store::page::PageRequest;
-use crate::store::{is_duplicate, is_foreign_key, refusals, tenants};
+use crate::store::tenants::TenantRow;
+use crate::store::{Tx, is_duplicate, is_foreign_key, refusals, tenants};
 
 /// The routes below `/v1`.
 pub fn routes() -> OpenApiRouter<HttpState> {
@@ -67,21 +68,21 @@ impl PartialSchema for ProviderName {
 pub struct CreateConnection {
     /// Unique per tenant.
     #[schema(example = "Main line")]
-    name: String,
+    pub(crate) name: String,
     /// The carrier or provider.
     #[schema(value_type = ProviderName, example = "openai")]
-    provider: String,
+    pub(crate) provider: String,
     /// Settings that are not secret, under the provider's names; every provider supports `base_url`.
     #[serde(default)]
     #[schema(value_type = Object, example = json!({"base_url": "https://api.example.com/v1"}))]
-    settings: Map<String, Value>,
+    pub(crate) settings: Map<String, Value>,
     /// Secrets under the provider's names. They are write-only.
     #[serde(default)]
     #[schema(value_type = Credentials, example = json!({"api_key": "the secret"}))]
-    credentials: Private<BTreeMap<String, String>>,
+    pub(crate) credentials: Private<BTreeMap<String, String>>,
     /// Its limits.
     #[serde(default)]
-    limits: ConnectionLimits,
+    pub(crate) limits: ConnectionLimits,
 }
 
 /// Changes to merge into the connection; `null` removes.
@@ -138,7 +139,7 @@ fn secrets(description: &str, kind: SchemaType) -> RefOr<Schema> {
 pub struct ConnectionLimits {
     /// Concurrent calls; `null` is no limit.
     #[schema(minimum = 1, maximum = 100_000)]
-    max_concurrent: Option<i64>,
+    pub(crate) max_concurrent: Option<i64>,
 }
 
 /// A connection.
@@ -205,21 +206,40 @@ impl From<ConnectionRow> for ConnectionResource {
     )
 )]
 async fn create(state: HttpState, tenant: Tenant, JsonBytes(json): JsonBytes) -> Result<Response, ApiError> {
-    let Body { value: mut request, mut warnings } = change::read(&json, &state.addresses_of(tenant.id))?;
+    let Body { value: mut request, mut warnings } = change::read(&json, &state.addresses_of(tenant.id))?.into();
     warnings.extend(change::remove_unknown(&request.provider, &mut request.settings));
-    warnings.extend(change::unusable(&request.provider));
     let now = state.clock.now();
-    let id = ConnectionId::new(now, clock::random());
-    let mut row = ConnectionRow::new(id, tenant.id, request.name, request.provider, now);
+    let row = new_row(&state, tenant.id, ConnectionId::new(now, clock::random()), request, now);
+    warnings.extend(change::warnings(&row));
+    let mut tx = state.store.begin().await?;
+    let owner = bounds::lock(&mut tx, tenant.id).await?;
+    insert(&mut tx, &owner, &row).await?;
+    tx.commit().await?;
+    Ok(created(&format!("/v1/connections/{}", row.id), ConnectionResource::from(row), warnings))
+}
+
+/// The row of a new connection.
+pub(crate) fn new_row(
+    state: &HttpState,
+    tenant: TenantId,
+    id: ConnectionId,
+    request: CreateConnection,
+    now: Timestamp,
+) -> ConnectionRow {
+    let mut row = ConnectionRow::new(id, tenant, request.name, request.provider, now);
     row.settings.0 = request.settings;
     row.max_concurrent = request.limits.max_concurrent;
     row.seal(&state.vault, &request.credentials);
-    warnings.extend(change::unbound(&row));
-    let mut tx = state.store.begin().await?;
-    bounds::lock_for_one_more(&mut tx, tenant.id, Stored::Connections).await?;
-    connections::insert(&mut tx, &row).await.map_err(|error| duplicate_name(error, &row.name))?;
-    tx.commit().await?;
-    Ok(created(&format!("/v1/connections/{id}"), ConnectionResource::from(row), warnings))
+    row
+}
+
+/// Inserts a connection of a locked tenant.
+///
+/// # Errors
+/// 422 if the limit is reached, 409 if the name is taken; when the database fails.
+pub(crate) async fn insert(tx: &mut Tx, owner: &TenantRow, row: &ConnectionRow) -> Result<(), ApiError> {
+    bounds::check_one_more(tx, owner, Stored::Connections).await?;
+    connections::insert(tx, row).await.map_err(|error| duplicate_name(error, &row.name))
 }
 
 fn duplicate_name(error: sqlx::Error, name: &str) -> ApiError {
@@ -278,12 +298,21 @@ async fn update(
     let Patched { row, changed, mut warnings } = change::apply(row, &patch, &state)?;
     warnings.extend(change::unbound(&row));
     if changed {
-        connections::update(&mut tx, &row).await.map_err(|error| duplicate_name(error, &row.name))?;
-        refusals::forget(&mut tx, tenant.id, id).await?; // The next call tells whether it is refused now.
+        write_changed(&mut tx, &row).await?;
         tx.commit().await?;
         state.forget_connection(id);
     }
     Ok(Json(WithWarnings { resource: row.into(), warnings }))
+}
+
+/// Writes a connection that has changed.
+///
+/// # Errors
+/// 409 if the name is taken; when the database fails.
+pub(crate) async fn write_changed(tx: &mut Tx, row: &ConnectionRow) -> Result<(), ApiError> {
+    connections::update(tx, row).await.map_err(|error| duplicate_name(error, &row.name))?;
+    // The next call tells whether it is refused now.
+    Ok(refusals::forget(tx, TenantId::from_uuid(row.tenant_id), ConnectionId::from_uuid(row.id)).await?)
 }
 
 /// Deletes an unused connection.
