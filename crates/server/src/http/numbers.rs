@@ -25,9 +25,11 @@ use super::merge_patch;
 use super::response::{JsonResponse, List, WithWarnings, created};
 use crate::catalogue::{CatalogueEntry, ConnectionKind};
 use crate::store::bounds::Stored;
+use crate::store::connections::ConnectionRow;
 use crate::store::numbers::{self, NumberRow};
 use crate::store::page::PageRequest;
-use crate::store::{Conn, agents, connections, is_duplicate, tenants};
+use crate::store::tenants::TenantRow;
+use crate::store::{Conn, Tx, agents, connections, is_duplicate, tenants};
 
 /// The routes below `/v1`.
 pub fn routes() -> OpenApiRouter<HttpState> {
@@ -45,18 +47,18 @@ pub fn routes() -> OpenApiRouter<HttpState> {
 pub struct CreateNumber {
     /// E.164; unique per connection.
     #[schema(value_type = String, pattern = r"^\+[1-9][0-9]{6,14}$", example = "+12025550199")]
-    number: PhoneNumber,
+    pub(crate) number: PhoneNumber,
     /// Display name.
     #[schema(example = "Reception")]
-    label: Option<String>,
+    pub(crate) label: Option<String>,
     /// Its carrier connection.
-    connection_id: Uuid,
+    pub(crate) connection_id: Uuid,
     /// The agent that answers it; `null` rejects inbound calls.
-    inbound_agent_id: Option<Uuid>,
+    pub(crate) inbound_agent_id: Option<Uuid>,
     /// Configure the carrier to send the number's calls here. If that fails, the response has a warning.
     #[serde(default)]
     #[schema(default = false)]
-    configure_carrier: bool,
+    pub(crate) configure_carrier: bool,
 }
 
 /// Changes to merge into the number; `null` clears.
@@ -134,16 +136,32 @@ async fn create(
     tenant: Tenant,
     Body { value: request, warnings }: Body<CreateNumber>,
 ) -> Result<Response, ApiError> {
-    let now = state.clock.now();
-    let id = NumberId::new(now, clock::random());
     let mut tx = state.store.begin().await?;
-    // The lock also keeps its connection and agent from being deleted between check and use.
-    bounds::lock_for_one_more(&mut tx, tenant.id, Stored::Numbers).await?;
-    let provider = check(&mut tx, tenant, &request).await?;
+    let owner = bounds::lock(&mut tx, tenant.id).await?;
+    let configures_carrier = request.configure_carrier;
+    let row = insert(&mut tx, &owner, request, state.clock.now()).await?;
+    tx.commit().await?;
+    let refused = if configures_carrier { tell_carrier(&state, &row).await } else { None };
+    let warnings = warnings.into_iter().chain(refused).collect();
+    Ok(created(&format!("/v1/numbers/{}", row.id), NumberResource::new(row, &state.addresses), warnings))
+}
+
+/// Inserts a number. `owner` is locked, which also keeps its connection and agent from being deleted between check and use.
+///
+/// # Errors
+/// 422 if something is invalid or the limit is reached, 409 if the connection has the number; when the database fails.
+pub(crate) async fn insert(
+    tx: &mut Tx,
+    owner: &TenantRow,
+    request: CreateNumber,
+    now: Timestamp,
+) -> Result<NumberRow, ApiError> {
+    bounds::check_one_more(tx, owner, Stored::Numbers).await?;
+    let provider = check(tx, owner.tenant(), &request).await?;
     let row = NumberRow {
         provider,
-        id: id.uuid(),
-        tenant_id: tenant.id.uuid(),
+        id: NumberId::new(now, clock::random()).uuid(),
+        tenant_id: owner.id,
         number: request.number.reveal().to_owned(),
         label: request.label,
         connection_id: request.connection_id,
@@ -151,11 +169,27 @@ async fn create(
         created_at: now.as_micros(),
         updated_at: now.as_micros(),
     };
-    numbers::insert(&mut tx, &row).await.map_err(duplicate_number)?;
-    tx.commit().await?;
-    let refused = if request.configure_carrier { tell_carrier(&state, &row).await } else { None };
-    let warnings = warnings.into_iter().chain(refused).collect();
-    Ok(created(&format!("/v1/numbers/{id}"), NumberResource::new(row, &state.addresses), warnings))
+    numbers::insert(tx, &row).await.map_err(duplicate_number)?;
+    Ok(row)
+}
+
+/// Makes a number what a request says. Its tenant is locked: concurrent changes would overwrite each other.
+///
+/// # Errors
+/// Like [`insert`].
+pub(crate) async fn change(
+    tx: &mut Tx,
+    row: &mut NumberRow,
+    request: CreateNumber,
+    now: Timestamp,
+) -> Result<(), ApiError> {
+    row.provider = check(tx, TenantId::from_uuid(row.tenant_id), &request).await?;
+    row.number = request.number.reveal().to_owned();
+    row.label = request.label;
+    row.connection_id = request.connection_id;
+    row.inbound_agent_id = request.inbound_agent_id;
+    row.updated_at = merge_patch::newer(row.updated_at, now);
+    numbers::update(tx, row).await.map_err(duplicate_number)
 }
 
 /// Returns the inbound URL of the connection's numbers.
@@ -164,7 +198,7 @@ fn inbound(row: &NumberRow, addresses: &Addresses) -> ConnectionAddress {
 }
 
 /// Configures the carrier to send the number's calls here; returns a warning on failure.
-async fn tell_carrier(state: &HttpState, row: &NumberRow) -> Option<String> {
+pub(crate) async fn tell_carrier(state: &HttpState, row: &NumberRow) -> Option<String> {
     let error = match try_to_tell(state, row).await {
         Ok(()) => return None,
         Err(error) => error,
@@ -193,14 +227,28 @@ async fn try_to_tell(state: &HttpState, row: &NumberRow) -> Result<(), String> {
 }
 
 /// Checks that the number's connection and agent belong to the tenant and fit; returns the connection's provider.
-async fn check(conn: &mut Conn, tenant: Tenant, request: &CreateNumber) -> Result<String, ApiError> {
+async fn check(conn: &mut Conn, tenant: TenantId, request: &CreateNumber) -> Result<String, ApiError> {
+    let connection = connections::get(conn, tenant, ConnectionId::from_uuid(request.connection_id)).await?;
+    let answered = match request.inbound_agent_id {
+        Some(agent) => agents::get(conn, tenant, AgentId::from_uuid(agent)).await?.is_some(),
+        None => true,
+    };
+    let errors = unfit(request, connection.as_ref(), answered);
+    if errors.is_empty() {
+        Ok(connection.map(|row| row.provider).unwrap_or_default())
+    } else {
+        Err(ApiError::invalid_fields(errors))
+    }
+}
+
+/// What is wrong with a number on its tenant's connection, if there is that; `answered` unless its agent is missing.
+pub(crate) fn unfit(request: &CreateNumber, connection: Option<&ConnectionRow>, answered: bool) -> Vec<FieldError> {
     let mut errors = Vec::new();
     if !request.number.is_e164() {
         errors.push(FieldError::new("number", "must be a phone number in E.164 form, such as +12025550100"));
     }
     errors.extend(request.label.as_ref().and_then(|label| check_name("label", label)));
-    let mut provider = String::new();
-    match connections::get(conn, tenant.id, ConnectionId::from_uuid(request.connection_id)).await? {
+    match connection {
         None => errors.push(FieldError::new("connection_id", "no such connection")),
         Some(row)
             if !CatalogueEntry::named(&row.provider)
@@ -210,14 +258,12 @@ async fn check(conn: &mut Conn, tenant: Tenant, request: &CreateNumber) -> Resul
                 format!("names a connection to {}, which is not {}", row.provider, ConnectionKind::Carrier.words());
             errors.push(FieldError::new("connection_id", message));
         }
-        Some(row) => provider = row.provider,
+        Some(_) => {}
     }
-    if let Some(agent) = request.inbound_agent_id
-        && agents::get(conn, tenant.id, AgentId::from_uuid(agent)).await?.is_none()
-    {
+    if !answered {
         errors.push(FieldError::new("inbound_agent_id", "no such agent"));
     }
-    if errors.is_empty() { Ok(provider) } else { Err(ApiError::invalid_fields(errors)) }
+    errors
 }
 
 fn duplicate_number(error: sqlx::Error) -> ApiError {
@@ -268,18 +314,13 @@ async fn update(
     numbers::get(&mut state.store.read().await?, tenant.id, id).await?.ok_or_else(number_not_found)?;
     let patch = body.bytes().await?;
     let mut tx = state.store.begin().await?;
-    tenants::lock(&mut tx, tenant.id).await?; // Concurrent changes would overwrite each other.
+    tenants::lock(&mut tx, tenant.id).await?;
     let mut row = numbers::get(&mut tx, tenant.id, id).await?.ok_or_else(number_not_found)?;
     let Body { value: request, warnings } = patched(&row, &patch)?;
-    row.provider = check(&mut tx, tenant, &request).await?;
-    row.number = request.number.reveal().to_owned();
-    row.label = request.label;
-    row.connection_id = request.connection_id;
-    row.inbound_agent_id = request.inbound_agent_id;
-    row.updated_at = merge_patch::newer(row.updated_at, state.clock.now());
-    numbers::update(&mut tx, &row).await.map_err(duplicate_number)?;
+    let configures_carrier = request.configure_carrier;
+    change(&mut tx, &mut row, request, state.clock.now()).await?;
     tx.commit().await?;
-    let refused = if request.configure_carrier { tell_carrier(&state, &row).await } else { None };
+    let refused = if configures_carrier { tell_carrier(&state, &row).await } else { None };
     let warnings = warnings.into_iter().chain(refused).collect();
     Ok(Json(WithWarnings { resource: NumberResource::new(row, &state.addresses), warnings }))
 }
