@@ -1,7 +1,7 @@
 //! `/v1/webhooks`: event endpoints and their deliveries.
 
 mod deliveries;
-mod target;
+pub(crate) mod target;
 
 pub(in crate::http) use deliveries::DeliveryWithAttempts;
 
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use switchhook_core::Timestamp;
 use switchhook_core::event::EventKind;
-use switchhook_core::id::WebhookId;
+use switchhook_core::id::{TenantId, WebhookId};
 use switchhook_core::webhook::{EventFilter, SigningSecret};
 use switchhook_runtime::clock;
 use utoipa::ToSchema;
@@ -27,9 +27,11 @@ use super::error::ApiError;
 use super::extract::{self, Body, PathId, UnreadBody};
 use super::merge_patch;
 use super::response::{JsonResponse, List, WithWarnings, created};
+use crate::store::Tx;
 use crate::store::bounds::Stored;
 use crate::store::deliveries as stored_deliveries;
 use crate::store::page::PageRequest;
+use crate::store::tenants::TenantRow;
 use crate::store::webhooks::{self, WebhookRow};
 
 /// The routes below `/v1`.
@@ -142,20 +144,54 @@ async fn create(
     tenant: Tenant,
     Body { value: request, warnings }: Body<CreateWebhook>,
 ) -> Result<Response, ApiError> {
-    let events = filter(request.events.as_deref())?;
-    let url = target::entered(&request.url)?;
-    target::check(&state.config, &url).await?;
+    let endpoint = Endpoint::read(request)?;
+    target::check(&state.config, &endpoint.url).await?;
+    let (row, secret) = new_row(&state, tenant.id, endpoint);
+    let mut tx = state.store.begin().await?;
+    let owner = bounds::lock(&mut tx, tenant.id).await?;
+    insert(&mut tx, &owner, &row).await?;
+    tx.commit().await?;
+    Ok(created(&format!("/v1/webhooks/{}", row.id), with_secret(row, &secret), warnings))
+}
+
+/// A valid request, but for the address of its URL.
+#[derive(Debug)]
+pub(crate) struct Endpoint {
+    /// The URL as it is stored.
+    pub(crate) url: String,
+    pub(crate) events: EventFilter,
+    pub(crate) enabled: bool,
+}
+
+impl Endpoint {
+    /// Validates a request.
+    ///
+    /// # Errors
+    /// 422 with an invalid field.
+    pub(crate) fn read(request: CreateWebhook) -> Result<Self, ApiError> {
+        let events = filter(request.events.as_deref())?;
+        Ok(Self { url: target::entered(&request.url)?, events, enabled: request.enabled.unwrap_or(true) })
+    }
+}
+
+/// The row of a new endpoint, and its secret.
+pub(crate) fn new_row(state: &HttpState, tenant: TenantId, endpoint: Endpoint) -> (WebhookRow, SigningSecret) {
     let now = state.clock.now();
     let id = WebhookId::new(now, clock::random());
     let secret = SigningSecret::generate(clock::random());
-    let mut row = WebhookRow::new(id, tenant.id, url, &state.vault, &secret, now);
-    row.events.0 = events;
-    row.enable(request.enabled.unwrap_or(true));
-    let mut tx = state.store.begin().await?;
-    bounds::lock_for_one_more(&mut tx, tenant.id, Stored::Webhooks).await?;
-    webhooks::insert(&mut tx, &row).await?;
-    tx.commit().await?;
-    Ok(created(&format!("/v1/webhooks/{id}"), with_secret(row, &secret), warnings))
+    let mut row = WebhookRow::new(id, tenant, endpoint.url, &state.vault, &secret, now);
+    row.events.0 = endpoint.events;
+    row.enable(endpoint.enabled);
+    (row, secret)
+}
+
+/// Inserts an endpoint of a locked tenant, whose address has been checked.
+///
+/// # Errors
+/// 422 if the limit is reached; when the database fails.
+pub(crate) async fn insert(tx: &mut Tx, owner: &TenantRow, row: &WebhookRow) -> Result<(), ApiError> {
+    bounds::check_one_more(tx, owner, Stored::Webhooks).await?;
+    Ok(webhooks::insert(tx, row).await?)
 }
 
 fn with_secret(row: WebhookRow, secret: &SigningSecret) -> WebhookWithSecret {
@@ -217,25 +253,43 @@ async fn update(
     let mut row = webhooks::lock(&mut tx, tenant.id, id).await?.ok_or_else(webhook_not_found)?;
     // Another request or a failure may have changed the row meanwhile; the patch keeps fields that it does not name.
     let Body { value: request, .. } = patched(&row, &patch)?;
-    row.events.0 = filter(request.events.as_deref())?;
+    let events = filter(request.events.as_deref())?;
     if request.url != row.url {
         row.url = target::entered(&request.url)?;
     }
-    row.enable(request.enabled.unwrap_or(true));
-    row.updated_at = merge_patch::newer(row.updated_at, state.clock.now());
-    webhooks::update(&mut tx, &row).await?;
+    change(&mut tx, &mut row, events, request.enabled.unwrap_or(true), state.clock.now()).await?;
     tx.commit().await?;
     if !row.enabled {
-        cancel_waiting(&state, tenant, id).await?;
+        cancel_waiting(&state, tenant.id, id).await?;
     }
     Ok(Json(WithWarnings { resource: row.into(), warnings }))
 }
 
+/// Writes an endpoint, which is locked, with these events, enabled or not. Call [`cancel_waiting`] after the commit if it is disabled.
+///
+/// # Errors
+/// When the database fails.
+pub(crate) async fn change(
+    tx: &mut Tx,
+    row: &mut WebhookRow,
+    events: EventFilter,
+    enabled: bool,
+    now: Timestamp,
+) -> Result<(), ApiError> {
+    row.events.0 = events;
+    row.enable(enabled);
+    row.updated_at = merge_patch::newer(row.updated_at, now);
+    Ok(webhooks::update(tx, row).await?)
+}
+
 /// Cancels what waits for a disabled endpoint. There can be too much for one transaction; of a disabled endpoint, nothing is sent meanwhile.
-async fn cancel_waiting(state: &HttpState, tenant: Tenant, id: WebhookId) -> Result<(), ApiError> {
+///
+/// # Errors
+/// When the database fails.
+pub(crate) async fn cancel_waiting(state: &HttpState, tenant: TenantId, id: WebhookId) -> Result<(), ApiError> {
     loop {
         let mut tx = state.store.begin().await?;
-        let canceled = stored_deliveries::cancel_waiting(&mut tx, tenant.id, id).await?;
+        let canceled = stored_deliveries::cancel_waiting(&mut tx, tenant, id).await?;
         tx.commit().await?;
         if canceled == 0 {
             return Ok(());

@@ -41,7 +41,10 @@ pub(super) fn entered(url: &str) -> Result<String, ApiError> {
 
 /// Rejects a URL that deliveries could not be sent to. An unresolved name is accepted, because it may resolve later; every
 /// attempt checks the address again.
-pub(super) async fn check(config: &Config, url: &str) -> Result<(), ApiError> {
+///
+/// # Errors
+/// 422 if the address is not permitted.
+pub(crate) async fn check(config: &Config, url: &str) -> Result<(), ApiError> {
     let policy = &config.webhook_allow;
     let parsed = judge_url(url, policy).map_err(|refusal| refused(url, refusal))?;
     let Some(Host::Domain(name)) = parsed.host() else { return Ok(()) };
