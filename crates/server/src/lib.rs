@@ -3,6 +3,7 @@
 //! `ARCHITECTURE.md` has the map. `app` assembles the modules; no module depends on it.
 
 pub mod app;
+pub mod apply;
 pub mod backup;
 pub mod calls;
 pub mod catalogue;

@@ -107,6 +107,28 @@ pub async fn create_tenant(store: &Store, config: &Config, name: &str, limits: O
     Ok(NewTenant { tenant: Tenant::of(&row, config), api_key: new_key(&issued) })
 }
 
+/// Returns the tenant with this id, or without one the only active tenant; else a sentence.
+///
+/// # Errors
+/// When the database fails, or there is no tenant with this id.
+pub async fn tenant_or_only(store: &Store, id: Option<TenantId>) -> anyhow::Result<Result<TenantId, String>> {
+    let mut conn = store.read().await?;
+    if let Some(id) = id {
+        let row = tenants::get(&mut conn, id).await?.with_context(|| format!("tenant {id} does not exist"))?;
+        return Ok(Ok(row.tenant()));
+    }
+    let active = tenants::list_for_operator(&mut conn).await?.into_iter().filter(|row| row.active).collect::<Vec<_>>();
+    Ok(match active.as_slice() {
+        [only] => Ok(only.tenant()),
+        [] => Err("there is no active tenant: create one with switchhook tenant create NAME".to_owned()),
+        many => {
+            let named = many.iter().take(10).map(|row| format!("{} ({})", row.tenant(), row.name));
+            let named = named.collect::<Vec<_>>().join(", ");
+            Err(format!("there are {} active tenants: name one with --tenant: {named}", many.len()))
+        }
+    })
+}
+
 /// Creates another key for a tenant.
 ///
 /// # Errors

@@ -2,6 +2,7 @@
 
 mod admin;
 mod api;
+mod apply;
 mod backup;
 mod call;
 mod demo;
@@ -72,6 +73,10 @@ enum CliCommand {
     /// Create and revoke API keys, also for a tenant that has lost its last one.
     #[command(subcommand)]
     Key(key::KeyCommand),
+    /// Create and change a tenant's connections, agents, numbers and webhooks as files describe, also while the service runs.
+    Apply(apply::ApplyArgs),
+    /// Write a tenant's connections, agents, numbers and webhooks as files for `apply`, without secrets.
+    Export(apply::ExportArgs),
     /// List, download and verify the local speech models.
     #[command(subcommand)]
     Models(models::ModelsCommand),
@@ -191,6 +196,8 @@ impl Cli {
             CliCommand::Seed => admin::seed(&*common.load(None)?, json).await,
             CliCommand::Tenant(command) => tenant::run(command, &*common.load(None)?, json).await,
             CliCommand::Key(command) => key::run(command, &*common.load(None)?, json).await,
+            CliCommand::Apply(args) => apply::apply(&args, &common.load(None)?, json).await,
+            CliCommand::Export(args) => apply::export(&args, &*common.load(None)?, json).await,
             CliCommand::Models(command) => models::run(command, &*common.load(None)?, json).await,
             CliCommand::Replay(args) => replay::run(args, &*common.load(None)?, json).await,
             CliCommand::Backup(args) => backup::back_up(&args, &*common.load(None)?, json).await,

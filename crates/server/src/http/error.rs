@@ -201,6 +201,12 @@ impl ApiError {
         self
     }
 
+    /// Whether the service failed, and not the request.
+    #[must_use]
+    pub fn is_of_service(&self) -> bool {
+        self.status.is_server_error()
+    }
+
     /// Returns the response body for this request.
     #[must_use]
     pub fn body(&self, request_id: Option<String>) -> ErrorBody {

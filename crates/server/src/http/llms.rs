@@ -12,6 +12,7 @@ const ALL: &str = concat!(
     include_str!("../../../../docs/first-call.md"),
     include_str!("../../../../docs/api.md"),
     include_str!("../../../../docs/agents.md"),
+    include_str!("../../../../docs/agents-as-files.md"),
     include_str!("../../../../docs/calls.md"),
     include_str!("../../../../docs/webhooks.md"),
     include_str!("../../../../docs/simulator.md"),

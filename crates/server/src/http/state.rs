@@ -121,7 +121,7 @@ impl HttpState {
     }
 
     /// Returns the outbound policy for a tenant's carriers and providers.
-    pub(super) fn addresses_of(&self, tenant: TenantId) -> AddressPolicy {
+    pub(crate) fn addresses_of(&self, tenant: TenantId) -> AddressPolicy {
         self.config.outbound_allow.clone().with(&self.exemptions.of(tenant))
     }
 

@@ -87,9 +87,9 @@ fn nearest(name: &str, known: &BTreeSet<String>) -> Option<String> {
 }
 
 /// The known name that is most like this one, if it was probably meant.
-pub(super) fn alike<'k>(name: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
+pub(crate) fn alike<'k>(name: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
     let name = name.to_lowercase();
-    let likeness = known.map(|known| (known, strsim::jaro_winkler(&name, known)));
+    let likeness = known.map(|known| (known, strsim::jaro_winkler(&name, &known.to_lowercase())));
     let near = likeness.filter(|(_, likeness)| *likeness > ALIKE);
     near.max_by(|(_, one), (_, other)| one.total_cmp(other)).map(|(known, _)| known)
 }

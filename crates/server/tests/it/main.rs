@@ -4,6 +4,7 @@
 //! be created (`ci/with-postgres.sh` starts one).
 
 mod agent_tools;
+mod apply;
 mod backup;
 mod calls;
 mod carriers;

@@ -9,7 +9,8 @@ use crate::carriers::{Stage, event_data};
 use crate::doubles::twilio::OWN;
 use crate::doubles::twilio::flavour::Flavour;
 use crate::doubles::twilio::script::{FarEnd, Script};
-use crate::harness::text;
+use crate::harness::process::json_of;
+use crate::harness::{private_folder, text};
 
 const CALLER: &str = "+12025550100";
 
@@ -101,6 +102,27 @@ async fn a_number_is_pointed_at_us_where_that_is_wanted() {
     let other = json!({ "number": "+12025550198", "connection_id": stage.set.connection, "configure_carrier": true });
     let other = client.create("/v1/numbers", other).await;
     assert!(text(&other["warnings"][0]).contains("not on the account"), "{other}");
+    stage.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_number_of_a_file_is_pointed_at_the_service() {
+    let stage = Stage::new(Flavour::Twilio).await;
+    let (_, carrier) = stage.client().get(&format!("/v1/connections/{}", stage.set.connection)).await;
+    let (folder, name) = (private_folder(), text(&carrier["name"]));
+    let file = folder.path().join("numbers.yaml");
+    let number = json!({ "number": OWN, "connection": name, "agent": "Ava", "configure_carrier": true });
+    std::fs::write(&file, json!({ "numbers": [number] }).to_string()).expect("JSON is YAML");
+    let apply = || {
+        let mut command = stage.service.command();
+        command.env("SWITCHHOOK_OUTBOUND_ALLOW", "127.0.0.0/8,http").env("SWITCHHOOK_PUBLIC_URL", &stage.client().base);
+        json_of(command.args(["apply", "--json", "-f"]).arg(&file))
+    };
+    assert_eq!(apply()["changed"][0]["fields"], json!(["agent"]));
+    let (_, number) = stage.client().get(&format!("/v1/numbers/{}", stage.set.number)).await;
+    let urls = stage.double.inbound_urls(OWN).expect("it is the account's");
+    assert_eq!(json!(urls.0), number["inbound_url"], "{number}");
+    assert_eq!(apply()["unchanged"], 1);
     stage.stop().await;
 }
 
