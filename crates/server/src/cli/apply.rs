@@ -47,7 +47,7 @@ pub(super) struct ExportArgs {
 pub(super) async fn apply(args: &ApplyArgs, config: &Arc<Config>, json: bool) -> Result<ExitCode, CliError> {
     log_errors(config);
     let described = Described::read(&args.paths, &|name| std::env::var(name).ok()).map_err(refused)?;
-    let store = Store::open(&config.database_url()).await?;
+    let store = Store::open_migrated(&config.database_url()).await?;
     let applied = async {
         let tenant = the_tenant(&store, args.tenant).await?;
         apply::apply(&store, config.clone(), tenant, described, args.dry_run).await.map_err(refused)
@@ -87,7 +87,7 @@ async fn the_tenant(store: &Store, id: Option<TenantId>) -> Result<TenantId, Cli
 }
 
 pub(super) async fn export(args: &ExportArgs, config: &Config, json: bool) -> Result<ExitCode, CliError> {
-    let store = Store::open(&config.database_url()).await?;
+    let store = Store::open_migrated(&config.database_url()).await?;
     let exported = async {
         let tenant = the_tenant(&store, args.tenant).await?;
         Ok::<_, CliError>(apply::export(&store, tenant).await?)
