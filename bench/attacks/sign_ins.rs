@@ -17,7 +17,7 @@ const LASTS: Duration = Duration::from_secs(10);
 const SENDERS: usize = 4;
 /// An address has a budget of 120 requests: with these, most find something left of one.
 const ADDRESSES: usize = 400;
-/// Sign-ins from one address before a sender goes on to its next.
+/// Sign-ins from one address before a sender moves to its next.
 const IN_A_ROW: usize = 60;
 /// While the provider is silent.
 const LOGINS: usize = 1_000;
@@ -74,7 +74,7 @@ impl Visits {
     }
 }
 
-/// Nobody can leave for the provider.
+/// No sign-in reaches the provider.
 pub(crate) async fn silent_discovery(target: &Target) -> anyhow::Result<Row> {
     target.issuer.fall_silent();
     at_a_silent_provider(target, LOGINS, &[login()]).await

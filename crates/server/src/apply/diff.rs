@@ -111,7 +111,7 @@ mod tests {
 
     use super::*;
 
-    fn told(before: &Value, after: &Value) -> Vec<String> {
+    fn lines(before: &Value, after: &Value) -> Vec<String> {
         changes(before, after).iter().map(ToString::to_string).collect()
     }
 
@@ -126,8 +126,8 @@ mod tests {
             "words: [\"a\"] -> [\"a\",\"b\"]",
             "gone: 1.5 -> none",
         ];
-        assert_eq!(told(&before, &after), expected);
-        assert_eq!(told(&before, &before), Vec::<String>::new());
+        assert_eq!(lines(&before, &after), expected);
+        assert_eq!(lines(&before, &before), Vec::<String>::new());
         assert_eq!(
             Change::secret("credentials.api_key".to_owned(), "changed").to_string(),
             "credentials.api_key: changed"
@@ -137,7 +137,7 @@ mod tests {
     #[test]
     fn long_texts_are_cut_to_what_differs() {
         let text = |word: &str| json!({ "t": format!("{} {word} {}", "a".repeat(100), "b".repeat(100)) });
-        let [line] = told(&text("Monday"), &text("Tuesday")).try_into().expect("one");
+        let [line] = lines(&text("Monday"), &text("Tuesday")).try_into().expect("one");
         assert!(line.len() < 250 && line.contains("Monday") && line.contains("Tuesday"), "{line}");
         assert!(line.contains("(210 characters)") && line.contains('…'), "{line}");
     }

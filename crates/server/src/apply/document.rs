@@ -251,7 +251,7 @@ mod tests {
         found
     }
 
-    fn told(problems: &[Problem]) -> Vec<String> {
+    fn texts(problems: &[Problem]) -> Vec<String> {
         problems.iter().map(ToString::to_string).collect()
     }
 
@@ -265,7 +265,7 @@ mod tests {
             (json!(["x"]), "a.yaml: must be an object with connections, agents, numbers or webhooks"),
             (json!({ "agents": [{ "name": "a\0" }] }), "a.yaml: agents[0]: must not contain the character U+0000"),
         ] {
-            assert_eq!(told(&found(content).problems), [words]);
+            assert_eq!(texts(&found(content).problems), [words]);
         }
         assert!(found(json!({ "agents": null })).entries.is_empty());
         assert!(found(Value::Null).problems.is_empty());
@@ -282,8 +282,8 @@ mod tests {
         let mixed = "a.yaml: connections[0].credentials.d: must be a variable, such as ${API_KEY}, and nothing else";
         let setting =
             "a.yaml: connections[0].credentials.g: must not be a setting of the service: choose another variable";
-        assert_eq!(told(&found.problems), [mixed, setting]);
-        let warned = told(&found.warnings);
+        assert_eq!(texts(&found.problems), [mixed, setting]);
+        let warned = texts(&found.warnings);
         assert_eq!(warned.len(), 3, "{warned:?}");
         assert!(warned.iter().all(|words| !words.contains("literal") && words.contains("environment")), "{warned:?}");
     }
@@ -295,7 +295,7 @@ mod tests {
             (json!({ "instructions_file": 7 }), "must be the path of a file, relative to this one"),
             (json!({ "instructions_file": "missing.md" }), "\"missing.md\" cannot be read"),
         ] {
-            let problems = told(&found(json!({ "agents": [agent] })).problems);
+            let problems = texts(&found(json!({ "agents": [agent] })).problems);
             assert!(problems[0].starts_with("a.yaml: agents[0].instructions_file: "), "{problems:?}");
             assert!(problems.len() == 1 && problems[0].contains(words), "{problems:?}");
         }

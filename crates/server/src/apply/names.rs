@@ -151,14 +151,14 @@ mod tests {
         fields["stt"] = json!({ "connection": "Whisper" });
         let mut problems = Vec::new();
         resolve_agent(&mut fields, &names(), &Place::file("a.yaml"), &mut problems);
-        let told: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        let texts: Vec<String> = problems.iter().map(ToString::to_string).collect();
         let expected = [
             "a.yaml: stt.connection: there is no connection \"Whisper\"",
             "a.yaml: llm.connection: there is no connection \"OpenAi\"; did you mean \"OpenAI\"?",
             "a.yaml: llm.fallbacks.0.connection: must be the name of a connection, in quotes",
             "a.yaml: llm.fallbacks.1.connection_id: is not for files: write connection and the name of the connection",
         ];
-        assert_eq!(told, expected);
+        assert_eq!(texts, expected);
         assert_eq!(fields["stt"]["connection_id"], Uuid::nil().to_string());
     }
 }

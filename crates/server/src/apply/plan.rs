@@ -40,7 +40,7 @@ pub(super) struct Context<'a> {
     pub(super) open: &'a dyn Fn(&ConnectionRow) -> Result<Private<Credentials>, String>,
 }
 
-/// What is to be done with one thing.
+/// What `apply` does with one resource.
 pub(super) struct Step<T, R> {
     pub(super) place: Place,
     pub(super) name: String,
@@ -66,7 +66,7 @@ impl<T, R> Step<T, R> {
 /// A name and a configuration.
 pub(super) type Agent = (String, AgentConfig);
 
-/// What is to be done.
+/// Every change that `apply` makes.
 #[derive(Default)]
 pub(super) struct Plan {
     pub(super) connections: Vec<Step<CreateConnection, ConnectionRow>>,

@@ -95,12 +95,12 @@ mod tests {
             FieldError::new("llm.fallbacks.1.connection_id", "is required"),
             FieldError::new("name", "must be a string"),
         ]);
-        let told: Vec<String> = place.problems(&error).iter().map(ToString::to_string).collect();
+        let texts: Vec<String> = place.problems(&error).iter().map(ToString::to_string).collect();
         let expected = [
             "a/b.yaml: agents[0].llm.fallbacks.1.connection: is required",
             "a/b.yaml: agents[0].name: must be a string: put it in quotes",
         ];
-        assert_eq!(told, expected);
+        assert_eq!(texts, expected);
         let detail = place.problems(&ApiError::conflict("name_taken", "An agent named \"A\u{1b}\" already exists."));
         assert_eq!(detail[0].to_string(), "a/b.yaml: agents[0]: An agent named \"A\\u{1b}\" already exists");
     }

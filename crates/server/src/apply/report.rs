@@ -16,7 +16,7 @@ pub struct Report {
     /// In a dry run: what exists and is in no file.
     #[serde(skip_serializing_if = "Option::is_none")]
     not_in_files: Option<Vec<Other>>,
-    /// Sentences for whoever applies.
+    /// Warnings for the operator.
     #[serde(skip)]
     notes: Vec<String>,
 }

@@ -49,7 +49,7 @@ pub(super) struct Done {
 /// What remains to be done once it is committed.
 #[derive(Default)]
 pub(super) struct After {
-    /// Numbers whose carriers are to be told where calls go.
+    /// Numbers to register with their carriers.
     pub(super) carriers: Vec<(Place, NumberRow)>,
     /// Endpoints to which nothing is sent any more.
     pub(super) disabled: Vec<(Place, WebhookId)>,

@@ -19,7 +19,7 @@ use crate::sign_in::SignIn;
 use crate::sign_in::link::SignInLink;
 use crate::{files, lifecycle, open_files, operator, telemetry};
 
-/// Shortest time between two sign-in links in the terminal, whoever asks.
+/// Shortest time between two sign-in links in the terminal, over all clients.
 const LINK_INTERVAL: Duration = Duration::from_secs(2);
 
 /// Arguments of `switchhook serve`.

@@ -53,7 +53,7 @@ pub fn is_confidential(url: &Url) -> bool {
     url.scheme() == "https" || url.scheme() == "http" && has_loopback_host(url)
 }
 
-/// Whether the address is of this machine, under a name that nobody else can have.
+/// Whether the address is of this machine, under a name that no other machine can have.
 #[must_use]
 pub fn has_loopback_host(url: &Url) -> bool {
     match url.host() {

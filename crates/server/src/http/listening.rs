@@ -221,18 +221,23 @@ async fn close(mut socket: WebSocket, code: u16, reason: &'static str) {
     transmit(&mut socket, Message::Close(Some(CloseFrame { code, reason: reason.into() }))).await;
 }
 
+#[cfg(test)]
+fn ticket_for_tests() -> Ticket {
+    Ticket {
+        number: Uuid::from_u128(7),
+        tenant: Uuid::from_u128(1),
+        call: Uuid::from_u128(2),
+        holder: Holder::Session([3; 32]),
+        expires_at: 4,
+    }
+}
+
 /// Tokens of listeners: a damaged one is none.
 #[cfg(test)]
 pub(crate) const FUZZED: switchhook_fuzz::Target = switchhook_fuzz::Target {
     file: file!(),
     seeds: || {
-        let ticket = Ticket {
-            number: Uuid::from_u128(7),
-            tenant: Uuid::from_u128(1),
-            call: Uuid::from_u128(2),
-            holder: Holder::Session([3; 32]),
-            expires_at: 4,
-        };
+        let ticket = ticket_for_tests();
         let url = ticket.url("", &Vault::for_tests([1; 32]));
         switchhook_fuzz::each_alone(&[url.rsplit('/').next().unwrap_or_default()])
     },
@@ -252,13 +257,7 @@ mod tests {
     #[test]
     fn a_token_is_read_by_every_node_and_cannot_be_made_or_changed() {
         let vault = Vault::for_tests([1; 32]);
-        let ticket = Ticket {
-            number: Uuid::from_u128(7),
-            tenant: Uuid::from_u128(1),
-            call: Uuid::from_u128(2),
-            holder: Holder::Session([3; 32]),
-            expires_at: 4,
-        };
+        let ticket = ticket_for_tests();
         let url = ticket.url("https://voice.example.com", &vault);
         let token = url.strip_prefix("wss://voice.example.com/media/listen/").expect("its place");
         let read = Ticket::read(token, &Vault::for_tests([1; 32])).expect("the same key");

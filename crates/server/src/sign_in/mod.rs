@@ -72,7 +72,7 @@ impl SignIn {
     }
 }
 
-/// Whether the service is reached on this machine only. Whoever reaches it at another address has no terminal here.
+/// Whether the service is reached on this machine only. A client at another address has no terminal here.
 fn is_here(public_url: &str) -> bool {
     Url::parse(public_url).is_ok_and(|url| has_loopback_host(&url))
 }

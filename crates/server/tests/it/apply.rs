@@ -75,7 +75,7 @@ fn everything() -> TempDir {
     folder(&[("agent.yaml", AGENT), ("connections.yaml", CONNECTIONS), ("numbers.yaml", NUMBERS)])
 }
 
-/// Runs the command beside the service, which goes on meanwhile.
+/// Runs the command beside the service, which keeps running.
 async fn run(mut command: Command, arguments: &[&str]) -> Ended {
     command.args(arguments).env_remove("OPENAI_API_KEY");
     finish(command).await

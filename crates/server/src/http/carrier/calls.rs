@@ -18,7 +18,7 @@ use crate::store::calls::commands::{self, CallCommand};
 use crate::store::calls::{self, CallRow};
 use crate::telemetry::Seldom;
 
-/// Lines about legs that outlive their calls, which whoever signs the reports can have written as often as they report.
+/// Lines about legs that outlive their calls, which a signer of reports could otherwise cause without limit.
 static NOT_HUNG_UP: Seldom = Seldom::new();
 
 pub(super) async fn callback(
