@@ -3,11 +3,16 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::time::Duration;
 
+use crate::Timestamp;
 use crate::phone_number::PhoneNumber;
 
 /// Default limit of calls to one number in 24 hours.
 pub const PER_NUMBER_PER_DAY: u32 = 20;
+
+/// The time within which calls to one number are counted.
+pub const COUNTED_WITHIN: Duration = Duration::from_secs(24 * 3600);
 
 /// The tariff of a number, by its numbering plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,7 +103,7 @@ pub struct DialFacts {
     pub plan: NumberingPlan,
     /// Whether it is one of the tenant's own numbers.
     pub own_number: bool,
-    /// Calls and transfers to it in the last 24 hours; `None` if they are not counted.
+    /// Calls and transfers to it within 24 hours of this one, see [`most_in_a_day`]; `None` if they are not counted.
     pub dialed_in_a_day: Option<u32>,
     /// Cost of the day's calls so far, in millionths of a dollar.
     pub cost_today_micros: u64,
@@ -175,7 +180,7 @@ impl DialPolicy {
         if facts.own_number {
             return Err(DialRefused::OwnNumber);
         }
-        if let Some(prefix) = self.deny.iter().find(matches) {
+        if let Some(prefix) = self.deny.iter().find(|prefix| reaches(to, prefix)) {
             return Err(DialRefused::Denied(prefix.clone()));
         }
         if !self.allow.is_empty() && !self.allow.iter().any(|prefix| matches(&prefix)) {
@@ -199,6 +204,22 @@ impl DialPolicy {
 /// Whether `to` starts with `prefix`: as written, or by the number in the user part of its SIP address.
 fn names(to: &PhoneNumber, prefix: &Prefix) -> bool {
     to.reveal().starts_with(&prefix.0) || to.e164().is_some_and(|number| number.starts_with(&prefix.0))
+}
+
+/// Whether any spelling of `to` starts with `prefix`.
+fn reaches(to: &PhoneNumber, prefix: &Prefix) -> bool {
+    let same_scheme = prefix.0.replacen("sips:", "sip:", 1);
+    names(to, prefix) || to.called_party().starts_with(&same_scheme)
+}
+
+/// Returns how many of `others`, in order, fall within the fullest 24 hours that include `at`: a scheduled call counts at its own time.
+#[must_use]
+pub fn most_in_a_day(others: &[Timestamp], at: Timestamp) -> u32 {
+    let before = |end: Timestamp| others.partition_point(|other| *other < end);
+    let begins = &others
+        [others.partition_point(|other| *other + COUNTED_WITHIN <= at)..others.partition_point(|other| *other <= at)];
+    let most = begins.iter().copied().chain([at]).map(|begin| before(begin + COUNTED_WITHIN) - before(begin)).max();
+    most.and_then(|most| u32::try_from(most).ok()).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]
@@ -237,6 +258,31 @@ mod tests {
         ] {
             assert_eq!(judge(&some, to, &ORDINARY), expected, "{to}");
         }
+    }
+
+    #[test]
+    fn a_denied_address_is_denied_in_every_spelling() {
+        let denied = policy("", "sip:bob@example.com");
+        for to in
+            ["sip:bob@example.com", "sips:bob@EXAMPLE.com", "sip:%62ob@example.com:5060", "sip:bob:pw@example.com"]
+        {
+            assert!(judge(&denied, to, &ORDINARY).is_err(), "{to}");
+        }
+        assert_eq!(judge(&denied, "sip:rob@example.com", &ORDINARY), Ok(()));
+        let by_tls = policy("", "sips:bob@example.com");
+        assert!(judge(&by_tls, "sip:bob@example.com", &ORDINARY).is_err());
+    }
+
+    #[test]
+    fn calls_count_in_every_day_that_includes_them() {
+        let hour = |hour: i64| Timestamp::from_micros(hour * 3_600_000_000);
+        let most = |others: &[i64], at| most_in_a_day(&others.iter().map(|at| hour(*at)).collect::<Vec<_>>(), hour(at));
+        assert_eq!(most(&[], 0), 0);
+        assert_eq!(most(&[0, 1, 2], 3), 3);
+        assert_eq!(most(&[0, 1, 2], 24), 2, "the first one is a day ago");
+        assert_eq!(most(&[0, 1, 2], 100), 0);
+        assert_eq!(most(&[10, 11, 40, 41, 42], 30), 3, "those before, or those after");
+        assert_eq!(most(&[20, 21, 40, 41, 42], 30), 5, "all within a day");
     }
 
     #[test]

@@ -49,11 +49,35 @@ impl PhoneNumber {
         if self.is_e164() {
             return Some(self.0.clone());
         }
-        let (_scheme, rest) = self.0.split_once(':')?;
-        let (user, _host) = rest.split_once('@')?;
-        let user = user.split([';', ':']).next().unwrap_or(user).replace("%2B", "+").replace("%2b", "+");
-        let digits = user.strip_prefix('+')?.replace(['-', '.', '(', ')'], "");
+        let digits = self.sip_parts()?.0?.strip_prefix('+')?.replace(['-', '.', '(', ')'], "");
         is_e164_digits(&digits).then(|| format!("+{digits}"))
+    }
+
+    /// Returns the called party, the same for all spellings of a SIP address: its E.164 number, else `sip:user@host` in lower case
+    /// after the `@`, without password, port, parameters and headers. Coarser than the comparison of RFC 3261 section 19.1.4: the same
+    /// telephone may ring for all of them.
+    #[must_use]
+    pub fn called_party(&self) -> String {
+        if let Some(number) = self.e164() {
+            return number;
+        }
+        match self.sip_parts() {
+            Some((Some(user), host)) => format!("sip:{user}@{host}"),
+            Some((None, host)) => format!("sip:{host}"),
+            None => self.0.clone(),
+        }
+    }
+
+    /// Returns the user, unescaped, and the host of a SIP address.
+    fn sip_parts(&self) -> Option<(Option<String>, String)> {
+        let (_scheme, rest) = self.0.split_once(':').filter(|_| !self.is_e164())?;
+        let (user, host) = rest.split_once('@').map_or((None, rest), |(user, host)| (Some(user), host));
+        let user = user.map(|user| unescaped(user.split([';', ':']).next().unwrap_or(user)));
+        let end = match host.strip_prefix('[') {
+            Some(address) => address.find(']').map_or(host.len(), |at| at + 2),
+            None => host.find([':', ';', '?']).unwrap_or(host.len()),
+        };
+        Some((user, host[..end].trim_end_matches('.').to_ascii_lowercase()))
     }
 
     /// Whether this is an E.164 number, not a SIP address.
@@ -89,6 +113,27 @@ impl FromStr for PhoneNumber {
 
 fn is_e164_digits(digits: &str) -> bool {
     (7..=15).contains(&digits.len()) && digits.bytes().all(|b| b.is_ascii_digit()) && !digits.starts_with('0')
+}
+
+/// Decodes escapes of characters that need none, and of `+`. Others, such as `%40`, separate parts of an address and stay.
+fn unescaped(user: &str) -> String {
+    let mut decoded = String::with_capacity(user.len());
+    let mut rest = user;
+    while let Some((before, after)) = rest.split_once('%') {
+        decoded.push_str(before);
+        let byte = after.get(..2).and_then(|hex| u8::from_str_radix(hex, 16).ok());
+        rest = match byte.map(char::from).filter(|c| c.is_ascii_alphanumeric() || "-_.!~*'()+".contains(*c)) {
+            Some(character) => {
+                decoded.push(character);
+                &after[2..]
+            }
+            None => {
+                decoded.push('%');
+                after
+            }
+        };
+    }
+    decoded + rest
 }
 
 /// Checks `sip:user@host` with an optional port and parameters (RFC 3261 section 19.1.1), without whitespace or controls.
@@ -145,12 +190,33 @@ mod tests {
             ("+12025550100", Some("+12025550100")),
             ("sip:+1-900-555.0100@gateway.example.com", Some("+19005550100")),
             ("sips:%2B12025550100;phone-context=x:secret@10.0.0.1;user=phone", Some("+12025550100")),
+            ("sip:+%31900%35550100@10.0.0.1", Some("+19005550100")),
             ("sip:bob@example.com", None),
             ("sip:example.com", None),
         ] {
             let parsed: PhoneNumber = text.parse().expect("valid");
             assert_eq!(parsed.e164().as_deref(), number, "{text}");
         }
+    }
+
+    #[test]
+    fn all_spellings_of_an_address_call_the_same_party() {
+        for (text, party) in [
+            ("+12025550100", "+12025550100"),
+            ("sip:+1-202-555-0100@gateway.example.com;a=1", "+12025550100"),
+            ("sip:bob@example.com", "sip:bob@example.com"),
+            ("sips:bob:secret@EXAMPLE.com.:5061;transport=tls?subject=x", "sip:bob@example.com"),
+            ("sip:%62ob;x=1@example.com", "sip:bob@example.com"),
+            ("sip:bob%40bank.example@example.com", "sip:bob%40bank.example@example.com"),
+            ("sip:100%@example.com", "sip:100%@example.com"),
+            ("sip:example.com;maddr=10.0.0.1", "sip:example.com"),
+            ("sip:bob@[2001:DB8::1]:5060", "sip:bob@[2001:db8::1]"),
+            ("sip:bob@[2001:db8::1", "sip:bob@[2001:db8::1"),
+        ] {
+            let parsed: PhoneNumber = text.parse().expect("valid");
+            assert_eq!(parsed.called_party(), party, "{text}");
+        }
+        assert_eq!(PhoneNumber::web().called_party(), "web");
     }
 
     #[test]

@@ -15,6 +15,9 @@ pub(super) const NOT_TRANSFERRED: &str =
     "The caller spoke before they were transferred. Ask whether they still want to be.";
 /// The result of a transfer that the carrier did not carry out.
 pub(super) const NOT_PUT_THROUGH: &str = "The caller could not be transferred.";
+/// Has the model tell the caller that a transfer failed.
+pub(super) const TRANSFER_FAILED: &str =
+    "Putting the caller through to somebody else did not work. Tell them so in one short sentence.";
 /// The result of a transfer beside another one, or while the call ends.
 pub(super) const NO_TRANSFER_NOW: &str = "The caller cannot be transferred now. Nothing was done.";
 /// How often tools run for one turn. A model that wants more than that goes round in circles.

@@ -82,7 +82,11 @@ impl Manifest {
         let mut text = String::new();
         file.take(MAX_BYTES + 1).read_to_string(&mut text).with_context(|| format!("could not read {NAME}"))?;
         ensure!(text.len() as u64 <= MAX_BYTES, "{NAME} is damaged: it is longer than {MAX_BYTES} bytes");
-        let manifest: Self = serde_json::from_str(&text).with_context(|| format!("{NAME} is damaged"))?;
+        Self::parse(&text)
+    }
+
+    fn parse(text: &str) -> anyhow::Result<Self> {
+        let manifest: Self = serde_json::from_str(text).with_context(|| format!("{NAME} is damaged"))?;
         ensure!(
             manifest.format == FORMAT,
             "this backup has the form {}, and this version reads {FORMAT}",
@@ -156,6 +160,29 @@ fn pour(source: &mut impl Read, mut target: Option<&mut File>) -> std::io::Resul
     }
     Ok((bytes, hex))
 }
+
+/// Manifests of backups: every file of one that is taken lies within the backup.
+#[cfg(test)]
+pub(crate) const FUZZED: switchhook_fuzz::Target = switchhook_fuzz::Target {
+    file: file!(),
+    seeds: || {
+        switchhook_fuzz::each_alone(&[
+            r#"{"format":1,"version":"0.1.0","created_at":"2026-11-01T10:00:00Z","database":"sqlite","schema":17,"files":[
+                {"path":"switchhook.db","bytes":4096,"sha256":"00"},{"path":"recordings/a/b.wav","bytes":44,"sha256":"ff"}]}"#,
+            r#"{"format":1,"version":"0.1.0","created_at":"2026-11-01T10:00:00Z","database":"none","schema":17,"files":[]}"#,
+        ])
+    },
+    read: |messages| {
+        switchhook_fuzz::Read::each_text(messages, |text| {
+            let manifest = Manifest::parse(text)?;
+            let within = |entry: &Entry| {
+                Path::new(&entry.path).components().all(|part| matches!(part, std::path::Component::Normal(_)))
+            };
+            assert!(manifest.files.iter().all(within), "a file outside");
+            anyhow::Ok(manifest.files.iter().map(|entry| entry.path.len() + entry.sha256.len()).sum())
+        })
+    },
+};
 
 #[cfg(test)]
 mod tests {

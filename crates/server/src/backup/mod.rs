@@ -1,7 +1,7 @@
 //! Copies of what a service keeps: a consistent copy of the database, the recordings and the key file, with a manifest that a restore
 //! verifies. A backup runs while the service does.
 
-mod manifest;
+pub(crate) mod manifest;
 mod restore;
 
 use std::fs;

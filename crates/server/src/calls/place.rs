@@ -208,7 +208,7 @@ impl Placer {
         {
             return replayed(Arc::new(stored), fingerprint).map(Checked::Replayed);
         }
-        let judged = dial_policy::judge(&mut conn, tenant, &plan.to, plan.numbering, plan.counted, now).await?;
+        let judged = dial_policy::judge(&mut conn, tenant, plan.attempt(now), now).await?;
         judged.map_err(PlaceError::Refused)?;
         let usage = admission::usage(&mut conn, tenant, limits, now).await?;
         quota::admit(&usage, limits, now).map_err(PlaceError::Quota)?;

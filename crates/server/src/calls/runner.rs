@@ -7,6 +7,7 @@ mod analysis;
 mod commands;
 mod commit;
 mod effects;
+mod permit;
 mod recovery;
 mod talking;
 mod transcript;
@@ -26,6 +27,7 @@ use tracing::Instrument as _;
 
 use self::commands::{Commands, FetchedCommands};
 use self::commit::Committed;
+use self::permit::DialPermit;
 use self::talking::{Talk, TalkEvent, Verdict};
 use self::transcript::{TranscriptWriter, Written};
 use self::transfer::{TransferAnswer, Transfers};
@@ -76,11 +78,11 @@ async fn news(prepared: &mut Option<Prepared>) -> Preparation {
 }
 
 /// What is to be read before anything can be done about a call.
-type Loaded = (Result<Arc<Carrier>, String>, Result<CallPlan, String>);
+type Loaded = (Result<Arc<Carrier>, String>, Result<CallPlan, String>, DialPermit);
 
 /// Reads it, again while the database is away, for less than a lease. Nothing can be done at a deadline of the call before this: to hang up
 /// takes the carrier's credentials.
-async fn load(context: &Context, row: &CallRow) -> Result<Loaded, sqlx::Error> {
+async fn load(context: &Context, row: &CallRow, reason: ClaimReason) -> Result<Loaded, sqlx::Error> {
     let give_up = Instant::now() + LOADED_BY;
     loop {
         // Boxed: most of what it holds is needed for a moment only.
@@ -96,7 +98,8 @@ async fn load(context: &Context, row: &CallRow) -> Result<Loaded, sqlx::Error> {
             if let (Some(fault), Ok(plan)) = (fault, &mut plan) {
                 plan.inject(fault);
             }
-            Ok((carrier, plan))
+            let refused = permit::check(context, row, reason).await?;
+            Ok((carrier, plan, DialPermit { token: CancellationToken::new(), refused }))
         });
         match timeout(ONE_TRY, loading).await.unwrap_or(Err(sqlx::Error::PoolTimedOut)) {
             Err(error) if Instant::now() < give_up => {
@@ -149,18 +152,6 @@ enum TaskOutcome {
     },
 }
 
-/// Cancelled with the runner at the latest: a call that is another node's by now is not dialled by this one.
-#[derive(Default)]
-struct DialPermit {
-    token: CancellationToken,
-}
-
-impl Drop for DialPermit {
-    fn drop(&mut self) {
-        self.token.cancel();
-    }
-}
-
 /// When a call that has arrived is answered: a phone that rings once more is better than one in which nobody speaks.
 #[derive(Default)]
 struct Answering {
@@ -203,7 +194,7 @@ struct Runner {
 
 impl Runner {
     async fn new(context: Context, row: CallRow, reason: ClaimReason, entry: &LiveEntry) -> Result<Self, sqlx::Error> {
-        let (carrier, mut plan) = load(&context, &row).await?;
+        let (carrier, mut plan, dial_permit) = load(&context, &row, reason).await?;
         if let Ok(plan) = &mut plan {
             plan.talk.audience = entry.audience.clone();
         }
@@ -213,7 +204,7 @@ impl Runner {
         let in_vain = carrier.as_ref().is_ok_and(|carrier| carrier.dials_in_vain(row.call_id()));
         let prepared = match (&plan, reason) {
             // Nobody would hear the greeting.
-            _ if in_vain => None,
+            _ if in_vain || dial_permit.refused.is_some() => None,
             // An orphaned call may yet be answered.
             (Ok(plan), _) if reason != ClaimReason::Orphaned || matches!(call.phase(), Phase::Dialing { .. }) => {
                 Some(Prepared::new(plan.talk.clone(), plan.pipeline.clone(), plan.realtime.clone()))
@@ -237,7 +228,7 @@ impl Runner {
             commands: Commands::default(),
             wrap_up: None,
             answered_by: None,
-            dial_permit: DialPermit::default(),
+            dial_permit,
             keys: String::new(),
             pressing: false,
             transfers: Transfers::default(),

@@ -7,17 +7,19 @@ use std::path::Path;
 
 use switchhook_fuzz::{Sources, Target};
 
-use crate::{http, sign_in, talk};
+use crate::{backup, http, sign_in, talk};
 
 /// Every target. Those of `talk/tools` are in the files that parse.
 fn targets() -> Vec<&'static Target> {
     let mut targets = vec![
         &api::FUZZED,
+        &backup::manifest::FUZZED,
         &http::auth::event_token::FUZZED,
         &http::calls::recording::FUZZED,
         &http::listening::FUZZED,
         &http::sign_in::cookies::FUZZED,
         &sign_in::attempt::FUZZED,
+        &sign_in::provider::fuzz::FUZZED,
         &talk::tools::FUZZED,
         &talk::tools::mcp::listing::FUZZED,
         &talk::tools::mcp::result::FUZZED,
@@ -30,7 +32,7 @@ fn targets() -> Vec<&'static Target> {
 #[test]
 fn every_file_that_reads_what_strangers_send_is_driven() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    Sources { root, folders: &["http/auth", "http/sign_in", "sign_in", "talk/tools"], elsewhere: &[] }
+    Sources { root, folders: &["backup", "http/auth", "http/sign_in", "sign_in", "talk/tools"], elsewhere: &[] }
         .assert_all_driven(&targets());
 }
 

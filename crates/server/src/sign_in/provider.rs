@@ -1,9 +1,13 @@
 //! The identity provider: where people sign in, and what it vouches for. OpenID Connect Core 1.0, code flow with PKCE.
 
+#[cfg(test)]
+pub(crate) mod fuzz;
+
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use chrono::DateTime;
+use futures_util::future::BoxFuture;
 use openidconnect::core::{
     CoreAuthenticationFlow, CoreClient, CoreClientAuthMethod, CoreGenderClaim, CoreJwsSigningAlgorithm,
     CoreProviderMetadata,
@@ -126,7 +130,17 @@ impl Provider {
         let metadata = self.find().await?;
         let place = timeout(EXCHANGE_WAIT, self.exchanges.acquire()).await;
         let _place = place.ok().and_then(Result::ok).ok_or(SignInError::Busy)?;
-        let http = exchange(self.http().await?);
+        self.redeem(&exchange(self.http().await?), metadata, code, challenge).await
+    }
+
+    /// Exchanges a code with the provider of `metadata`.
+    async fn redeem(
+        &self,
+        http: &impl Exchange,
+        metadata: CoreProviderMetadata,
+        code: String,
+        challenge: &Challenge,
+    ) -> Result<Identity, SignInError> {
         let by = auth_type(&metadata);
         let secret = self.settings.client_secret.as_ref().map(|secret| ClientSecret::new(secret.reveal().clone()));
         let client = CoreClient::from_provider_metadata(metadata, self.client_id(), secret)
@@ -136,7 +150,7 @@ impl Provider {
             .exchange_code(AuthorizationCode::new(code))
             .map_err(|_| SignInError::Provider("it publishes no token endpoint".to_owned()))?
             .set_pkce_verifier(PkceCodeVerifier::new(challenge.verifier.clone()))
-            .request_async(&http)
+            .request_async(http)
             .await
             .map_err(refused_code)?;
         let now = self.clock.now();
@@ -163,7 +177,7 @@ impl Provider {
             let request = client.user_info(tokens.access_token().clone(), Some(claims.subject().clone()));
             let request = request.map_err(|error| SignInError::Provider(error.to_string()))?;
             let claims: UserInfoClaims<EmptyAdditionalClaims, CoreGenderClaim> =
-                request.request_async(&http).await.map_err(no_claims)?;
+                request.request_async(http).await.map_err(no_claims)?;
             identity.email = claims.email().map(|email| email.to_string());
             identity.email_verified = claims.email_verified() == Some(true);
             identity.name = identity.name.or_else(|| name(claims.name()));
@@ -204,7 +218,7 @@ impl Provider {
         let (found, discovery) = watch::channel(None);
         let (http, issuer, clock) = (http.clone(), self.settings.issuer.clone(), self.clock.clone());
         tokio::spawn(async move {
-            let outcome = discover(&http, issuer).await;
+            let outcome = discover(&exchange(&http), issuer).await;
             found.send_replace(Some(Found { outcome, at: clock.now() }));
         });
         latest.insert(discovery).clone()
@@ -232,9 +246,9 @@ fn is_current(discovery: &Discovery, now: Timestamp) -> bool {
     }
 }
 
-async fn discover(http: &Client, issuer: String) -> Result<CoreProviderMetadata, String> {
+async fn discover(http: &impl Exchange, issuer: String) -> Result<CoreProviderMetadata, String> {
     let issuer = IssuerUrl::new(issuer).map_err(|error| error.to_string())?;
-    CoreProviderMetadata::discover_async(issuer, &exchange(http)).await.map_err(unpublished)
+    CoreProviderMetadata::discover_async(issuer, http).await.map_err(unpublished)
 }
 
 /// Every address: the operator chose the issuer, and identity providers often live on private networks. [`exchange`] holds them to
@@ -243,14 +257,17 @@ fn chosen_by_the_operator() -> AddressPolicy {
     "0.0.0.0/0,::/0,http".parse().expect("a policy that a test reads")
 }
 
-/// How the library sends requests: over our own client, without redirects and with bounds.
-fn exchange(
-    http: &Client,
-) -> impl Fn(HttpRequest) -> futures_util::future::BoxFuture<'static, Result<HttpResponse, ExchangeError>> + use<> {
+/// How the library sends requests.
+trait Exchange: Fn(HttpRequest) -> BoxFuture<'static, Result<HttpResponse, ExchangeError>> + Send + Sync {}
+
+impl<T> Exchange for T where T: Fn(HttpRequest) -> BoxFuture<'static, Result<HttpResponse, ExchangeError>> + Send + Sync {}
+
+/// Sends requests over our own client, without redirects and with bounds.
+fn exchange(http: &Client) -> impl Exchange + use<> {
     let http = http.clone();
     move |request| {
         let http = http.clone();
-        Box::pin(async move { send(&http, request).await })
+        Box::pin(async move { send(&http, request).await }) as BoxFuture<'static, _>
     }
 }
 

@@ -1,12 +1,12 @@
-//! Facts for a tenant's dial policy: the numbers called in the last 24 hours, and today's cost of calls.
+//! Facts for a tenant's dial policy: the numbers called and scheduled within 24 hours, and today's cost of calls.
 
 use std::collections::{HashMap, HashSet};
-use std::time::Duration;
 
 use sqlx::QueryBuilder;
 use switchhook_core::Timestamp;
 use switchhook_core::dial_policy::{
-    DialFacts, DialPolicy, DialRefused, NumberingPlan, PER_NUMBER_PER_DAY, Prefix, parse_prefixes,
+    COUNTED_WITHIN, DialFacts, DialPolicy, DialRefused, NumberingPlan, PER_NUMBER_PER_DAY, Prefix, most_in_a_day,
+    parse_prefixes,
 };
 use switchhook_core::id::TenantId;
 use switchhook_core::phone_number::PhoneNumber;
@@ -14,8 +14,6 @@ use switchhook_core::phone_number::PhoneNumber;
 use super::tenants::{self, TenantRow};
 use super::{Conn, Tx, chunks, execute, on, run};
 
-/// The window in which calls to a number are counted.
-const WINDOW: Duration = Duration::from_secs(24 * 3600);
 const DAY_MICROS: i64 = 24 * 3600 * 1_000_000;
 
 /// Parses the policy from a tenant's columns.
@@ -34,70 +32,95 @@ pub fn of(row: &TenantRow) -> DialPolicy {
     }
 }
 
-/// Facts about some numbers for a policy.
+/// A call or transfer to decide about.
+#[derive(Clone, Copy)]
+pub struct DialAttempt<'a> {
+    /// Whom it calls.
+    pub to: &'a PhoneNumber,
+    /// The number's entry in the numbering plans.
+    pub plan: NumberingPlan,
+    /// When it is dialled, if it counts among the calls to its number.
+    pub counts_at: Option<Timestamp>,
+}
+
+/// Calls to one number around the time of an attempt.
+enum Dialed {
+    /// Fewer than the limit, whenever they are.
+    Few(u32),
+    /// When they are, in order.
+    At(Vec<Timestamp>),
+}
+
+/// Facts about some attempts for a policy.
 pub struct DialHistory {
     own_numbers: HashSet<String>,
-    dialed: HashMap<String, u32>,
+    dialed: HashMap<String, Dialed>,
     cost_today_micros: u64,
 }
 
 impl DialHistory {
-    /// Loads the facts about these numbers.
+    /// Loads the facts about these attempts.
     ///
     /// # Errors
     /// When the database fails.
     pub async fn read(
         conn: &mut Conn,
         tenant: TenantId,
-        to: &[&PhoneNumber],
+        policy: &DialPolicy,
+        attempts: &[DialAttempt<'_>],
         now: Timestamp,
     ) -> Result<Self, sqlx::Error> {
-        let subscribers: Vec<String> = to.iter().map(|to| subscriber(to)).collect();
-        let addresses: Vec<&str> = to.iter().map(|to| to.reveal()).collect();
+        let parties: Vec<String> = attempts.iter().map(|attempt| attempt.to.called_party()).collect();
         Ok(Self {
-            own_numbers: own_numbers(conn, tenant, &subscribers).await?,
-            dialed: dialed(conn, tenant, &addresses, now).await?,
+            own_numbers: own_numbers(conn, tenant, &parties).await?,
+            dialed: match policy.per_number_per_day {
+                Some(most) => dialed(conn, tenant, attempts, most).await?,
+                None => HashMap::new(),
+            },
             cost_today_micros: cost_today(conn, tenant, now).await?,
         })
     }
 
-    /// Returns the facts about one of these numbers with its numbering plan; `counted` if calls to it count.
+    /// Returns the facts about one of these attempts.
     #[must_use]
-    pub fn facts(&self, to: &PhoneNumber, plan: NumberingPlan, counted: bool) -> DialFacts {
+    pub fn facts(&self, attempt: &DialAttempt<'_>) -> DialFacts {
+        let party = attempt.to.called_party();
+        let dialed = |at| match self.dialed.get(&party) {
+            None => 0,
+            Some(Dialed::Few(count)) => *count,
+            Some(Dialed::At(times)) => most_in_a_day(times, at),
+        };
         DialFacts {
-            plan,
-            own_number: self.own_numbers.contains(&subscriber(to)),
-            dialed_in_a_day: counted.then(|| self.dialed.get(to.reveal()).copied().unwrap_or(0)),
+            plan: attempt.plan,
+            own_number: self.own_numbers.contains(&party),
+            dialed_in_a_day: attempt.counts_at.map(dialed),
             cost_today_micros: self.cost_today_micros,
         }
     }
 
-    /// Adds a call of this batch.
-    pub fn add(&mut self, to: &PhoneNumber) {
-        *self.dialed.entry(to.reveal().to_owned()).or_default() += 1;
+    /// Adds a call at `at`, one of these attempts.
+    pub fn add(&mut self, to: &PhoneNumber, at: Timestamp) {
+        match self.dialed.entry(to.called_party()).or_insert(Dialed::Few(0)) {
+            Dialed::Few(count) => *count += 1,
+            Dialed::At(times) => times.insert(times.partition_point(|other| *other <= at), at),
+        }
     }
 }
 
-/// Returns the number in a SIP address, or the address itself.
-fn subscriber(to: &PhoneNumber) -> String {
-    to.e164().unwrap_or_else(|| to.reveal().to_owned())
-}
-
-/// Checks `to` with its numbering plan against the tenant's policy; `counted` if calls to it count.
+/// Checks an attempt against the tenant's policy.
 ///
 /// # Errors
 /// When the database fails, or the tenant does not exist.
 pub async fn judge(
     conn: &mut Conn,
     tenant: TenantId,
-    to: &PhoneNumber,
-    plan: NumberingPlan,
-    counted: bool,
+    attempt: DialAttempt<'_>,
     now: Timestamp,
 ) -> Result<Result<(), DialRefused>, sqlx::Error> {
     let row = tenants::get(conn, tenant).await?.ok_or(sqlx::Error::RowNotFound)?;
-    let history = DialHistory::read(conn, tenant, &[to], now).await?;
-    Ok(of(&row).judge(to, &history.facts(to, plan, counted)))
+    let policy = of(&row);
+    let history = DialHistory::read(conn, tenant, &policy, &[attempt], now).await?;
+    Ok(policy.judge(attempt.to, &history.facts(&attempt)))
 }
 
 /// Returns those of these numbers that are the tenant's own.
@@ -128,40 +151,63 @@ pub async fn cost_today(conn: &mut Conn, tenant: TenantId, now: Timestamp) -> Re
     Ok(micros.and_then(|micros| u64::try_from(micros).ok()).unwrap_or(0))
 }
 
-/// Counts calls to these numbers in the last 24 hours; leaves out uncalled numbers.
+/// Returns the calls to these numbers within 24 hours of the attempts that count; leaves out uncalled numbers.
 async fn dialed(
     conn: &mut Conn,
     tenant: TenantId,
-    to: &[&str],
-    now: Timestamp,
-) -> Result<HashMap<String, u32>, sqlx::Error> {
+    attempts: &[DialAttempt<'_>],
+    most: u32,
+) -> Result<HashMap<String, Dialed>, sqlx::Error> {
+    let mut wanted: HashMap<String, u32> = HashMap::new();
+    for attempt in attempts.iter().filter(|attempt| attempt.counts_at.is_some()) {
+        *wanted.entry(attempt.to.called_party()).or_default() += 1;
+    }
+    let times = attempts.iter().filter_map(|attempt| attempt.counts_at);
+    let (Some(first), Some(last)) = (times.clone().min(), times.max()) else { return Ok(HashMap::new()) };
+    let (after, before) = ((first - COUNTED_WITHIN).as_micros(), (last + COUNTED_WITHIN).as_micros());
+    let parties: Vec<&str> = wanted.keys().map(String::as_str).collect();
     let mut found = HashMap::new();
-    for chunk in chunks(to) {
+    let mut many = Vec::new();
+    for chunk in chunks(&parties) {
         let counts: Vec<(String, i64)> = on!(conn, |c| {
             let mut query = QueryBuilder::new("SELECT number, COUNT(*) FROM dialed_numbers WHERE tenant_id = ");
-            query.push_bind(tenant.uuid()).push(" AND dialed_at > ").push_bind((now - WINDOW).as_micros());
-            query.push(" AND number IN (");
+            query.push_bind(tenant.uuid()).push(" AND dialed_at > ").push_bind(after);
+            query.push(" AND dialed_at < ").push_bind(before).push(" AND number IN (");
             let mut list = query.separated(", ");
             for number in chunk {
                 list.push_bind(*number);
             }
             query.push(") GROUP BY number").build_query_as().fetch_all(c).await
         })?;
-        found.extend(counts.into_iter().map(|(number, count)| (number, u32::try_from(count).unwrap_or(u32::MAX))));
+        for (number, count) in counts {
+            let count = u32::try_from(count).unwrap_or(u32::MAX);
+            let with_these = count.saturating_add(wanted.get(&number).copied().unwrap_or(0));
+            if with_these > most {
+                many.push(number);
+            } else {
+                found.insert(number, Dialed::Few(count));
+            }
+        }
+    }
+    for number in many {
+        const SQL: &str = "SELECT dialed_at FROM dialed_numbers WHERE tenant_id = $1 AND number = $2 AND dialed_at > $3 \
+            AND dialed_at < $4 ORDER BY dialed_at";
+        let times: Vec<i64> = run!(conn, query_scalar.fetch_all, SQL; tenant.uuid(), number.as_str(), after, before)?;
+        found.insert(number, Dialed::At(times.into_iter().map(Timestamp::from_micros).collect()));
     }
     Ok(found)
 }
 
-/// Counts a call to each of these numbers.
+/// Counts these calls, each at its time.
 ///
 /// # Errors
 /// When the database fails.
-pub async fn count(tx: &mut Tx, tenant: TenantId, to: &[&str], now: Timestamp) -> Result<(), sqlx::Error> {
-    for chunk in chunks(to) {
+pub async fn count(tx: &mut Tx, tenant: TenantId, calls: &[(PhoneNumber, Timestamp)]) -> Result<(), sqlx::Error> {
+    for chunk in chunks(calls) {
         on!(tx, |c| {
             let mut query = QueryBuilder::new("INSERT INTO dialed_numbers (tenant_id, number, dialed_at) ");
-            query.push_values(chunk, |mut values, number| {
-                values.push_bind(tenant.uuid()).push_bind(*number).push_bind(now.as_micros());
+            query.push_values(chunk, |mut values, (to, at)| {
+                values.push_bind(tenant.uuid()).push_bind(to.called_party()).push_bind(at.as_micros());
             });
             query.build().execute(c).await.map(drop)
         })?;
@@ -190,5 +236,5 @@ fn day(now: Timestamp) -> i64 {
 /// When the database fails.
 pub async fn prune_for_housekeeping(tx: &mut Tx, now: Timestamp) -> Result<u64, sqlx::Error> {
     let old = "DELETE FROM dialed_numbers WHERE id IN (SELECT id FROM dialed_numbers WHERE dialed_at <= $1 LIMIT 500)";
-    execute!(tx, old; (now - WINDOW).as_micros())
+    execute!(tx, old; (now - COUNTED_WITHIN).as_micros())
 }

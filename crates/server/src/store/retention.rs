@@ -64,9 +64,6 @@ async fn erase_call(tx: &mut Tx, call: &Expired, now: Timestamp) -> Result<(), s
     const INPUTS: &str = "DELETE FROM call_inputs WHERE call_id = $1";
     const REFUSAL: &str = "UPDATE connection_refusals SET detail = $3 \
         WHERE tenant_id = $2 AND detail = (SELECT SUBSTR(error, 1, 300) FROM calls WHERE id = $1)";
-    // The key still keeps the request from placing another call.
-    const ANSWER: &str =
-        "UPDATE idempotency_keys SET body = $4 WHERE tenant_id = $1 AND created_at = $2 AND location = $3";
     const DELIVERIES: &str = "UPDATE deliveries SET erase = TRUE \
         WHERE call_id = $1 AND event IN ('call.completed', 'call.failed')";
     body::freeze(tx, &[call.id]).await?;
@@ -76,7 +73,7 @@ async fn erase_call(tx: &mut Tx, call: &Expired, now: Timestamp) -> Result<(), s
     execute!(tx, LINES; call.id)?;
     execute!(tx, TOOLS; call.id)?;
     execute!(tx, INPUTS; call.id)?;
-    execute!(tx, ANSWER; call.tenant_id, call.created_at, format!("/v1/calls/{}", call.id), ERASED)?;
+    erase_response(tx, call.tenant_id, call.id, call.created_at).await?;
     execute!(tx, DELIVERIES; call.id)?;
     erase_event(tx, call.id).await
 }
@@ -143,6 +140,7 @@ pub async fn delete_calls_for_housekeeping(
     tenants::lock(tx, tenant).await?;
     let versions = agent_versions(tx, calls).await?;
     body::freeze(tx, calls).await?;
+    erase_responses(tx, tenant, calls).await?;
     match segment {
         Some(segment) => search::delete_postings(tx, tenant, segment, calls).await?,
         None => search::forget_for_housekeeping(tx, tenant, calls).await?,
@@ -164,6 +162,29 @@ pub async fn delete_calls_for_housekeeping(
         })?;
     }
     pruning::prune(tx, tenant, &versions).await
+}
+
+/// Erases the stored responses that placed these calls, if they are kept for longer than the calls.
+async fn erase_responses(tx: &mut Tx, tenant: TenantId, calls: &[Uuid]) -> Result<(), sqlx::Error> {
+    const OLDEST: &str = "SELECT created_at FROM idempotency_keys ORDER BY created_at LIMIT 1";
+    let Some(oldest): Option<i64> = run!(tx, query_scalar.fetch_optional, OLDEST)? else { return Ok(()) };
+    let placed: Vec<(Uuid, i64)> = on!(tx, |c| {
+        let mut query = QueryBuilder::new("SELECT id, created_at FROM calls WHERE created_at >= ");
+        query.push_bind(oldest).push(" AND id IN (");
+        push_ids(&mut query, calls.iter().copied());
+        query.push(")").build_query_as().fetch_all(c).await
+    })?;
+    for (call, created_at) in placed {
+        erase_response(tx, tenant.uuid(), call, created_at).await?;
+    }
+    Ok(())
+}
+
+/// Erases the stored response that placed a call. Its key still keeps the request from placing another one.
+async fn erase_response(tx: &mut Tx, tenant: Uuid, call: Uuid, created_at: i64) -> Result<(), sqlx::Error> {
+    const SQL: &str =
+        "UPDATE idempotency_keys SET body = $4 WHERE tenant_id = $1 AND created_at = $2 AND location = $3";
+    execute!(tx, SQL; tenant, created_at, format!("/v1/calls/{call}"), ERASED).map(drop)
 }
 
 /// The versions of agents that these calls have.

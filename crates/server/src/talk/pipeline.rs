@@ -158,6 +158,16 @@ impl Pipeline {
         priced(&self.rates.tts, 0, Usage { tts_characters: characters, ..Usage::default() })
     }
 
+    /// Returns what a conversation cost at least, of which only its length and the characters of the agent's lines are known. Tokens are
+    /// not, so that it counts as unpriced.
+    #[must_use]
+    pub fn at_least(&self, heard: Duration, characters: u64) -> Usage {
+        let stt_audio_ms = u64::try_from(heard.as_millis()).unwrap_or(u64::MAX);
+        let speech = Usage { stt_audio_ms: if self.stt.is_empty() { 0 } else { stt_audio_ms }, ..Usage::default() };
+        let known = priced(&self.rates.stt, 0, speech) + self.stopped(characters);
+        Usage { unpriced: true, llm_estimated: true, ..known }
+    }
+
     /// Requests a response of the LLM; `turn` comes back with every signal.
     pub fn request_completion(
         &self,

@@ -70,6 +70,7 @@ async fn a_call_whose_runner_is_gone_ends_although_its_node_lives_on() {
     service.abandon(&lost);
     let ended = client.wait_for_end(&lost).await;
     assert_eq!((&ended["status"], &ended["error_code"]), (&json!("failed"), &json!("pipeline_error")), "{ended}");
+    assert_eq!(ended["usage"]["unpriced"], true, "what it used died with its node: {ended}");
     let (_, other) = client.get(&format!("/v1/calls/{held}")).await;
     assert_eq!(other["status"], "in_progress", "its neighbour is not disturbed");
     service.stop().await;

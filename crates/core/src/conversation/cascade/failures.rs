@@ -17,6 +17,9 @@ use crate::conversation::phrases;
 use crate::conversation::playback::Kind;
 use crate::language::Language;
 
+/// Has the model say again what the text-to-speech provider could not say.
+const VOICE_BROKE_OFF: &str = "The caller did not hear your last sentence to its end. Say it again.";
+
 impl Cascade {
     pub(super) fn llm_failed(&mut self, d: &mut Dialogue, turn: u32, failure: Failure) {
         let current = self.request.as_ref().filter(|request| request.turn == turn);
@@ -114,7 +117,7 @@ impl Cascade {
             let text = d.agent.greeting.text.trim().to_owned();
             self.say_text(d, Kind::Greeting, &text);
         } else {
-            self.say_one_of(d, Kind::Apology, d.language.phrases.lost_thread);
+            self.say_or_ask(d, Kind::Apology, d.language.phrases.lost_thread, VOICE_BROKE_OFF);
         }
         true
     }

@@ -316,7 +316,11 @@ impl Cascade {
             return self.conclude(d, &request);
         }
         let rounds = self.tools.rounds;
-        let messages = d.transcript.history.messages();
+        let mut messages = d.transcript.history.messages();
+        // What the model says before its calls enters the history as it is heard, and must not be said twice.
+        if let Some(calls) = messages.iter_mut().rfind(|message| !message.tool_calls.is_empty()) {
+            calls.text = d.playback.remembered().collect::<Vec<_>>().join(" ");
+        }
         self.request_completion(d, request.kind, messages, None);
         self.tools.rounds = rounds;
         if let Some(again) = &mut self.request {

@@ -40,13 +40,14 @@ use super::Conversation;
 use super::dialogue::Dialogue;
 use super::effect::{Effect, End};
 use super::failure::Failure;
+use super::history::{Message, Role};
 use super::input::StrategyInput;
 use super::phase::Phase;
 use super::phrases;
 use super::playback::{FRAME, Kind};
 use super::response_deadline::ResponseDeadline;
 use super::strategy::{Prompt, Strategy};
-use super::tools::{NOT_PUT_THROUGH, Tools};
+use super::tools::{NOT_PUT_THROUGH, TRANSFER_FAILED, Tools};
 use crate::Timestamp;
 use crate::agent::GreetingMode;
 use crate::language::WordList;
@@ -232,7 +233,7 @@ impl Strategy for Cascade {
         if let Some(id) = tool_call {
             self.refuse_tool(d, &id, NOT_PUT_THROUGH);
         }
-        self.say_one_of(d, Kind::Said, d.language.phrases.not_put_through);
+        self.say_or_ask(d, Kind::Said, d.language.phrases.not_put_through, TRANSFER_FAILED);
     }
 
     fn finish(&mut self, d: &mut Dialogue) {
@@ -336,6 +337,19 @@ impl Cascade {
     }
 
     /// Says one of the phrases; nothing in a language without a table.
+    /// Says one of the phrases. In a language that has none, the model puts `situation` into words.
+    fn say_or_ask(&mut self, d: &mut Dialogue, kind: Kind, phrases: WordList, situation: &str) {
+        if !phrases.is_empty() {
+            return self.say_one_of(d, kind, phrases);
+        }
+        // A late result of the tool would have the model asked a second time.
+        self.late_result = false;
+        self.response_deadline = Some(ResponseDeadline::without_turn(d.now));
+        let mut messages = d.transcript.history.messages();
+        messages.push(Message::new(Role::User, format!("({situation})")));
+        self.request_completion(d, Kind::Response, messages, None);
+    }
+
     fn say_one_of(&mut self, d: &mut Dialogue, kind: Kind, phrases: WordList) {
         if let Some(phrase) = phrases::vary(phrases, d.now, &d.last_said) {
             self.say_text(d, kind, phrase);

@@ -2,6 +2,7 @@
 
 use super::responses::output;
 use super::sessions::SessionState;
+use super::waits::APART;
 use super::{Instructions, Realtime, RealtimeCommand};
 use crate::Timestamp;
 use crate::conversation::dialogue::Dialogue;
@@ -67,6 +68,11 @@ impl Realtime {
         self.caller.speaking = Some(d.now);
         self.caller.missed = None;
         d.caller_active();
+        // Noise of a while ago, which the model took for no turn, is not the beginning of this one.
+        let before = self.caller.ended.is_some_and(|ended| ended + APART < d.now) && !self.caller.is_voiced;
+        if before && self.session != SessionState::CatchingUp {
+            self.caller.turn_began = None;
+        }
         // What was said before this session began interrupts nothing.
         let now = self.session != SessionState::CatchingUp || self.caller.is_voiced;
         if now && d.agent.interruption.enabled {
@@ -75,12 +81,11 @@ impl Realtime {
     }
 
     pub(super) fn turn_stopped(&mut self, d: &mut Dialogue) {
-        if self.caller.speaking.take().is_none() {
-            return;
-        }
+        let Some(since) = self.caller.speaking.take() else { return };
         d.silence.caller_active(d.now);
         self.tools.rounds = 0;
-        let speech_ended = self.caller.ended.unwrap_or(d.now);
+        // Our own VAD may not have heard this turn.
+        let speech_ended = self.caller.ended.filter(|ended| *ended + APART >= since).unwrap_or(d.now);
         let caught_up = self.session == SessionState::CatchingUp;
         if caught_up {
             self.set_session(d, SessionState::Ready);
@@ -120,8 +125,9 @@ impl Realtime {
     }
 
     fn take_turn_times(&mut self, now: Timestamp) -> (Timestamp, Timestamp) {
-        let end = self.caller.ended.unwrap_or(now);
-        (self.caller.turn_began.take().unwrap_or(end).min(end), end)
+        let began = self.caller.turn_began.take();
+        let end = self.caller.ended.filter(|ended| began.is_some_and(|began| *ended >= began)).unwrap_or(now);
+        (began.unwrap_or(end), end)
     }
 
     pub(super) fn turn_transcribed(&mut self, d: &mut Dialogue, item: &str, text: &str) {

@@ -32,7 +32,7 @@ use super::phrases;
 use super::playback::Kind;
 use super::response_deadline::ResponseDeadline;
 use super::strategy::{Prompt, Strategy};
-use super::tools::{NOT_PUT_THROUGH, Tools};
+use super::tools::{NOT_PUT_THROUGH, TRANSFER_FAILED, Tools};
 use crate::Timestamp;
 use crate::agent::{AgentConfig, GreetingMode};
 
@@ -43,9 +43,6 @@ const STILL_THERE: &str =
     "The caller has said nothing for a while. Ask in one short sentence whether they are still there.";
 /// The same when the longest duration is reached.
 const TIME_IS_UP: &str = "The time for this call is over. Say so, with an apology and goodbye, in one short sentence.";
-/// The same when the caller could not be transferred.
-const TRANSFER_FAILED: &str =
-    "Putting the caller through to somebody else did not work. Tell them so in one short sentence.";
 /// A goodbye that does not go on, or a message of which nothing is heard by then, is not waited for.
 const UNHEARD: Duration = Duration::from_secs(5);
 /// After a filler that covers the wait for a goodbye; then a short one stands in for it.

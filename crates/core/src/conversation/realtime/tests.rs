@@ -20,6 +20,10 @@ struct Script {
     now: i64,
     done: Vec<String>,
     words: Vec<String>,
+    /// When what was said began and ended.
+    lines: Vec<(i64, i64)>,
+    /// How long the caller waited for each response.
+    waits: Vec<i64>,
     /// The last utterance of the other voice.
     cover: u32,
     /// The last request for a response.
@@ -31,7 +35,16 @@ impl Script {
         let mut agent = AgentConfig::new("Book.");
         change(&mut agent);
         let engine = Conversation::realtime(&agent, Timestamp::from_millis(0));
-        Self { engine, now: 0, done: Vec::new(), words: Vec::new(), cover: 0, request: 0 }
+        Self {
+            engine,
+            now: 0,
+            done: Vec::new(),
+            words: Vec::new(),
+            lines: Vec::new(),
+            waits: Vec::new(),
+            cover: 0,
+            request: 0,
+        }
     }
 
     /// The greeting is on the line: two seconds of audio, as item `hello`.
@@ -67,6 +80,11 @@ impl Script {
                 Effect::Transcript(entry) => {
                     let cut = if entry.interrupted { "\u{2026}" } else { "" };
                     self.words.push(format!("{:?}: {}{cut}", entry.speaker, entry.text));
+                    self.lines.push((entry.start.as_millis(), entry.end.as_millis()));
+                    continue;
+                }
+                Effect::Turn(times) => {
+                    self.waits.push(times.first_audio_played.as_millis() - times.speech_ended.as_millis());
                     continue;
                 }
                 Effect::HangUp { reason } => format!("{seconds}s {reason:?}"),

@@ -21,7 +21,7 @@ const AGAIN: Duration = Duration::from_millis(2_400);
 const OVERDUE: Duration = Duration::from_millis(2_700);
 const UNHEARD: Duration = Duration::from_secs(8);
 /// What our own VAD hears this long before the model does is the same.
-const APART: Duration = Duration::from_secs(1);
+pub(super) const APART: Duration = Duration::from_secs(1);
 /// How long audio may take to go on in the middle of a sentence.
 const STUCK: Duration = Duration::from_secs(8);
 

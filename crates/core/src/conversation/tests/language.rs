@@ -1,6 +1,7 @@
 //! Agents that speak another language than English, and one of which there is no table.
 
 use super::*;
+use crate::conversation::tools::TRANSFER_FAILED;
 use crate::language::Language;
 
 fn agent(language: &str) -> AgentConfig {
@@ -22,6 +23,10 @@ fn eventful(language: &str) -> Talk {
     talk.until(9_000).caller_says("", 1_500); // Unclear.
     talk.until(28_000).tell(Input::TransferStarted);
     talk.until(30_000).tell(Input::TransferFailed);
+    if Language::of(language).phrases.not_put_through.is_empty() {
+        assert_eq!(talk.last_question().last(), Some(&user(&format!("({TRANSFER_FAILED})"))));
+        talk.until(31_000).model_says("Leider nicht.");
+    }
     talk.until(70_000);
     talk
 }
@@ -50,7 +55,7 @@ fn a_german_agent_says_everything_in_german() {
 #[test]
 fn an_agent_of_a_language_without_a_table_says_only_what_the_model_says() {
     let talk = eventful("xx");
-    assert_eq!(talk.spoken().into_iter().map(|(_, text)| text).collect::<Vec<_>>(), ["Sieben?"]);
+    assert_eq!(talk.spoken().into_iter().map(|(_, text)| text).collect::<Vec<_>>(), ["Sieben?", "Leider nicht."]);
     let ready = talk.times(|effect| matches!(effect, Effect::Speak { source: SpeechSource::Cached, .. }));
     assert!(ready.is_empty());
     assert_eq!(talk.end(), Some((60_300, &End::MaxDuration)), "without a goodbye");
@@ -58,14 +63,26 @@ fn an_agent_of_a_language_without_a_table_says_only_what_the_model_says() {
 }
 
 #[test]
-fn a_caller_who_waited_for_a_transfer_is_not_hung_up_on_because_nothing_is_said_about_it() {
+fn a_caller_who_waited_for_a_transfer_has_time_to_speak_after_it() {
     let mut agent = agent("xx");
     agent.silence.hangup_after_seconds = Some(10);
     let mut talk = Talk::with(&agent);
     talk.until(5_000).tell(Input::TransferStarted);
     talk.until(30_000).tell(Input::TransferFailed);
+    talk.until(31_000).model_says("No."); // 3 characters: 180 ms.
     talk.until(50_000);
-    assert_eq!(talk.end(), Some((40_000, &End::Silence)));
+    assert_eq!(talk.end(), Some((41_180, &End::Silence)));
+}
+
+#[test]
+fn a_voice_that_fails_once_is_asked_for_the_sentence_again_where_no_phrase_covers_it() {
+    let mut talk = Talk::with_voice(&agent("xx"), Voice::SaysNothing);
+    talk.until(1_000).caller_says("Is there a table?", 500);
+    talk.until(2_500).model_says("Sieben?");
+    let asked = talk.asks().len();
+    talk.tell(Input::SynthesisFailed { utterance: 1, failure: failure(FailureCode::Pipeline) }).until(2_600);
+    assert_eq!(talk.asks().len(), asked + 1);
+    assert!(talk.last_question().last().is_some_and(|(_, text)| text.contains("Say it again")));
 }
 
 #[test]

@@ -16,7 +16,8 @@ fn the_model_is_asked_again_with_what_its_tools_answered() {
     talk.tell(Input::ToolResult { turn: 1, id: "a".to_owned(), result: json!(7) });
     let question = talk.last_question();
     let tool = |text: &str| (Role::Tool, text.to_owned());
-    assert_eq!(question, [user("Is there a table?"), assistant(""), tool("7"), tool("\"late\"")]);
+    let said = assistant("Let me look."); // Although it was not heard yet.
+    assert_eq!(question, [user("Is there a table?"), said, tool("7"), tool("\"late\"")]);
     talk.model_says("Seven.").until(6_000);
     assert_eq!(talk.history().last(), Some(&assistant("Let me look. Seven.")));
     assert_eq!(talk.conversation.turns(), 1);

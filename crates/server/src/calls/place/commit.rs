@@ -8,6 +8,7 @@ use switchhook_core::Timestamp;
 use switchhook_core::dial_policy::DialPolicy;
 use switchhook_core::event::EventKind;
 use switchhook_core::id::{AgentId, TenantId};
+use switchhook_core::phone_number::PhoneNumber;
 use switchhook_runtime::clock::Clock;
 
 use super::plan::Plan;
@@ -55,12 +56,13 @@ impl BatchJob for CommitPlacements {
         if !admission.tenant.active {
             return Ok(placements.iter().map(|_| Err(PlaceError::Deactivated)).collect());
         }
-        let to: Vec<_> = placements.iter().map(|placement| &placement.plan.to).collect();
+        let policy = dial_policy::of(&admission.tenant);
+        let attempts: Vec<_> = placements.iter().map(|placement| placement.plan.attempt(now)).collect();
         let mut batch = PlacementBatch {
             tenant: *tenant,
             now,
-            policy: dial_policy::of(&admission.tenant),
-            history: DialHistory::read(&mut tx, *tenant, &to, now).await?,
+            history: DialHistory::read(&mut tx, *tenant, &policy, &attempts, now).await?,
+            policy,
             admission,
             counted: Vec::new(),
             stored: stored(&mut tx, *tenant, placements).await?,
@@ -73,8 +75,7 @@ impl BatchJob for CommitPlacements {
             placed.push(batch.decide(placement).map_err(|error| sqlx::Error::Encode(error.into()))?);
         }
         calls::create(&mut tx, *tenant, &batch.rows, EventKind::CallQueued).await?;
-        let counted: Vec<&str> = batch.counted.iter().map(String::as_str).collect();
-        dial_policy::count(&mut tx, *tenant, &counted, now).await?;
+        dial_policy::count(&mut tx, *tenant, &batch.counted).await?;
         idempotency::put(&mut tx, *tenant, &batch.responses, now).await?;
         tx.commit().await?;
         Ok(placed)
@@ -114,8 +115,8 @@ struct PlacementBatch {
     policy: DialPolicy,
     /// Includes the calls of this batch.
     history: DialHistory,
-    /// The numbers of this batch that the policy counts.
-    counted: Vec<String>,
+    /// The calls of this batch that the policy counts.
+    counted: Vec<(PhoneNumber, Timestamp)>,
     /// By idempotency key; includes those of this batch.
     stored: HashMap<String, Arc<Stored>>,
     agents: HashSet<(AgentId, i64)>,
@@ -135,15 +136,16 @@ impl PlacementBatch {
             let message = "was deleted or changed while the call was placed: send the request again";
             return Ok(Err(PlaceError::field("agent_id", message)));
         }
-        if let Err(refused) = self.policy.judge(&plan.to, &self.history.facts(&plan.to, plan.numbering, plan.counted)) {
+        let attempt = plan.attempt(self.now);
+        if let Err(refused) = self.policy.judge(&plan.to, &self.history.facts(&attempt)) {
             return Ok(Err(PlaceError::Refused(refused)));
         }
         if let Err(exceeded) = self.admission.admit(plan.direction()) {
             return Ok(Err(PlaceError::Quota(exceeded)));
         }
-        if plan.counted {
-            self.history.add(&plan.to);
-            self.counted.push(plan.to.reveal().to_owned());
+        if let Some(at) = attempt.counts_at {
+            self.history.add(&plan.to, at);
+            self.counted.push((plan.to.clone(), at));
         }
         let row = plan.clone().row(self.tenant, self.now);
         self.rows.push(row.clone());
@@ -168,7 +170,6 @@ mod tests {
     use std::collections::BTreeMap;
 
     use serde_json::Map;
-    use switchhook_core::phone_number::PhoneNumber;
 
     use super::*;
     use crate::calls::place::{AgentOverrides, PlaceCall, plan};

@@ -19,6 +19,7 @@ use super::{PlaceCall, PlaceError};
 use crate::calls::tariff::numbering_plan;
 use crate::catalogue::{CATALOGUE, ConnectionKind};
 use crate::store::calls::{CallRequest, CallRow, NewCall, Overrides};
+use crate::store::dial_policy::DialAttempt;
 use crate::store::numbers::NumberRow;
 use crate::store::{Conn, Store, agents, numbers};
 
@@ -32,9 +33,9 @@ pub(super) struct Plan {
     agent_version: i64,
     route: CallRoute,
     pub(super) to: PhoneNumber,
-    pub(super) numbering: NumberingPlan,
+    numbering: NumberingPlan,
     /// Whether the dial policy counts the call.
-    pub(super) counted: bool,
+    counted: bool,
     request: CallRequest,
     schedule_at: Option<Timestamp>,
     retention_days: Option<u32>,
@@ -93,10 +94,21 @@ impl Plan {
         self.route.direction
     }
 
+    /// What the dial policy decides about when placed at `now`.
+    pub(super) fn attempt(&self, now: Timestamp) -> DialAttempt<'_> {
+        let counts_at = self.counted.then(|| self.dial_at(now));
+        DialAttempt { to: &self.to, plan: self.numbering, counts_at }
+    }
+
+    /// When it is dialled if placed at `now`.
+    fn dial_at(&self, now: Timestamp) -> Timestamp {
+        self.schedule_at.map_or(now, |at| at.max(now))
+    }
+
     /// The call's first row when placed at `now`.
     pub(super) fn row(self, tenant: TenantId, now: Timestamp) -> CallRow {
         let web = self.route.direction == Direction::Web;
-        let due_at = if web { now + web::CONNECT_WITHIN } else { self.schedule_at.map_or(now, |at| at.max(now)) };
+        let due_at = if web { now + web::CONNECT_WITHIN } else { self.dial_at(now) };
         let new = NewCall {
             id: CallId::new(now, clock::random()),
             tenant,

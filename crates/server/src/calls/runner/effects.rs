@@ -108,6 +108,9 @@ impl Runner {
     }
 
     fn dial_request(&self) -> Result<(Arc<Carrier>, DialRequest), (ErrorCode, String)> {
+        if let Some(refused) = &self.dial_permit.refused {
+            return Err((ErrorCode::Rejected, format!("The number {refused}.")));
+        }
         let config = |words: &String| (ErrorCode::ConfigError, words.clone());
         let plan = self.plan.as_ref().map_err(config)?;
         let carrier = self.carrier.as_ref().map_err(config)?;

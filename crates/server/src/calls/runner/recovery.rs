@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use serde_json::json;
 use switchhook_media::wav;
+use switchhook_providers::Usage;
 use tokio::time::timeout;
 
 use super::{Runner, analysis};
@@ -26,7 +28,22 @@ impl Runner {
         let recording = repaired(path).await.then_some(recording);
         // The node may have died during the analysis of a conversation that had ended well.
         let summary = Some(analysis::extract_of_transcript(&said));
-        self.wrap_up = Some(Box::new(WrapUp { turns: answered_turns(&said), summary, recording, ..WrapUp::default() }));
+        let usage = Some(json!(self.usage_at_least(&said)));
+        let turns = answered_turns(&said);
+        self.wrap_up = Some(Box::new(WrapUp { turns, summary, usage, recording, ..WrapUp::default() }));
+    }
+
+    /// Returns the least that the conversation can have used, by its transcript. Zero if there was none.
+    fn usage_at_least(&self, said: &[TranscriptEntry]) -> Usage {
+        let Some(plan) = self.plan.as_ref().ok().filter(|_| self.row.answered_at.is_some()) else {
+            return Usage::default();
+        };
+        let length_ms = said.iter().map(|line| line.end_ms).max().unwrap_or(0);
+        let length = Duration::from_millis(u64::try_from(length_ms).unwrap_or(0));
+        // A speech-to-speech model charges for its voice by tokens.
+        let synthesised = said.iter().filter(|line| line.role == "agent" && plan.realtime.is_empty());
+        let characters: usize = synthesised.map(|line| line.text.chars().count()).sum();
+        plan.pipeline.at_least(length, u64::try_from(characters).unwrap_or(u64::MAX))
     }
 
     async fn said(&self) -> Result<Vec<TranscriptEntry>, sqlx::Error> {

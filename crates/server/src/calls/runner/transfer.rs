@@ -12,6 +12,7 @@ use tokio::time::Instant;
 use super::effects::{CARRIER_ANSWER, answer_of};
 use super::{Runner, TaskOutcome};
 use crate::calls::tariff::numbering_plan;
+use crate::store::dial_policy::DialAttempt;
 use crate::store::{Store, dial_policy, tenants};
 use crate::talk;
 
@@ -163,13 +164,13 @@ impl Runner {
 /// Whether the tenant's dial policy allows a transfer to `to`, which then counts as a call to it. Without a database that
 /// could say so, it does not.
 async fn may_transfer(store: &Store, tenant: TenantId, to: &PhoneNumber, counted: bool, now: Timestamp) -> bool {
-    let plan = numbering_plan(to);
+    let attempt = DialAttempt { to, plan: numbering_plan(to), counts_at: counted.then_some(now) };
     let decide = async {
         let mut tx = store.begin().await?;
         tenants::lock(&mut tx, tenant).await?;
-        let decision = dial_policy::judge(&mut tx, tenant, to, plan, counted, now).await?;
+        let decision = dial_policy::judge(&mut tx, tenant, attempt, now).await?;
         if decision.is_ok() && counted {
-            dial_policy::count(&mut tx, tenant, &[to.reveal()], now).await?;
+            dial_policy::count(&mut tx, tenant, &[(to.clone(), now)]).await?;
         }
         tx.commit().await?;
         Ok::<_, sqlx::Error>(decision)

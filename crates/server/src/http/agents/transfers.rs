@@ -7,6 +7,7 @@ use switchhook_core::id::TenantId;
 use switchhook_core::phone_number::PhoneNumber;
 
 use crate::calls::tariff::numbering_plan;
+use crate::store::dial_policy::DialAttempt;
 use crate::store::{Conn, dial_policy};
 
 /// Warnings about destinations that the tenant's dial policy refuses whenever it is asked.
@@ -20,7 +21,8 @@ pub(super) async fn refused(
     for (tool, of) in agent.tools.iter().enumerate() {
         for (place, destination) in of.destinations.iter().enumerate() {
             let Ok(number) = destination.number.parse::<PhoneNumber>() else { continue };
-            let decision = dial_policy::judge(conn, tenant, &number, numbering_plan(&number), false, now).await?;
+            let attempt = DialAttempt { to: &number, plan: numbering_plan(&number), counts_at: None };
+            let decision = dial_policy::judge(conn, tenant, attempt, now).await?;
             let Err(refused) = decision else { continue };
             if !matches!(refused, DialRefused::PerNumber(_) | DialRefused::Cost(_)) {
                 warnings.push(format!(

@@ -15,6 +15,7 @@ use crate::http::error::ApiError;
 use crate::http::extract::{Body, UnreadBody};
 use crate::http::response::{JsonResponse, WithWarnings};
 use crate::store::calls::commands::{self, CallCommand};
+use crate::store::dial_policy::DialAttempt;
 use crate::store::{calls, dial_policy};
 
 /// The body of a command.
@@ -42,10 +43,10 @@ pub(super) async fn submit<B: CommandBody>(
     let row = calls::get(&mut state.store.read().await?, tenant.id, id).await?.ok_or_else(missing)?;
     let Body { value, warnings } = body.read::<B>().await?;
     if let Some(to) = value.dials() {
-        let counted = registry::rings_phones(&row.provider);
-        let plan = numbering_plan(to);
-        let mut conn = state.store.read().await?;
-        let judged = dial_policy::judge(&mut conn, tenant.id, to, plan, counted, state.clock.now()).await?;
+        let now = state.clock.now();
+        let counts_at = registry::rings_phones(&row.provider).then_some(now);
+        let attempt = DialAttempt { to, plan: numbering_plan(to), counts_at };
+        let judged = dial_policy::judge(&mut state.store.read().await?, tenant.id, attempt, now).await?;
         judged.map_err(|refused| ApiError::invalid_field("to", refused.to_string()))?;
     }
     let command = value.command().map_err(|error| ApiError::invalid_fields(vec![error]))?;

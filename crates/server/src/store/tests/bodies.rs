@@ -1,5 +1,6 @@
 //! An event's data is stored once, and every attempt of its deliveries sends the same bytes all the same.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -7,12 +8,14 @@ use switchhook_core::Timestamp;
 use switchhook_core::call::{Call, Direction, Timing};
 use switchhook_core::event::{EventKind, WORDS_DELETED};
 use switchhook_core::id::{AgentId, CallId, ConnectionId, DeliveryId, TenantId};
+use switchhook_core::idempotency::IdempotencyKey;
 use switchhook_runtime::clock;
 use uuid::Uuid;
 
 use super::past::{endpoint, numbered};
 use crate::store::calls::{self, CallRequest, NewCall};
 use crate::store::deliveries::body;
+use crate::store::idempotency::{self, Stored};
 use crate::store::lease_time::LeaseTime;
 use crate::store::tenants::OwnLimits;
 use crate::store::testing::{TestStore, now, stores, tenant};
@@ -140,6 +143,28 @@ async fn a_delivery_under_way_outlives_its_call() {
         retention::delete_calls_for_housekeeping(&mut tx, tenant, None, &[call.uuid()]).await.expect("deleted");
         tx.commit().await.expect("committed");
         assert_eq!(bytes(&test, tenant, all[0]).await, before, "{}", test.engine);
+    }
+}
+
+#[tokio::test]
+async fn the_response_that_placed_a_call_is_erased_with_it() {
+    for test in stores().await {
+        let (tenant, call) = call(&test).await;
+        let key = IdempotencyKey::from_header_values([&b"order-17"[..]]).expect("a key").expect("one");
+        let response = Stored {
+            key: key.as_str().to_owned(),
+            fingerprint: vec![7],
+            status: 201,
+            location: format!("/v1/calls/{call}"),
+            body: b"{\"to\":\"+12025550100\"}".to_vec(),
+        };
+        let mut tx = test.store.begin().await.expect("a transaction");
+        idempotency::put(&mut tx, tenant, &[Arc::new(response)], now()).await.expect("stored");
+        retention::delete_calls_for_housekeeping(&mut tx, tenant, None, &[call.uuid()]).await.expect("deleted");
+        tx.commit().await.expect("committed");
+        let mut conn = test.store.read().await.expect("a connection");
+        let kept = idempotency::get_all(&mut conn, tenant, &[&key]).await.expect("read").pop().expect("its key");
+        assert_eq!((kept.body.as_slice(), kept.status), (idempotency::ERASED, 201), "{}", test.engine);
     }
 }
 

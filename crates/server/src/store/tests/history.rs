@@ -33,6 +33,7 @@ use crate::store::calls::tool_calls::{self, ToolCallEntry};
 use crate::store::calls::{self, CallRow, Claim, Filter, TranscriptEntry, decisions, inputs, search};
 use crate::store::deliveries::outcome::{self, Finished, Outcome, Record, Then};
 use crate::store::deliveries::{self, queue};
+use crate::store::dial_policy::DialAttempt;
 use crate::store::lease_time::LeaseTime;
 use crate::store::page::PageRequest;
 use crate::store::people::{self, PersonRow, ProvidedEmail};
@@ -176,7 +177,8 @@ async fn walk_reads(test: &TestStore, past: &Past) {
     calls::count_for_quota(c, tenant, now(), 10).await.expect("read");
     let to = "+12025550155".parse().expect("a number");
     let plan = NumberingPlan { tariff: Tariff::Ordinary, country_code_digits: 1 };
-    dial_policy::judge(c, tenant, &to, plan, true, now()).await.expect("read").expect("nothing is against it");
+    let attempt = DialAttempt { to: &to, plan, counts_at: Some(now()) };
+    dial_policy::judge(c, tenant, attempt, now()).await.expect("read").expect("nothing is against it");
     calls::transcript(c, tenant, call, 0).await.expect("read");
     tool_calls::list(c, tenant, call, 0).await.expect("read");
     decisions::list(c, tenant, call).await.expect("read");
@@ -264,7 +266,8 @@ async fn walk_calls(test: &TestStore, past: &Past) {
     calls::lock(&mut tx, tenant, id).await.expect("locked");
     calls::request_hangup(&mut tx, tenant, id, now()).await.expect("noted");
     calls::request_hangup_of_all(&mut tx, tenant, now()).await.expect("noted");
-    dial_policy::count(&mut tx, tenant, &["+12025550100"], now()).await.expect("counted");
+    let number = "+12025550100".parse().expect("a number");
+    dial_policy::count(&mut tx, tenant, &[(number, now())]).await.expect("counted");
     calls::own_for_arrival(&mut tx, id, node, lease()).await.expect("owned");
     calls::move_for_media(&mut tx, id, "7", node, lease()).await.expect("moved or not");
     calls::claim_for_browser(&mut tx, id, node, now(), lease()).await.expect("claimed or not");

@@ -109,6 +109,70 @@ async fn one_number_is_called_twenty_times_a_day_however_many_ask_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn calls_that_are_scheduled_count_on_their_own_day() {
+    let clock = Clock::manual(Clock::system().now());
+    let service = TestService::start_with(clock.clone()).await;
+    let agent = service.client.scripted_agent(json!({})).await;
+    let client = &service.client;
+    set(&service, OwnRules { per_number_per_day: Some(2), ..OwnRules::default() }).await;
+    let credentials = json!({ "account_sid": format!("AC{}", "1".repeat(32)), "auth_token": "a".repeat(32) });
+    let settings = json!({ "name": "carrier", "provider": "twilio", "credentials": credentials });
+    let carrier = client.create("/v1/connections", settings).await;
+    let number = json!({ "number": "+12025550188", "connection_id": carrier["id"] });
+    let number = client.create("/v1/numbers", number).await;
+    let place = async |hours: u64, to: &str| {
+        let at = clock.now() + Duration::from_secs(hours * 3600);
+        let body = json!({ "agent_id": agent.id, "to": to, "number_id": number["id"], "schedule_at": at });
+        client.post("/v1/calls", body).await.0
+    };
+    let (created, refused) = (StatusCode::CREATED, StatusCode::UNPROCESSABLE_ENTITY);
+    // Placed on five days: nobody is called five times on the last of them.
+    for (hours, expected) in [(48, created), (50, created), (71, refused), (73, created), (26, created), (49, refused)]
+    {
+        assert_eq!(place(hours, "+12025550177").await, expected, "in {hours} h");
+    }
+    // In any 24 hours, not in the 24 before and the 24 after.
+    for (hours, expected) in [(10, created), (40, created), (25, created), (26, refused)] {
+        assert_eq!(place(hours, "+12025550176").await, expected, "in {hours} h");
+    }
+    let spellings = ["sip:bob@example.com", "sip:bob@EXAMPLE.com;x=1", "sips:%62ob:pw@example.com:5061"];
+    for (to, expected) in spellings.into_iter().zip([created, created, refused]) {
+        assert_eq!(place(48, to).await, expected, "{to}");
+    }
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_that_waited_is_not_dialled_where_its_number_was_denied_meanwhile() {
+    let clock = Clock::manual(Clock::system().now());
+    let service = TestService::start_with(clock.clone()).await;
+    let agent = service.client.scripted_agent(json!({})).await;
+    let client = &service.client;
+    let schedule = async |to: &str| {
+        let at = clock.now() + Duration::from_secs(7200);
+        text(&client.create("/v1/calls", json!({ "agent_id": agent.id, "to": to, "schedule_at": at })).await["id"])
+    };
+    let (denied, allowed) = (schedule("+12025550109").await, schedule("+12025550101").await);
+    set(&service, OwnRules { dial_deny: Some("+12025550109".to_owned()), ..OwnRules::default() }).await;
+    clock.advance(Duration::from_secs(7200));
+    let ended = client.wait_for_end(&denied).await;
+    assert_eq!((&ended["error_code"], &ended["carrier_call_id"]), (&json!("rejected"), &json!(null)), "{ended}");
+    assert!(text(&ended["error"]).contains("numbers with prefix +12025550109 are denied"), "{ended}");
+    assert_eq!(client.wait_for_end(&allowed).await["error_code"], "busy");
+
+    let too_dear = schedule("+12025550101").await;
+    set(&service, OwnRules { cost_per_day_micros: Some(1), ..OwnRules::default() }).await;
+    let (id, mut tx) = (tenant(&service).await, service.store().begin().await.expect("a transaction"));
+    let due = clock.now() + Duration::from_secs(7200);
+    dial_policy::add_cost(&mut tx, id, 1, due).await.expect("counted");
+    tx.commit().await.expect("committed");
+    clock.advance(Duration::from_secs(7200));
+    let ended = client.wait_for_end(&too_dear).await;
+    assert!(text(&ended["error"]).contains("USD per day"), "{ended}");
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_caller_is_not_transferred_to_a_number_that_may_not_be_called() {
     let (service, agent) = TestService::ready().await;
     let client = &service.client;

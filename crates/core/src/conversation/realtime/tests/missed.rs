@@ -47,6 +47,18 @@ fn noises_and_what_the_model_notices_late_are_not_missed() {
 }
 
 #[test]
+fn a_turn_that_only_the_model_hears_has_its_own_times() {
+    let mut script = Script::greeted();
+    script.heard(2_000, 1);
+    missed(&mut script, 3_000, 150); // A noise.
+    script.at(8_000, Input::from(RealtimeInput::SpeechStarted)).at(8_600, Input::from(RealtimeInput::SpeechStopped));
+    script.at(8_700, Input::from(RealtimeInput::TurnCommitted { item: "c1".to_owned() })).said(8_800, "c1", "For two.");
+    script.says(8_900, "r2", None, "i2", "Good.", 500).heard(9_500, 2);
+    assert_eq!(script.lines[1], (8_700, 8_700), "it was not said when the noise was heard");
+    assert!(matches!(script.waits.as_slice(), [..=900]), "nor did the caller wait since then: {:?}", script.waits);
+}
+
+#[test]
 fn a_session_that_understands_nothing_in_two_turns_is_replaced_and_the_next_one_hears_them() {
     let mut script = Script::greeted();
     script.heard(2_000, 1);

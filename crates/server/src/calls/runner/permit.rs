@@ -1,0 +1,50 @@
+//! Whether a call may be dialled: until it is answered or ends, and if the tenant's dial policy still allows it.
+
+use std::time::Duration;
+
+use switchhook_core::call::Direction;
+use switchhook_core::dial_policy::DialRefused;
+use switchhook_core::phone_number::PhoneNumber;
+use tokio_util::sync::CancellationToken;
+
+use super::ClaimReason;
+use crate::calls::Context;
+use crate::calls::tariff::numbering_plan;
+use crate::store::calls::CallRow;
+use crate::store::dial_policy::{self, DialAttempt};
+
+/// How long the decision of the dial policy about a placed call holds.
+const DECISION_HOLDS: Duration = Duration::from_secs(60);
+
+/// Cancelled with the runner at the latest: a call that another node owns by now is not dialled by this one.
+#[derive(Default)]
+pub(super) struct DialPermit {
+    pub(super) token: CancellationToken,
+    /// The rule that refuses the number by now.
+    pub(super) refused: Option<DialRefused>,
+}
+
+impl Drop for DialPermit {
+    fn drop(&mut self) {
+        self.token.cancel();
+    }
+}
+
+/// Checks the number of a queued call again if it has waited: prefixes may be denied, and the day's money spent, since it was placed.
+/// Its place among the day's calls to the number it has already.
+pub(super) async fn check(
+    context: &Context,
+    row: &CallRow,
+    reason: ClaimReason,
+) -> Result<Option<DialRefused>, sqlx::Error> {
+    let now = context.clock.now();
+    let waited = now.as_micros().saturating_sub(row.created_at) > DECISION_HOLDS.as_micros() as i64;
+    let dials = reason == ClaimReason::Queued && row.direction == Direction::Outbound.as_str();
+    let Ok(to) = row.to_number.parse::<PhoneNumber>() else { return Ok(None) };
+    if !waited || !dials {
+        return Ok(None);
+    }
+    let attempt = DialAttempt { to: &to, plan: numbering_plan(&to), counts_at: None };
+    let decision = dial_policy::judge(&mut context.store.read().await?, row.tenant(), attempt, now).await?;
+    Ok(decision.err())
+}
