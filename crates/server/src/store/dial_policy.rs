@@ -190,12 +190,23 @@ async fn dialed(
         }
     }
     for number in many {
-        const SQL: &str = "SELECT dialed_at FROM dialed_numbers WHERE tenant_id = $1 AND number = $2 AND dialed_at > $3 \
-            AND dialed_at < $4 ORDER BY dialed_at";
-        let times: Vec<i64> = run!(conn, query_scalar.fetch_all, SQL; tenant.uuid(), number.as_str(), after, before)?;
-        found.insert(number, Dialed::At(times.into_iter().map(Timestamp::from_micros).collect()));
+        let times = times_dialed(conn, tenant, &number, (after, before)).await?;
+        found.insert(number, Dialed::At(times));
     }
     Ok(found)
+}
+
+/// Returns when a number was dialed or will be, in order, between two times in microseconds.
+pub(super) async fn times_dialed(
+    conn: &mut Conn,
+    tenant: TenantId,
+    number: &str,
+    (after, before): (i64, i64),
+) -> Result<Vec<Timestamp>, sqlx::Error> {
+    const SQL: &str = "SELECT dialed_at FROM dialed_numbers WHERE tenant_id = $1 AND number = $2 AND dialed_at > $3 \
+        AND dialed_at < $4 ORDER BY dialed_at";
+    let times: Vec<i64> = run!(conn, query_scalar.fetch_all, SQL; tenant.uuid(), number, after, before)?;
+    Ok(times.into_iter().map(Timestamp::from_micros).collect())
 }
 
 /// Counts these calls, each at its time.

@@ -179,6 +179,7 @@ async fn walk_reads(test: &TestStore, past: &Past) {
     let plan = NumberingPlan { tariff: Tariff::Ordinary, country_code_digits: 1 };
     let attempt = DialAttempt { to: &to, plan, counts_at: Some(now()) };
     dial_policy::judge(c, tenant, attempt, now()).await.expect("read").expect("nothing is against it");
+    dial_policy::times_dialed(c, tenant, to.reveal(), (0, i64::MAX)).await.expect("read");
     calls::transcript(c, tenant, call, 0).await.expect("read");
     tool_calls::list(c, tenant, call, 0).await.expect("read");
     decisions::list(c, tenant, call).await.expect("read");

@@ -20,6 +20,8 @@ const FORMAT: AudioFormat = AudioFormat::Wideband;
 const FRAME: Duration = Duration::from_millis(20);
 /// The agent is done when nothing was heard of it for so long.
 const QUIET: Duration = Duration::from_millis(800);
+/// How long a lost socket is waited for.
+const RESUMABLE: Duration = Duration::from_secs(5);
 const SILENCE: [i16; FORMAT.frame_samples()] = [0; FORMAT.frame_samples()];
 
 type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
@@ -93,13 +95,28 @@ impl Browser {
         self.udp = None;
     }
 
+    /// Opens the socket of a call again, as pages do: until the service has noticed that the one before is lost.
+    pub(crate) async fn resume(url: &str, token: &str) -> Self {
+        let opened = timeout(RESUMABLE, async {
+            loop {
+                match Self::open(url).await {
+                    Ok(browser) => break browser,
+                    Err(status) => assert_eq!(status, 409, "a lost socket is waited for"),
+                }
+                tokio::time::sleep(FRAME).await;
+            }
+        });
+        let mut browser = opened.await.expect("the service notices the loss");
+        browser.send(json!({ "type": "resume", "token": token })).await;
+        browser
+    }
+
     /// Loses the socket, not UDP, and opens another one.
     pub(crate) async fn lose_socket_and_resume(mut self, url: &str, token: &str) -> Self {
         let udp = self.udp.take();
         drop(self);
-        let mut browser = Self::open(url).await.expect("a lost socket is waited for");
+        let mut browser = Self::resume(url, token).await;
         browser.udp = udp;
-        browser.send(json!({ "type": "resume", "token": token })).await;
         browser
     }
 

@@ -5,13 +5,6 @@ use serde_json::json;
 use super::{Browser, hang_up_understood, place};
 use crate::harness::TestService;
 
-/// Opens the socket of a call again.
-async fn resumed(url: &str, token: &str) -> Browser {
-    let mut browser = Browser::open(url).await.expect("a lost socket is waited for");
-    browser.send(json!({ "type": "resume", "token": token })).await;
-    browser
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn a_lost_socket_goes_on_where_it_was_and_its_token_is_good_once() {
     let (service, agent) = TestService::ready().await;
@@ -24,16 +17,16 @@ async fn a_lost_socket_goes_on_where_it_was_and_its_token_is_good_once() {
     browser.hear_agent().await;
     browser.lose().await;
 
-    let mut browser = resumed(&url, &first).await;
+    let mut browser = Browser::resume(&url, &first).await;
     let second = browser.resume_token().await;
     assert_ne!(first, second);
     browser.say("day").await;
     browser.hear_agent().await;
     browser.lose().await;
 
-    let mut stranger = resumed(&url, &first).await;
+    let mut stranger = Browser::resume(&url, &first).await;
     stranger.refused().await;
-    let mut browser = resumed(&url, &second).await;
+    let mut browser = Browser::resume(&url, &second).await;
     browser.say("time").await;
     browser.hear_agent().await;
     hang_up_understood(client, &call, &mut browser, &["name", "day", "time"]).await;
