@@ -15,7 +15,7 @@ times=${1:-3}
 }
 shift $(($# > 0 ? 1 : 0))
 
-cargo nextest list --workspace --locked --profile ci >/dev/null || exit 1
+cargo nextest list --workspace --lib --bins --tests --locked --profile ci >/dev/null || exit 1
 loops=()
 trap 'kill "${loops[@]}" 2>/dev/null' EXIT
 for ((i = 0; i < $(nproc); i++)); do
@@ -26,7 +26,7 @@ done
 failed=0
 for ((i = 1; i <= times; i++)); do
     printf '\n=== %d of %d\n' "$i" "$times"
-    cargo nextest run --workspace --locked --profile ci --test-threads "$(($(nproc) * 5 > 10 ? 10 : $(nproc) * 5))" "$@" || failed=$((failed + 1))
+    cargo nextest run --workspace --lib --bins --tests --locked --profile ci --test-threads "$(($(nproc) * 5 > 10 ? 10 : $(nproc) * 5))" "$@" || failed=$((failed + 1))
 done
 printf '\nRuns: %d, failed: %d\n' "$times" "$failed"
 [ "$failed" = 0 ]
