@@ -91,7 +91,7 @@ export type CallLimitOverrides = Schemas["CallLimitOverrides"];
 export type CallOverrides = Schemas["CallOverrides"];
 export type CallQueuedEvent = Schemas["CallQueuedEvent"];
 export type CallReceivedEvent = Schemas["CallReceivedEvent"];
-/** Where a call stands. It only ever moves down this list, and the last two are for ever. */
+/** Where a call stands. It only moves down this list; the last two are final. */
 export type CallStatus = Schemas["CallStatus"];
 /** Usage in the units that providers bill. */
 export type CallUsage = Schemas["CallUsage"];
@@ -160,6 +160,8 @@ export type GreetingInput = Schemas["GreetingInput"];
 export type GreetingMode = Schemas["GreetingMode"];
 /** The greeting's text, as a string or as an agent's `greeting` object. */
 export type GreetingOverride = Schemas["GreetingOverride"];
+/** A greeting's text, as in an agent. */
+export type GreetingText = Schemas["GreetingText"];
 /** The HTTP method of a tool's request. */
 export type HttpMethod = Schemas["HttpMethod"];
 /** What happens when the caller interrupts. */
@@ -228,6 +230,7 @@ export type Recording = Schemas["Recording"];
 export type RecordingInput = Schemas["RecordingInput"];
 /** A kind of private data. */
 export type RedactedKind = Schemas["RedactedKind"];
+export type RequestWarnings = Schemas["RequestWarnings"];
 /** When a response reached which stage, in milliseconds since the conversation began. What lies between two stages was spent on: the
  * end of the turn, the model, the voice, the line. */
 export type ResponseStages = Schemas["ResponseStages"];
@@ -323,7 +326,6 @@ export type Variables = Schemas["Variables"];
 export type Voice = Schemas["Voice"];
 /** The voices of a connection. */
 export type VoiceList = Schemas["VoiceList"];
-export type Warnings = Schemas["Warnings"];
 /** Where the browser of a web call connects. */
 export type WebPart = Schemas["WebPart"];
 /** A webhook endpoint. */

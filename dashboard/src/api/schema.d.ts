@@ -1024,13 +1024,11 @@ export interface components {
             /**
              * Format: int32
              * @description Maximum duration of the conversation, in seconds, 10 to 14400.
-             * @default 1800
              */
             max_duration_seconds: number;
             /**
              * Format: int32
              * @description Ring timeout, in seconds, 5 to 120.
-             * @default 30
              */
             ring_timeout_seconds: number;
         };
@@ -1056,15 +1054,9 @@ export interface components {
         };
         /** @description A variable of a call, used as `{{name}}` in texts. */
         AgentVariable: {
-            /**
-             * @description Used if a call does not set it.
-             * @default null
-             */
+            /** @description Used if a call does not set it. */
             default: string | null;
-            /**
-             * @description Whether a call must set it.
-             * @default false
-             */
+            /** @description Whether a call must set it. */
             required: boolean;
         };
         /** @description A variable of a call, used as `{{name}}` in texts. */
@@ -1108,7 +1100,7 @@ export interface components {
             /** Format: uuid */
             next_cursor: string | null;
         };
-        AgentWithWarnings: components["schemas"]["Agent"] & components["schemas"]["Warnings"];
+        AgentWithWarnings: components["schemas"]["Agent"] & components["schemas"]["RequestWarnings"];
         /** @description Post-call analysis. */
         AnalysisSettings: {
             /**
@@ -1118,10 +1110,7 @@ export interface components {
             schema: {
                 [key: string]: unknown;
             } | null;
-            /**
-             * @description Whether the language model writes a summary.
-             * @default true
-             */
+            /** @description Whether the language model writes a summary. */
             summary: boolean;
         };
         /** @description Post-call analysis. */
@@ -1143,20 +1132,11 @@ export interface components {
         AnsweredBy: "human" | "voicemail";
         /** @description How to handle answering machines. */
         AnsweringMachine: {
-            /**
-             * @description The message after the beep, for `leave_message`.
-             * @default null
-             */
+            /** @description The message after the beep, for `leave_message`. */
             message: string | null;
-            /**
-             * @description Whether to detect machines.
-             * @default off
-             */
+            /** @description Whether to detect machines. */
             mode: components["schemas"]["MachineDetection"];
-            /**
-             * @description What to do when a machine answers.
-             * @default hangup
-             */
+            /** @description What to do when a machine answers. */
             on_machine: components["schemas"]["OnMachine"];
         };
         /** @description How to handle answering machines. */
@@ -1452,7 +1432,8 @@ export interface components {
             /** @description Seconds from answer to end. */
             duration_seconds: number;
             end_reason: components["schemas"]["CallEndReason"] | null;
-            error: null;
+            /** @description `null`: the call did not fail. */
+            error: string | null;
             /** @description The result, in the shape of the agent's `analysis.schema`. */
             outcome: unknown;
             /** @description The conversation in a few sentences. */
@@ -1476,31 +1457,26 @@ export interface components {
             /**
              * Format: double
              * @description The carrier; nothing, since carriers bill on their own.
-             * @default null
              */
             carrier_usd: number | null;
             /**
              * Format: double
              * @description Language models, those of the analysis after the call included.
-             * @default 0
              */
             llm_usd: number;
             /**
              * Format: double
              * @description Speech-to-speech models.
-             * @default 0
              */
             realtime_usd: number;
             /**
              * Format: double
              * @description Speech to text.
-             * @default 0
              */
             stt_usd: number;
             /**
              * Format: double
              * @description Text to speech.
-             * @default 0
              */
             tts_usd: number;
         };
@@ -1755,7 +1731,7 @@ export interface components {
             event: "call.received";
         };
         /**
-         * @description Where a call stands. It only ever moves down this list, and the last two are for ever.
+         * @description Where a call stands. It only moves down this list; the last two are final.
          * @enum {string}
          */
         CallStatus: "queued" | "dialing" | "in_progress" | "completed" | "failed";
@@ -1764,86 +1740,61 @@ export interface components {
             /**
              * Format: int64
              * @description Of these, tokens that came from the provider's cache.
-             * @default 0
              */
             audio_cached_tokens: number;
             /**
              * Format: int64
              * @description Tokens of audio input of a speech-to-speech model, those from its cache included. Its tokens of text count as the model's.
-             * @default 0
              */
             audio_input_tokens: number;
             /**
              * Format: int64
              * @description Tokens of audio spoken by a speech-to-speech model.
-             * @default 0
              */
             audio_output_tokens: number;
             /**
              * Format: double
              * @description Cost in US dollars, by the price table.
-             * @default 0
              */
             cost_usd: number;
-            /**
-             * @description The cost by part.
-             * @default {
-             *       "carrier_usd": null,
-             *       "llm_usd": 0,
-             *       "realtime_usd": 0,
-             *       "stt_usd": 0,
-             *       "tts_usd": 0
-             *     }
-             */
+            /** @description The cost by part. */
             costs: components["schemas"]["CallCosts"];
             /**
              * Format: int64
              * @description Of these, tokens that were written to it.
-             * @default 0
              */
             llm_cache_write_tokens: number;
             /**
              * Format: int64
              * @description Of these, tokens that came from the provider's cache.
-             * @default 0
              */
             llm_cached_tokens: number;
-            /**
-             * @description Whether some of the tokens are an estimate: the provider did not say, or was interrupted.
-             * @default false
-             */
+            /** @description Whether some of the tokens are an estimate: the provider did not say, or was interrupted. */
             llm_estimated: boolean;
             /**
              * Format: int64
              * @description Tokens read by the model, those from and for its cache included.
-             * @default 0
              */
             llm_input_tokens: number;
             /**
              * Format: int64
              * @description Tokens written by the model, its reasoning included.
-             * @default 0
              */
             llm_output_tokens: number;
             /**
              * Format: int64
              * @description Audio transcribed, in milliseconds.
-             * @default 0
              */
             stt_audio_ms: number;
             /**
              * Format: int64
              * @description Characters spoken.
-             * @default 0
              */
             tts_characters: number;
-            /**
-             * @description Whether some of it has no price in the table, so that the cost is not all.
-             * @default false
-             */
+            /** @description Whether some of it has no price in the table, so that the cost is not all. */
             unpriced: boolean;
         };
-        CallWithWarnings: components["schemas"]["Call"] & components["schemas"]["Warnings"];
+        CallWithWarnings: components["schemas"]["Call"] & components["schemas"]["RequestWarnings"];
         /**
          * @description What a carrier says about the end of a call, in one vocabulary for all carriers.
          * @enum {string}
@@ -1957,7 +1908,6 @@ export interface components {
             /**
              * Format: int64
              * @description Concurrent calls; `null` is no limit.
-             * @default null
              */
             max_concurrent: number | null;
         };
@@ -1983,7 +1933,7 @@ export interface components {
             /** @description Whether every check passed. */
             ok: boolean;
         };
-        ConnectionWithWarnings: components["schemas"]["Connection"] & components["schemas"]["Warnings"];
+        ConnectionWithWarnings: components["schemas"]["Connection"] & components["schemas"]["RequestWarnings"];
         /**
          * @description An agent to create. Only `name` and `instructions` are required.
          * @example {
@@ -2229,9 +2179,7 @@ export interface components {
             [key: string]: string | null;
         };
         /** @description What is left of an event whose words were deleted. */
-        DeletedData: {
-            [key: string]: unknown;
-        };
+        DeletedData: Record<string, never>;
         /**
          * @description Which numbers a tenant can call; set by the operator. Premium-rate, shared-cost and satellite numbers are refused unless
          *     `allow` names them. The tenant's own numbers are always refused.
@@ -2273,29 +2221,20 @@ export interface components {
             /**
              * Format: int32
              * @description Pause after a key that ends the input, in milliseconds, 500 to 20000.
-             * @default 2000
              */
             digit_timeout_ms: number;
-            /**
-             * @description Whether keys are processed.
-             * @default true
-             */
+            /** @description Whether keys are processed. */
             enabled: boolean;
             /**
              * @description The key that ends an input and is not part of it: `0` to `9`, `*`, `#`, `A` to `D`, or `null` for none.
-             * @default #
              * @example #
              */
             finish_on_key: string | null;
-            /**
-             * @description Whether a key stops the agent's speech, if the caller may interrupt it.
-             * @default true
-             */
+            /** @description Whether a key stops the agent's speech, if the caller may interrupt it. */
             interrupt: boolean;
             /**
              * Format: int32
              * @description Number of keys that ends the input, 1 to 64.
-             * @default 32
              */
             max_digits: number;
         };
@@ -2384,20 +2323,11 @@ export interface components {
         };
         /** @description The start of the conversation. */
         Greeting: {
-            /**
-             * @description Whether the caller can interrupt it.
-             * @default true
-             */
+            /** @description Whether the caller can interrupt it. */
             interruptible: boolean;
-            /**
-             * @description Who speaks first.
-             * @default speak
-             */
+            /** @description Who speaks first. */
             mode: components["schemas"]["GreetingMode"];
-            /**
-             * @description The text for mode `speak`.
-             * @default Hello, how can I help you?
-             */
+            /** @description The text for mode `speak`. */
             text: string;
         };
         /** @description The start of the conversation. */
@@ -2415,7 +2345,9 @@ export interface components {
          */
         GreetingMode: "speak" | "wait" | "generate";
         /** @description The greeting's text, as a string or as an agent's `greeting` object. */
-        GreetingOverride: string | {
+        GreetingOverride: string | components["schemas"]["GreetingText"];
+        /** @description A greeting's text, as in an agent. */
+        GreetingText: {
             /** @description Its text. */
             text: string;
         };
@@ -2426,39 +2358,18 @@ export interface components {
         HttpMethod: "GET" | "POST";
         /** @description What happens when the caller interrupts. */
         Interruption: {
-            /**
-             * @description Words that do not interrupt on their own.
-             * @default [
-             *       "mm-hmm",
-             *       "mhm",
-             *       "uh-huh",
-             *       "mm",
-             *       "hmm",
-             *       "okay",
-             *       "ok",
-             *       "right",
-             *       "yeah",
-             *       "yes",
-             *       "sure",
-             *       "i see"
-             *     ]
-             */
+            /** @description Words that do not interrupt on their own. */
             backchannels: string[];
-            /**
-             * @description Whether the caller can interrupt.
-             * @default true
-             */
+            /** @description Whether the caller can interrupt. */
             enabled: boolean;
             /**
              * Format: int32
              * @description Speech that interrupts, in milliseconds, 50 to 5000; shorter noises only pause the agent.
-             * @default 500
              */
             min_speech_ms: number;
             /**
              * Format: int32
              * @description Recognised words that interrupt before `min_speech_ms`; 0 ignores words.
-             * @default 2
              */
             min_words: number;
         };
@@ -2503,7 +2414,7 @@ export interface components {
              */
             invitation_url: string;
         };
-        InvitedPersonWithWarnings: components["schemas"]["InvitedPerson"] & components["schemas"]["Warnings"];
+        InvitedPersonWithWarnings: components["schemas"]["InvitedPerson"] & components["schemas"]["RequestWarnings"];
         /** @description Percentiles by the nearest-rank method. */
         LatencyPercentiles: {
             /**
@@ -2685,7 +2596,7 @@ export interface components {
              */
             prefix: string;
         };
-        NewApiKeyWithWarnings: components["schemas"]["NewApiKey"] & components["schemas"]["Warnings"];
+        NewApiKeyWithWarnings: components["schemas"]["NewApiKey"] & components["schemas"]["RequestWarnings"];
         /**
          * @description What to do when a machine answers.
          * @enum {string}
@@ -2742,7 +2653,7 @@ export interface components {
          * @enum {string}
          */
         PersonStatus: "active" | "invited";
-        PersonWithWarnings: components["schemas"]["Person"] & components["schemas"]["Warnings"];
+        PersonWithWarnings: components["schemas"]["Person"] & components["schemas"]["RequestWarnings"];
         /** @description A phone number. */
         PhoneNumber: {
             /**
@@ -2791,19 +2702,17 @@ export interface components {
             /** Format: uuid */
             next_cursor: string | null;
         };
-        PhoneNumberWithWarnings: components["schemas"]["PhoneNumber"] & components["schemas"]["Warnings"];
+        PhoneNumberWithWarnings: components["schemas"]["PhoneNumber"] & components["schemas"]["RequestWarnings"];
         /** @description Redaction and retention of a call's words. */
         Privacy: {
             /**
              * @description What to redact from everything stored about a conversation, and from its events. The agent hears the original words,
              *     and recordings are not changed.
-             * @default []
              */
             redact: components["schemas"]["RedactedKind"][];
             /**
              * Format: int32
              * @description Days after the end of a call until its words are deleted, 1 to 3650; `null` keeps them.
-             * @default null
              */
             retention_days: number | null;
         };
@@ -2908,10 +2817,7 @@ export interface components {
         };
         /** @description Whether calls are recorded. */
         Recording: {
-            /**
-             * @description Keep a stereo WAV: caller left, agent right.
-             * @default false
-             */
+            /** @description Keep a stereo WAV: caller left, agent right. */
             enabled: boolean;
         };
         /** @description Whether calls are recorded. */
@@ -2924,6 +2830,10 @@ export interface components {
          * @enum {string}
          */
         RedactedKind: "card_numbers" | "phone_numbers" | "email_addresses" | "digits" | "dtmf";
+        RequestWarnings: {
+            /** @description Warnings about the request, one sentence each; absent if there are none. */
+            warnings?: string[];
+        };
         /**
          * @description When a response reached which stage, in milliseconds since the conversation began. What lies between two stages was spent on: the
          *     end of the turn, the model, the voice, the line.
@@ -3012,19 +2922,16 @@ export interface components {
             /**
              * Format: int32
              * @description Caller silence after which the agent hangs up, in seconds, 5 to 3600; `null` is never.
-             * @default 30
              */
             hangup_after_seconds: number | null;
             /**
              * Format: int32
              * @description Maximum number of reprompts, 0 to 10.
-             * @default 2
              */
             max_reprompts: number;
             /**
              * Format: int32
              * @description Silence after which the agent reprompts, in seconds, 2 to 600.
-             * @default 8
              */
             reprompt_after_seconds: number;
         };
@@ -3476,27 +3383,19 @@ export interface components {
         };
         /** @description When a caller's turn ends. */
         TurnTaking: {
-            /**
-             * @description How soon the agent takes the turn: `low` waits half as long again, `high` a third less.
-             * @default normal
-             */
+            /** @description How soon the agent takes the turn: `low` waits half as long again, `high` a third less. */
             eagerness: components["schemas"]["Eagerness"];
             /**
              * Format: int32
              * @description Silence that ends a turn in any case, in milliseconds, 200 to 10000.
-             * @default 2000
              */
             max_silence_ms: number;
             /**
              * Format: int32
              * @description Silence that ends a turn after a complete sentence, in milliseconds, 100 to 5000.
-             * @default 400
              */
             min_silence_ms: number;
-            /**
-             * @description Send the model request when the turn has probably ended, and discard the response if the caller continues.
-             * @default true
-             */
+            /** @description Send the model request when the turn has probably ended, and discard the response if the caller continues. */
             speculative: boolean;
         };
         /** @description When a caller's turn ends. */
@@ -3575,7 +3474,7 @@ export interface components {
             };
             web?: components["schemas"]["WebPart"] | null;
         };
-        UnplacedCallWithWarnings: components["schemas"]["UnplacedCall"] & components["schemas"]["Warnings"];
+        UnplacedCallWithWarnings: components["schemas"]["UnplacedCall"] & components["schemas"]["RequestWarnings"];
         /**
          * @description Changes to merge into the agent, object by object. `null` restores a default. `CreateAgent` describes the fields.
          * @example {
@@ -3802,10 +3701,6 @@ export interface components {
             /** @description The voices. */
             data: components["schemas"]["Voice"][];
         };
-        Warnings: {
-            /** @description Warnings about the request, one sentence each; absent if there are none. */
-            warnings?: string[];
-        };
         /** @description Where the browser of a web call connects. */
         WebPart: {
             /**
@@ -3988,8 +3883,8 @@ export interface components {
              */
             secret: string;
         };
-        WebhookWithSecretWithWarnings: components["schemas"]["WebhookWithSecret"] & components["schemas"]["Warnings"];
-        WebhookWithWarnings: components["schemas"]["Webhook"] & components["schemas"]["Warnings"];
+        WebhookWithSecretWithWarnings: components["schemas"]["WebhookWithSecret"] & components["schemas"]["RequestWarnings"];
+        WebhookWithWarnings: components["schemas"]["Webhook"] & components["schemas"]["RequestWarnings"];
     };
     responses: {
         /** @description This needs a call that is in progress. */

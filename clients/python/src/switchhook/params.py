@@ -129,7 +129,7 @@ class CallOverrides(TypedDict):
     Agent settings to override for one call.
     """
 
-    greeting: NotRequired[str | GreetingOverride1 | None]
+    greeting: NotRequired[str | GreetingText | None]
     """
     The greeting's text.
     """
@@ -477,9 +477,9 @@ class GreetingInput(TypedDict):
     """
 
 
-class GreetingOverride1(TypedDict):
+class GreetingText(TypedDict):
     """
-    Its text, as in an agent.
+    A greeting's text, as in an agent.
     """
 
     text: str

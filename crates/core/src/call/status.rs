@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::wire::wire_words;
 
 wire_words! {
-    /// Where a call stands. It only ever moves down this list, and the last two are for ever.
+    /// Where a call stands. It only moves down this list; the last two are final.
     Status {
         /// Accepted, waiting to be dialled.
         Queued = "queued",

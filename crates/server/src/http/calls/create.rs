@@ -118,10 +118,14 @@ enum GreetingShape {
     /// Its text.
     Text(String),
     /// Its text, as in an agent.
-    Object {
-        /// Its text.
-        text: String,
-    },
+    Object(GreetingText),
+}
+
+/// A greeting's text, as in an agent.
+#[derive(Deserialize, ToSchema)]
+struct GreetingText {
+    /// Its text.
+    text: String,
 }
 
 /// The greeting's text, as a string or as an agent's `greeting` object.
@@ -129,10 +133,6 @@ struct GreetingOverride(String);
 
 impl<'de> Deserialize<'de> for GreetingOverride {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        struct Object {
-            text: String,
-        }
         struct Either;
         impl<'de> Visitor<'de> for Either {
             type Value = GreetingOverride;
@@ -146,7 +146,8 @@ impl<'de> Deserialize<'de> for GreetingOverride {
             }
 
             fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<GreetingOverride, A::Error> {
-                Object::deserialize(MapAccessDeserializer::new(fields)).map(|object| GreetingOverride(object.text))
+                GreetingText::deserialize(MapAccessDeserializer::new(fields))
+                    .map(|object| GreetingOverride(object.text))
             }
         }
         deserializer.deserialize_any(Either)

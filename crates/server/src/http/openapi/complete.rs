@@ -12,7 +12,7 @@ use super::{names, shared};
 const JSON: &str = "application/json";
 const UUID: &str = "^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$";
 /// What the service ignored of a request.
-const WARNINGS: &str = "Warnings";
+const WARNINGS: &str = "RequestWarnings";
 /// RFC 3339, section 5.6.
 const DATE_TIME: &str = "^[0-9]{4}-((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|(0[469]|11)-(0[1-9]|[12][0-9]|30)|02-(0[1-9]|[12][0-9]))\
     T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]{1,9})?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$";
@@ -109,11 +109,12 @@ fn spell_out_formats(schema: &mut Value) {
 /// Fields that a response can lack: `*` stands for any schema.
 const SOMETIMES: [(&str, &[&str]); 2] = [("*", &["warnings", "web"]), ("Tool", &["headers", "tools", "destinations"])];
 
-/// Marks all fields of responses as required: they can be `null`, but hardly any can be absent.
+/// Marks all fields of responses as required: they can be `null`, but hardly any can be absent. So none needs a default.
 fn require_what_answers_always_hold(document: &mut Value) {
     let sent = sent(document);
     let Some(schemas) = document["components"]["schemas"].as_object_mut() else { return };
     for (name, schema) in schemas.iter_mut().filter(|(name, _)| !sent.contains(name)) {
+        without_defaults(schema);
         require_all(name, schema);
         schema
             .get_mut("allOf")
@@ -121,6 +122,18 @@ fn require_what_answers_always_hold(document: &mut Value) {
             .into_iter()
             .flatten()
             .for_each(|part| require_all(name, part));
+    }
+}
+
+fn without_defaults(schema: &mut Value) {
+    let Some(fields) = schema.as_object_mut() else { return };
+    fields.remove("default");
+    for (word, part) in fields.iter_mut().filter(|(word, _)| *word != "example") {
+        match part {
+            Value::Object(properties) if word == "properties" => properties.values_mut().for_each(without_defaults),
+            Value::Array(schemas) => schemas.iter_mut().for_each(without_defaults),
+            part => without_defaults(part),
+        }
     }
 }
 

@@ -108,7 +108,7 @@ fn data_schemas() -> [(&'static str, Value); 7] {
             more(json!({
                 "summary": { "type": "string", "description": "The conversation in a few sentences." },
                 "duration_seconds": duration, "turns": turns,
-                "error": { "type": "null" },
+                "error": text("`null`: the call did not fail."),
                 "end_reason": either("CallEndReason"),
                 "outcome": { "description": "The result, in the shape of the agent's `analysis.schema`." },
             })),
@@ -132,7 +132,7 @@ fn data_schemas() -> [(&'static str, Value); 7] {
         ),
         (
             "DeletedData",
-            json!({ "type": "object", "maxProperties": 0, "additionalProperties": true,
+            json!({ "type": "object", "additionalProperties": false,
             "description": "What is left of an event whose words were deleted." }),
         ),
         (
@@ -151,7 +151,8 @@ fn delivery() -> Value {
     let header = |name: &str, description: &str| json!({ "name": name, "in": "header", "required": true, "description": description, "schema": { "type": "string" } });
     json!({
         "operationId": "receive_event",
-        "tags": ["Webhooks"],
+        // With the tag of another operation, generators write one class for both, and lose either.
+        "tags": ["Events"],
         "summary": "Delivers an event.",
         "description": "Sent to the `url` of each webhook that takes the event, until it answers with 2XX. Verify a signature, then ignore an \
             `id` that you know.",

@@ -51,6 +51,7 @@ use super::error::{CommonErrors, ErrorBody, InvalidRequest, NotFound};
         (name = "API keys", description = "API keys of the tenant."),
         (name = "Tenant", description = "Limits and current use."),
         (name = "People", description = "Who may use the tenant's dashboard."),
+        (name = "Events", description = "What webhooks receive."),
     ),
 )]
 struct Document;

@@ -98,9 +98,16 @@ fn without_null(fields: &mut Map<String, Value>) {
         }
         let only = (alternatives.len() == 1).then(|| alternatives.remove(0));
         fields.insert("nullable".to_owned(), true.into());
-        if let Some(only) = only {
-            fields.remove(word);
-            fields.insert("allOf".to_owned(), json!([only]));
+        let Some(only) = only else { continue };
+        fields.remove(word);
+        match only {
+            // A reference that is described. Generators that find it two levels deep take an enum for an object.
+            Value::Object(only) if only.contains_key("allOf") => {
+                for (keyword, value) in only {
+                    fields.entry(keyword).or_insert(value);
+                }
+            }
+            only => drop(fields.insert("allOf".to_owned(), json!([only]))),
         }
     }
 }
@@ -125,6 +132,10 @@ mod tests {
             (json!({ "type": "null" }), json!({ "type": "string", "enum": [null], "nullable": true })),
             (
                 json!({ "oneOf": [{ "$ref": "#/components/schemas/A" }, { "type": "null" }], "description": "An A." }),
+                json!({ "allOf": [{ "$ref": "#/components/schemas/A" }], "description": "An A.", "nullable": true }),
+            ),
+            (
+                json!({ "oneOf": [{ "$ref": "#/components/schemas/A", "description": "An A." }, { "type": "null" }] }),
                 json!({ "allOf": [{ "$ref": "#/components/schemas/A" }], "description": "An A.", "nullable": true }),
             ),
             (
