@@ -38,20 +38,16 @@ pub trait CallControl: Send + Sync {
         None
     }
 
-    /// Transfers the far end of a leg, cold. Afterwards the leg is no longer ours: nothing more is reported about it, and it is
-    /// not hung up. See [`Self::reports_transfers`] for when that is.
+    /// Transfers the far end of a leg, cold; `number` counts the transfers of the call. Afterwards the leg is no longer ours: nothing
+    /// more is reported about it, and it is not hung up. See [`Self::transfer_reports`] for when that is.
     ///
     /// # Errors
     /// When the carrier refuses or could not be reached, or its answer was lost.
-    async fn transfer(&self, leg: &LegRef, to: &PhoneNumber) -> Result<(), TransferError>;
+    async fn transfer(&self, leg: &LegRef, to: &PhoneNumber, number: u32) -> Result<(), TransferError>;
 
-    /// Whether the leg stays ours until the number answers, which the carrier reports ([`CarrierEvent::Bridged`] or
-    /// [`CarrierEvent::OtherLegEnded`]). Elsewhere an accepted transfer is the end.
-    ///
-    /// [`CarrierEvent::Bridged`]: switchhook_core::call::CarrierEvent::Bridged
-    /// [`CarrierEvent::OtherLegEnded`]: switchhook_core::call::CarrierEvent::OtherLegEnded
-    fn reports_transfers(&self) -> bool {
-        false
+    /// What this carrier reports of transfers that it accepted.
+    fn transfer_reports(&self) -> TransferReports {
+        TransferReports::Nothing
     }
 
     /// The legs at the carrier that may be this one, whose dial was intended by a process that died or whose answer was lost: the one
@@ -189,6 +185,22 @@ pub struct FoundLeg {
     pub ended: Option<Hangup>,
     /// Whether the carrier knows it by our reference; else it merely has the same numbers.
     pub certain: bool,
+}
+
+/// What a carrier reports of a transfer that it accepted, and what becomes of the media meanwhile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TransferReports {
+    /// Nothing: an accepted transfer is the end.
+    Nothing,
+    /// Whether the number answers ([`CarrierEvent::Bridged`] or [`CarrierEvent::OtherLegEnded`]). Until then leg and media stay ours.
+    ///
+    /// [`CarrierEvent::Bridged`]: switchhook_core::call::CarrierEvent::Bridged
+    /// [`CarrierEvent::OtherLegEnded`]: switchhook_core::call::CarrierEvent::OtherLegEnded
+    MediaStays,
+    /// The same, by [`CarrierEvent::TransferEnded`]. The media ends at once, and new media is opened when the transfer fails.
+    ///
+    /// [`CarrierEvent::TransferEnded`]: switchhook_core::call::CarrierEvent::TransferEnded
+    MediaReturns,
 }
 
 /// Why it is not known that a leg is transferred.

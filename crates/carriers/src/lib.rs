@@ -46,6 +46,7 @@ pub use switchhook_core::call::CarrierEvent;
 
 pub use self::control::{
     AmdMode, CallControl, CarrierError, DialError, DialRequest, Dialed, FoundLeg, LegRef, TransferError,
+    TransferReports,
 };
 pub use self::events::{LegEvent, LegEvents};
 pub use self::media::{CallInfo, FromCarrier, Media, ToCarrier};

@@ -226,7 +226,7 @@ impl CallControl for Simulator {
         Ok(())
     }
 
-    async fn transfer(&self, leg: &LegRef, _to: &PhoneNumber) -> Result<(), TransferError> {
+    async fn transfer(&self, leg: &LegRef, _to: &PhoneNumber, _number: u32) -> Result<(), TransferError> {
         let refused = |words: &str| CarrierError { code: ErrorCode::CarrierError, words: words.to_owned() };
         if self.settings.refuse_transfers {
             return Err(refused("The simulated carrier refused the transfer.").into());

@@ -31,7 +31,7 @@ use super::kind::CarrierKind;
 use super::stream::StreamProtocol;
 use super::{
     AmdMode, CallControl, Carrier, CarrierError, Connection, DialError, DialRequest, Dialed, FoundLeg, LegEvents,
-    LegRef, TransferError, WebSocketMedia, text,
+    LegRef, TransferError, TransferReports, WebSocketMedia, text,
 };
 
 /// Telnyx in the registry.
@@ -293,7 +293,7 @@ impl CallControl for Telnyx {
         Some(sent.map_err(CarrierError::from))
     }
 
-    async fn transfer(&self, leg: &LegRef, to: &PhoneNumber) -> Result<(), TransferError> {
+    async fn transfer(&self, leg: &LegRef, to: &PhoneNumber, _number: u32) -> Result<(), TransferError> {
         let id = leg.carrier_call_id.as_deref().ok_or_else(without_id)?;
         // What happens on the other leg comes to the address of this call, or else is known by its state.
         let address = self.addresses.for_call(KIND.name, leg.call);
@@ -312,8 +312,8 @@ impl CallControl for Telnyx {
         })
     }
 
-    fn reports_transfers(&self) -> bool {
-        true
+    fn transfer_reports(&self) -> TransferReports {
+        TransferReports::MediaStays
     }
 
     async fn look_up(&self, leg: &LegRef) -> Result<Vec<FoundLeg>, CarrierError> {

@@ -8,7 +8,7 @@ use serde_json::Value;
 use url::form_urlencoded;
 
 use super::causes::{self, CallEnd};
-use super::topics::{AMD, DOCUMENT, STATUS, STREAM, VOICE};
+use super::topics::{AMD, DOCUMENT, STATUS, STREAM, TRANSFER, VOICE};
 use super::{Flavour, twiml};
 use crate::CarrierEvent;
 use crate::address::Addresses;
@@ -38,6 +38,7 @@ pub(super) fn read(
         AMD => Ok(about(answered_by(fields.required("AnsweredBy")?))),
         STREAM => Ok(about(stream(flavour, &fields)?)),
         VOICE => voice(flavour, &fields, about),
+        TRANSFER => transfer(request, &fields, about),
         DOCUMENT => Ok(Callback { reply: Reply::Xml(document(addresses, request)?), ..about(vec![]) }),
         _ => Err(CallbackError::NotFound),
     }
@@ -140,6 +141,29 @@ fn stream(flavour: Flavour, fields: &Fields<'_>) -> Result<Vec<CarrierEvent>, Ca
     })
 }
 
+/// The number of a transfer has answered, says its own leg; or the transfer is over, says the call, which asks what follows.
+fn transfer(
+    request: &CallbackRequest<'_>,
+    fields: &Fields<'_>,
+    about: impl FnOnce(Vec<CarrierEvent>) -> Callback,
+) -> Result<Callback, CallbackError> {
+    let number = request.query(TRANSFER).and_then(|number| number.parse().ok()).ok_or(CallbackError::NotFound)?;
+    let ended = |bridged| CarrierEvent::TransferEnded { number, bridged };
+    let Some(dialled) = fields.get("DialCallStatus") else {
+        let answered = matches!(fields.required("CallStatus")?, "in-progress" | "answered");
+        return Ok(about(if answered { vec![ended(true)] } else { vec![] }));
+    };
+    let bridged = match fields.get("DialBridged").map(str::to_ascii_lowercase).as_deref() {
+        Some("true") => true,
+        Some("false") => false,
+        _ => matches!(dialled, "completed" | "answered"),
+    };
+    // Nothing follows on a call that is over, whose end its status tells.
+    let over = fields.get("CallStatus").is_some_and(causes::is_terminal);
+    let reply = Reply::Xml(twiml::hang_up());
+    Ok(Callback { wants_instructions: !bridged && !over, reply, ..about(vec![ended(bridged)]) })
+}
+
 /// Somebody calls, or a call that we placed was answered.
 fn voice(
     flavour: Flavour,
@@ -165,6 +189,7 @@ pub(crate) const FUZZED: switchhook_fuzz::Target = switchhook_fuzz::Target {
             r##"CallSid=CA1&CallStatus=ringing&Direction=inbound&From=%2B12025550123&To=%2B12025550199&Called=x"##,
             r##"CallSid=CA1&AnsweredBy=machine_end_beep&MachineDetectionDuration=3000"##,
             r##"CallSid=CA1&StreamEvent=stream-error&StreamError=No.&StreamSid=MZ1"##,
+            r##"CallSid=CA1&CallStatus=in-progress&DialCallStatus=busy&DialCallSid=CA2&DialBridged=false"##,
             r##"{"CallSid":"CA1","CallStatus":"busy","SipResultCode":486,"CallDuration":0,"x":{"y":[1]},"z":null}"##,
         ])
     },
@@ -174,13 +199,13 @@ pub(crate) const FUZZED: switchhook_fuzz::Target = switchhook_fuzz::Target {
                 Addresses::new("https://voice.example.com".to_owned(), &switchhook_vault::Vault::for_tests([1; 32]));
             let kind = if body.starts_with(b"{") { "application/json" } else { "application/x-www-form-urlencoded" };
             let kind = (axum::http::header::CONTENT_TYPE, axum::http::HeaderValue::from_static(kind));
-            let url = format!("https://voice.example.com/x/document?{}", String::from_utf8_lossy(body));
+            let url = format!("https://voice.example.com/x/document?transfer=1&{}", String::from_utf8_lossy(body));
             let read = |topic| {
                 let headers = &axum::http::HeaderMap::from_iter([kind.clone()]);
                 let request = CallbackRequest { method: &Method::POST, url: &url, headers, body, topic, now: 0 };
                 [Flavour::Twilio, Flavour::SignalWire].map(|flavour| read(flavour, &addresses, &request))
             };
-            let topics = [STATUS, AMD, STREAM, VOICE, DOCUMENT];
+            let topics = [STATUS, AMD, STREAM, VOICE, TRANSFER, DOCUMENT];
             let read = topics.into_iter().flat_map(read).flatten().map(|callback| callback.carrier_call_id.len() + 1);
             read.max().ok_or(())
         })
@@ -295,6 +320,39 @@ mod tests {
             (None, vec![CarrierEvent::Answered], true)
         );
         assert_eq!(asked("").reply, Reply::Xml(twiml::hang_up()), "of a call that has ended meanwhile");
+    }
+
+    #[test]
+    fn a_transfer_has_ended_when_its_number_answers_or_its_verb_is_over() {
+        let told = |query: &str, fields: &str| {
+            let url = format!("https://voice.example.com/x/transfer{query}");
+            read_at(&url, TRANSFER, "application/x-www-form-urlencoded", &format!("CallSid=CA1&{fields}"))
+        };
+        let ended = |number, bridged| vec![CarrierEvent::TransferEnded { number, bridged }];
+        let table = [
+            ("CallStatus=in-progress", ended(2, true), false),
+            ("CallStatus=answered", ended(2, true), false),
+            ("CallStatus=ringing", vec![], false),
+            ("CallStatus=in-progress&DialCallStatus=completed&DialCallDuration=7", ended(2, true), false),
+            ("CallStatus=in-progress&DialCallStatus=answered", ended(2, true), false),
+            ("CallStatus=in-progress&DialCallStatus=completed&DialBridged=false", ended(2, false), true),
+            ("CallStatus=in-progress&DialCallStatus=busy&DialBridged=False", ended(2, false), true),
+            ("CallStatus=in-progress&DialCallStatus=no-answer", ended(2, false), true),
+            ("DialCallStatus=failed", ended(2, false), true),
+            ("DialCallStatus=a-word-of-the-future", ended(2, false), true),
+            ("CallStatus=completed&DialCallStatus=canceled", ended(2, false), false),
+            ("CallStatus=completed&DialCallStatus=completed", ended(2, true), false),
+        ];
+        for (fields, events, asks) in table {
+            let callback = told("?transfer=2", fields).expect(fields);
+            assert_eq!((callback.events, callback.wants_instructions), (events, asks), "{fields}");
+            let reply = if fields.contains("Dial") { Reply::Xml(twiml::hang_up()) } else { Reply::Empty };
+            assert_eq!(callback.reply, reply, "{fields}");
+        }
+        for query in ["", "?transfer=", "?transfer=-1", "?transfer=x", "?x=2"] {
+            assert_eq!(told(query, "DialCallStatus=busy"), Err(CallbackError::NotFound), "{query}");
+        }
+        assert!(matches!(told("?transfer=2", "x=1"), Err(CallbackError::Malformed(_))));
     }
 
     #[test]

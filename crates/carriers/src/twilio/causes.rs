@@ -9,7 +9,7 @@ use switchhook_core::call::{CarrierCause, EndedBy, ErrorCode, Hangup};
 use super::Flavour;
 use super::problem::Problem;
 use crate::rest::RestResponse;
-use crate::{CarrierError, CarrierEvent, DialError, sip};
+use crate::{CarrierError, CarrierEvent, DialError, TransferError, sip};
 
 /// What a code means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -149,6 +149,15 @@ pub(super) fn carrier_error(flavour: Flavour, answer: &RestResponse) -> CarrierE
         code: if unauthorized { ErrorCode::CarrierUnauthorized } else { ErrorCode::CarrierError },
         words: without_numbers(&problem.words(flavour, answer.status)),
     }
+}
+
+/// What an answer that is no success means for a transfer: a carrier that failed or gave up waiting may be ringing the number.
+pub(super) fn transfer_error(flavour: Flavour, answer: &RestResponse) -> TransferError {
+    let refused = carrier_error(flavour, answer);
+    if answer.status >= 500 || answer.status == 408 {
+        return TransferError::Unknown { words: refused.words };
+    }
+    refused.into()
 }
 
 /// Whether the answer to a request to end a call says that it has ended.

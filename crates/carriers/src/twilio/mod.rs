@@ -36,7 +36,7 @@ use super::rest::{RestError, below};
 use super::stream::StreamProtocol;
 use super::{
     AmdMode, CallControl, Carrier, CarrierError, Connection, DialError, DialRequest, Dialed, FoundLeg, LegEvents,
-    LegRef, TransferError, WebSocketMedia, text,
+    LegRef, TransferError, TransferReports, WebSocketMedia, text,
 };
 
 /// A credential.
@@ -51,6 +51,8 @@ const MAX_TIMEOUT: u32 = 600;
 const MAX_TIME_LIMIT: u32 = 86_400;
 /// What our own limit of a call becomes when somebody else talks on it: Twilio's default, in seconds.
 const LONGEST_AFTER_TRANSFER: &str = "14400";
+/// How long the number of a transfer rings, in seconds.
+const TRANSFER_RINGS: &str = "30";
 
 /// Twilio in the registry.
 pub const TWILIO: CarrierKind = CarrierKind {
@@ -85,6 +87,14 @@ impl Flavour {
         match self {
             Self::Twilio => "Twilio",
             Self::SignalWire => "SignalWire",
+        }
+    }
+
+    /// What it is called in the registry.
+    fn provider(self) -> &'static str {
+        match self {
+            Self::Twilio => TWILIO.name,
+            Self::SignalWire => SIGNALWIRE.name,
         }
     }
 
@@ -207,7 +217,7 @@ impl Adapter {
         match self.flavour {
             Flavour::Twilio => [("Twiml", document.to_owned()), ("TimeLimit", LONGEST_AFTER_TRANSFER.to_owned())],
             Flavour::SignalWire => {
-                let at = self.addresses.for_call("signalwire", call).report(topics::DOCUMENT);
+                let at = self.addresses.for_call(self.flavour.provider(), call).report(topics::DOCUMENT);
                 let sealed = self.addresses.seal(call, document);
                 [("Url", format!("{at}?{}={sealed}", topics::DOCUMENT)), ("Method", POST.to_owned())]
             }
@@ -276,15 +286,21 @@ impl CallControl for Adapter {
         Err(causes::carrier_error(self.flavour, &answer))
     }
 
-    async fn transfer(&self, leg: &LegRef, to: &PhoneNumber) -> Result<(), TransferError> {
+    async fn transfer(&self, leg: &LegRef, to: &PhoneNumber, number: u32) -> Result<(), TransferError> {
         let id = leg.carrier_call_id.as_ref().ok_or_else(|| self.error("the call has no id there yet"))?;
-        let document = twiml::dial(to, leg.caller_id_of_transfer());
+        let address = self.addresses.for_call(self.flavour.provider(), leg.call);
+        let report = format!("{}?{}={number}", address.report(topics::TRANSFER), topics::TRANSFER);
+        let document = twiml::dial(to, leg.caller_id_of_transfer(), &report);
         let answer = self.api.update_call(id, &self.follow_fields(leg.call, &document)).await;
         let answer = answer.map_err(|error| match error {
             RestError::Lost(_) => TransferError::Unknown { words: self.flavour.says(&error) },
             RestError::NotSent(_) => self.error(&error.to_string()).into(),
         })?;
-        if answer.is_success() { Ok(()) } else { Err(causes::carrier_error(self.flavour, &answer).into()) }
+        if answer.is_success() { Ok(()) } else { Err(causes::transfer_error(self.flavour, &answer)) }
+    }
+
+    fn transfer_reports(&self) -> TransferReports {
+        TransferReports::MediaReturns
     }
 
     async fn look_up(&self, leg: &LegRef) -> Result<Vec<FoundLeg>, CarrierError> {

@@ -3,6 +3,8 @@
 pub(super) const STATUS: &str = "status";
 pub(super) const AMD: &str = "amd";
 pub(super) const STREAM: &str = "stream";
+/// How a transfer ended; which one, says the field of its query with this name.
+pub(super) const TRANSFER: &str = "transfer";
 /// What to do with a call.
 pub(super) const VOICE: &str = "voice";
 /// The same, where the address itself holds the document: sealed, in the field of its query with this name.

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use switchhook_core::phone_number::PhoneNumber;
 
-use super::{Flavour, LONGEST_AFTER_TRANSFER, topics};
+use super::{Flavour, LONGEST_AFTER_TRANSFER, TRANSFER_RINGS, topics};
 use crate::address::CallAddress;
 use crate::callback::Decline;
 
@@ -29,15 +29,23 @@ pub(super) fn connect(flavour: Flavour, call: &CallAddress) -> String {
     document(&stream)
 }
 
-/// Transfers the call to `to`, showing `caller_id`, or else the far end's own number.
-pub(super) fn dial(to: &PhoneNumber, caller_id: Option<&PhoneNumber>) -> String {
+/// Transfers the call to `to`, showing `caller_id`, or else the far end's own number. Both the answer and the end are posted to `report`,
+/// which says what follows the end.
+pub(super) fn dial(to: &PhoneNumber, caller_id: Option<&PhoneNumber>, report: &str) -> String {
     let noun = if to.is_e164() { "Number" } else { "Sip" };
     let mut dial = String::from("<Dial");
+    attribute(&mut dial, "action", report);
+    attribute(&mut dial, "method", "POST");
+    attribute(&mut dial, "timeout", TRANSFER_RINGS);
     attribute(&mut dial, "timeLimit", LONGEST_AFTER_TRANSFER);
     if let Some(caller_id) = caller_id {
         attribute(&mut dial, "callerId", caller_id.reveal());
     }
-    write!(dial, "><{noun}>{}</{noun}></Dial>", escaped(to.reveal())).expect("writing to a string does not fail");
+    write!(dial, "><{noun}").expect("writing to a string does not fail");
+    attribute(&mut dial, "statusCallback", report);
+    attribute(&mut dial, "statusCallbackEvent", "answered");
+    attribute(&mut dial, "statusCallbackMethod", "POST");
+    write!(dial, ">{}</{noun}></Dial>", escaped(to.reveal())).expect("writing to a string does not fail");
     document(&dial)
 }
 
@@ -111,12 +119,16 @@ mod tests {
     fn whoever_is_called_next_cannot_add_verbs() {
         let number = "+12025550100".parse().expect("valid");
         let ours = "+12025550199".parse().expect("valid");
-        let dialled = "<Response><Dial timeLimit=\"14400\"><Number>+12025550100</Number></Dial></Response>";
-        assert!(dial(&number, None).ends_with(dialled));
-        assert!(dial(&number, Some(&ours)).contains("<Dial timeLimit=\"14400\" callerId=\"+12025550199\"><Number>"));
+        let report = "https://a.example/transfer?transfer=1";
+        let told = format!(r#" statusCallback="{report}" statusCallbackEvent="answered" statusCallbackMethod="POST">"#);
+        let verb = format!(r#"<Dial action="{report}" method="POST" timeout="30" timeLimit="14400""#);
+        let dialled = format!("<Response>{verb}><Number{told}+12025550100</Number></Dial></Response>");
+        assert!(dial(&number, None, report).ends_with(&dialled));
+        let shown = format!(r#"{verb} callerId="+12025550199"><Number"#);
+        assert!(dial(&number, Some(&ours), report).contains(&shown));
         let sip = "sip:a@example.com;x=</Sip><Hangup/>&\"'".parse().expect("graphic");
         let inner = "sip:a@example.com;x=&lt;/Sip&gt;&lt;Hangup/&gt;&amp;&quot;&apos;";
-        assert!(dial(&sip, None).ends_with(&format!("><Sip>{inner}</Sip></Dial></Response>")));
+        assert!(dial(&sip, None, report).ends_with(&format!("><Sip{told}{inner}</Sip></Dial></Response>")));
         assert_eq!(escaped("a\u{0}b\u{ffff}c"), "abc");
     }
 

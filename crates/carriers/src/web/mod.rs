@@ -99,7 +99,7 @@ impl CallControl for WebControl {
         Ok(())
     }
 
-    async fn transfer(&self, _leg: &LegRef, _to: &PhoneNumber) -> Result<(), TransferError> {
+    async fn transfer(&self, _leg: &LegRef, _to: &PhoneNumber, _number: u32) -> Result<(), TransferError> {
         Err(refused("A web call cannot be transferred: there is no telephone at its other end.").into())
     }
 

@@ -27,6 +27,13 @@ pub enum CarrierEvent {
     Hangup(Hangup),
     /// The far end was connected to the number that it is transferred to.
     Bridged,
+    /// A transfer has ended.
+    TransferEnded {
+        /// Which transfer of the call, counted by who asked for it.
+        number: u32,
+        /// Whether the far end was connected to the number.
+        bridged: bool,
+    },
     /// Another leg of the call has ended, such as the one to that number.
     OtherLegEnded {
         /// The carrier's id of it.

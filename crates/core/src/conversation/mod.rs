@@ -179,6 +179,12 @@ impl Conversation {
         self.strategy.unheard_since(&self.dialogue)
     }
 
+    /// Whether the carrier is asked to transfer the caller.
+    #[must_use]
+    pub fn is_transferring(&self) -> bool {
+        self.dialogue.phase.is_transferring()
+    }
+
     /// Whether the model is to hear the caller. It does not while nothing that the caller says may change anything: a model cannot
     /// be told not to listen to what it has heard.
     #[must_use]

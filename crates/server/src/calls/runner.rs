@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use switchhook_carriers::{Carrier, CarrierEvent, LegEvent, LegEvents, Media};
-use switchhook_core::call::{Call, CallEffect, CallInput, Phase, Timing};
+use switchhook_core::call::{Call, CallEffect, CallInput, EndedBy, Hangup, Phase, TalkEnd, Timing};
 use switchhook_runtime::panics::{Panicked, caught};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout};
@@ -150,6 +150,11 @@ enum TaskOutcome {
         /// What it comes to.
         answer: TransferAnswer,
     },
+    /// The leg was looked up, since nothing was reported of its transfer.
+    Transferred {
+        /// How it ended, if it has; nothing when the carrier could not say.
+        found: Option<Option<Hangup>>,
+    },
 }
 
 /// When a call that has arrived is answered: a phone that rings once more is better than one in which nobody speaks.
@@ -276,6 +281,9 @@ impl Runner {
                 Box::pin(self.recover_conversation()).await;
                 if !self.call.is_in_conversation() {
                     Box::pin(self.apply_pending_commands()).await?; // Carrier events that came meanwhile wait in the database.
+                } else if Box::pin(self.was_bridged()).await {
+                    // They talk to somebody else, and nobody hangs up on them.
+                    self.handle(CallInput::TalkEnded(TalkEnd::Transferred { by: EndedBy::Agent })).await?;
                 }
                 self.handle(CallInput::Abandoned).await?;
             }
@@ -288,7 +296,7 @@ impl Runner {
     async fn until_ended(&mut self, entry: &mut LiveEntry) -> Result<(), Stopped> {
         while !self.call.status().is_terminal() {
             let until_due = self.call.next_deadline().map_or(LEASE, |at| at.since(self.context.clock.now()));
-            let report_by = self.transfers.report_by();
+            let transfer_waits = self.transfers.wait_until();
             let answer_by = self.answering.by.filter(|_| self.is_unanswered());
             let input = tokio::select! {
                 biased;
@@ -311,6 +319,7 @@ impl Runner {
                         self.carrier_request(request);
                         None
                     }
+                    TalkEvent::LineGone => self.line_gone(),
                     TalkEvent::Ended(end) => self.transfers.talk_ended(end).map(CallInput::TalkEnded),
                 },
                 Some(signal) = entry.signals.recv() => match signal {
@@ -339,8 +348,8 @@ impl Runner {
                     self.answer_if_due();
                     None
                 }
-                () = tokio::time::sleep_until(report_by.unwrap_or_else(Instant::now)), if report_by.is_some() => {
-                    self.transfer_unreported()
+                () = tokio::time::sleep_until(transfer_waits.unwrap_or_else(Instant::now)), if transfer_waits.is_some() => {
+                    self.transfer_waited_out()
                 }
                 Some(outcome) = self.outcomes.1.recv() => self.task_finished(outcome).await?,
             };
@@ -362,9 +371,12 @@ impl Runner {
                 self.media = Some(media);
                 Some(CallInput::MediaStarted)
             }
-            // No carrier reconnects a stream within a call: Twilio and SignalWire go on with the next verb, of which there is none, and Telnyx
-            // starts another one only when it is asked to. The end of the first one is the end of the conversation.
-            LegEvent::Media(_second) => None,
+            // After a transfer that failed, Twilio and SignalWire open another stream. Otherwise no carrier reconnects one: they go on with the
+            // next verb, of which there is none, and Telnyx starts another one only when it is asked to.
+            LegEvent::Media(another) => {
+                self.line_returned(another);
+                None
+            }
         }
     }
 
@@ -378,6 +390,7 @@ impl Runner {
             CarrierEvent::NoMedia(words) => Some(CallInput::NoMedia { error: words.into() }),
             CarrierEvent::Hangup(hangup) => Some(CallInput::CarrierHangup(hangup)),
             CarrierEvent::Bridged => self.bridged(),
+            CarrierEvent::TransferEnded { number, bridged } => self.transfer_ended(number, bridged),
             CarrierEvent::OtherLegEnded { carrier_call_id } => self.other_leg_ended(carrier_call_id),
             CarrierEvent::Human => {
                 self.answered_by = Some("human");
@@ -400,6 +413,7 @@ impl Runner {
                 Ok(None)
             }
             TaskOutcome::Transfer { answer } => Ok(self.transfer_answered(answer)),
+            TaskOutcome::Transferred { found } => Ok(self.transfer_looked_up(found)),
             TaskOutcome::WrappedUp { wrap_up, from_traces } => {
                 self.wrapped_up(wrap_up, from_traces);
                 Ok(Some(CallInput::WrappedUp))

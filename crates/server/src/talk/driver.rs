@@ -232,6 +232,8 @@ impl Driver {
             let inputs = tokio::select! {
                 biased;
                 due = ticks.tick() => self.frame_out(due).into_iter().chain(overdue(deadline)).collect(),
+                // Before the line: that a transfer has begun comes before the end of the line that it brings about.
+                Some(command) = commands.recv() => self.command_inputs(command),
                 frame = self.media_session.media.incoming.recv() => self.frame_in(frame),
                 event = self.models.next() => self.on_model_event(event),
                 Some((utterance, signal)) = self.tts_signals.1.recv() => self.on_tts_signal(utterance, signal),
@@ -239,7 +241,6 @@ impl Driver {
                     let (turn, run, result) = *ended;
                     vec![self.tool_ended(turn, run, result)]
                 }
-                Some(command) = commands.recv() => vec![self.command_input(command)],
                 Some(done) = self.tasks.join_next() => { self.ended(&done); Inputs::new() }
                 () = tokio::time::sleep_until(deadline.unwrap_or(self.began)), if deadline.is_some() => vec![Input::Tick],
             };
@@ -284,8 +285,8 @@ impl Driver {
         }
     }
 
-    fn command_input(&mut self, command: Command) -> Input {
-        match command {
+    fn command_inputs(&mut self, command: Command) -> Inputs {
+        vec![match command {
             Command::HangUp => Input::HangUpRequested,
             Command::Say { text, interrupt } => Input::Say { text, interrupt },
             Command::Dtmf(digits) => {
@@ -298,7 +299,11 @@ impl Driver {
             Command::Human => Input::HumanDetected,
             Command::TransferStarted => Input::TransferStarted,
             Command::TransferFailed => Input::TransferFailed,
-        }
+            Command::LineReturned(media) => {
+                self.media_session.reconnect(*media);
+                return Inputs::new();
+            }
+        }]
     }
 
     fn handle(&mut self, input: Input) {

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use switchhook_carriers::media_queue::{MediaSender, media_queue};
 use switchhook_carriers::{CallInfo, FromCarrier, Media, ToCarrier};
 use switchhook_media::dtmf::Dialer;
 use switchhook_media::echo::{EchoGuard, Heard};
@@ -53,6 +54,8 @@ pub(super) struct MediaSession {
     sent_ahead: VecDeque<AgentAudio>,
     /// Whether the line has taken nothing for seconds.
     broken: bool,
+    /// Keeps a line without media open.
+    disconnected: Option<MediaSender>,
 }
 
 /// What came of 20 ms to the line.
@@ -97,7 +100,32 @@ impl MediaSession {
             caller_behind: VecDeque::new(),
             sent_ahead: VecDeque::new(),
             broken: false,
+            disconnected: None,
         }
+    }
+
+    /// Nothing comes from the line any more, until it is connected again. What was on its way was not heard.
+    pub(super) fn disconnect(&mut self) {
+        let (sender, incoming) = media_queue();
+        let (outgoing, _closed) = mpsc::channel(1);
+        self.disconnected = Some(sender);
+        self.media = Media { incoming, outgoing, ..self.media };
+        self.in_flight.clear();
+        self.sent_ahead.clear();
+    }
+
+    /// Goes on over another line.
+    pub(super) fn reconnect(&mut self, media: Media) {
+        let now = Instant::now();
+        self.disconnected = None;
+        self.lead = media.buffered.then(|| Lead::new(now));
+        self.media = media;
+        self.in_flight.clear();
+        self.sent_ahead.clear();
+        self.tones_until = now;
+        self.heard_at = now;
+        self.broken = false;
+        self.echo = EchoGuard::default();
     }
 
     /// 20 ms of the agent to the line, which were due at `due`, and what the carrier is to have ahead of that.

@@ -29,6 +29,7 @@ pub mod voice;
 use std::path::PathBuf;
 
 use serde_json::Value;
+use switchhook_carriers::Media;
 use switchhook_core::Timestamp;
 use switchhook_core::agent::AgentConfig;
 use switchhook_core::conversation::{Decision, End, Failure, FailureCode, Message, ResponseStages, ToolCall};
@@ -64,7 +65,6 @@ pub type Notes = mpsc::UnboundedSender<Note>;
 pub type Commands = mpsc::UnboundedReceiver<Command>;
 
 /// A command to a running conversation. `Debug` would print spoken words, so there is none.
-#[derive(Clone)]
 pub enum Command {
     /// Say no more and end.
     HangUp,
@@ -88,6 +88,8 @@ pub enum Command {
     TransferStarted,
     /// It did not: go on.
     TransferFailed,
+    /// The carrier has opened the line again, in place of one that ended with a transfer. Boxed: most commands are small.
+    LineReturned(Box<Media>),
 }
 
 /// Something worth keeping, as it happens. `Debug` would print spoken words, so there is none.
@@ -99,6 +101,8 @@ pub enum Note {
     ToolCall(Box<ToolCallNote>),
     /// The agent requests something of the carrier.
     CarrierRequest(CarrierRequest),
+    /// The line has ended while the carrier is asked to transfer the caller. Another one may follow.
+    LineGone,
 }
 
 /// A tool that has run. `Debug` would print spoken words, so there is none.

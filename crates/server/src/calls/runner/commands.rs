@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use switchhook_core::call::{CallInput, EndedBy};
+use switchhook_core::call::{CallInput, CarrierEvent, EndedBy};
 use switchhook_runtime::panics::caught;
 use tracing::Instrument as _;
 use uuid::Uuid;
@@ -81,6 +81,18 @@ impl Runner {
             self.look_for_commands();
         }
         Ok(())
+    }
+
+    /// Whether the carrier has reported, while nobody owned the call, that the caller was transferred.
+    pub(super) async fn was_bridged(&self) -> bool {
+        let looked = tokio::time::timeout(REPORTS, self.looking_for_commands()).await;
+        let Ok(Ok(FetchedCommands { waiting, .. })) = looked else { return false };
+        waiting.iter().any(|waiting| match &waiting.command {
+            CallCommand::CarrierEvent { event } => {
+                matches!(event, CarrierEvent::Bridged | CarrierEvent::TransferEnded { bridged: true, .. })
+            }
+            _ => false,
+        })
     }
 
     /// Applies the carrier events that came while nobody owned the call.

@@ -173,6 +173,15 @@ impl Runner {
         self.context.runners.spawn(async move { control.hang_up().await }.in_current_span());
     }
 
+    /// Asks the carrier whether a leg lives of whose transfer nothing was reported.
+    pub(super) fn look_transfer_up(&mut self) {
+        let Some(control) = self.leg_control() else { return };
+        self.start(async move {
+            let found = control.find().await.flatten().map(|found| found.ended);
+            Some(TaskOutcome::Transferred { found })
+        });
+    }
+
     /// Asks the carrier again and again, since what it lists may be late, until it knows the call or the call moves on otherwise;
     /// where the end is decided, until it has ended.
     pub(super) fn look_up(&mut self) {

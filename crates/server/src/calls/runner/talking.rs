@@ -75,6 +75,8 @@ pub(super) enum TalkEvent {
     ToolCall(ToolCallEntry),
     /// The agent requests something of the carrier.
     Request(CarrierRequest),
+    /// The line is gone, during a transfer.
+    LineGone,
     /// It is over.
     Ended(TalkEnd),
 }
@@ -122,6 +124,7 @@ impl Talk {
                 Note::Transcript(line) => TalkEvent::Line(self.entry(*line)),
                 Note::ToolCall(note) => TalkEvent::ToolCall(self.tool_call(*note)),
                 Note::CarrierRequest(request) => TalkEvent::Request(request),
+                Note::LineGone => TalkEvent::LineGone,
             },
             report = report(&mut self.stage) => {
                 self.stage = TalkState::Ended(report.ok().map(Box::new));
@@ -166,7 +169,7 @@ impl Talk {
                 Note::Transcript(line) => return Some(TalkEvent::Line(self.entry(*line))),
                 Note::ToolCall(note) => return Some(TalkEvent::ToolCall(self.tool_call(*note))),
                 // Wishes of a conversation that is over come too late.
-                Note::CarrierRequest(_) => {}
+                Note::CarrierRequest(_) | Note::LineGone => {}
             }
         }
     }
@@ -314,7 +317,7 @@ impl Runner {
             match event {
                 TalkEvent::Line(line) => self.transcript.add(line),
                 TalkEvent::ToolCall(tool_call) => self.transcript.add_tool_call(tool_call),
-                TalkEvent::Request(_) | TalkEvent::Ended(_) => {}
+                TalkEvent::Request(_) | TalkEvent::LineGone | TalkEvent::Ended(_) => {}
             }
         }
     }

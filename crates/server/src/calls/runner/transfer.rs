@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use switchhook_carriers::{TransferError, registry};
+use switchhook_carriers::{Media, TransferError, TransferReports, registry};
 use switchhook_core::Timestamp;
-use switchhook_core::call::{CallInput, EndedBy, TalkEnd};
+use switchhook_core::call::{CallInput, EndedBy, Hangup, TalkEnd};
 use switchhook_core::id::TenantId;
 use switchhook_core::phone_number::PhoneNumber;
 use tokio::time::Instant;
@@ -18,8 +18,10 @@ use crate::talk;
 
 /// How long the carrier may take to report how a transfer ended: it rings the number for 30 s.
 const REPORT_OF_TRANSFER: Duration = Duration::from_secs(45);
-/// How long a carrier that reports no transfers may take to close the media, when its answer was lost: it closes them at once.
+/// How long a carrier that ends the media with a transfer may take to do so, when its answer was lost: it does at once.
 const MEDIA_OF_TRANSFER: Duration = Duration::from_secs(5);
+/// How long a carrier may take to open media again after a transfer that failed.
+const MEDIA_AGAIN: Duration = Duration::from_secs(10);
 
 /// What is known of a transfer that the carrier was asked for.
 #[derive(Clone, Copy, Debug)]
@@ -34,35 +36,47 @@ pub(super) enum TransferAnswer {
 
 /// A transfer that the carrier was asked for.
 pub(super) struct Transfer {
+    /// Counts the transfers of the call.
+    number: u32,
     by: EndedBy,
-    /// Whether the carrier reports its end. Until then the leg is ours.
-    reported: bool,
-    /// When it has failed, unless the carrier has reported its end or closed the media.
-    report_by: Option<Instant>,
-    /// Whether the carrier has closed the media meanwhile.
-    media_lost: bool,
+    /// What the carrier reports of it. Until its end is known the leg is ours.
+    reports: TransferReports,
+    /// Until when what the carrier does next is waited for.
+    wait_until: Option<Instant>,
+    /// Whether the media has ended meanwhile.
+    media_gone: bool,
+    /// Whether it has failed, and the carrier is about to open media again.
+    failed: bool,
+}
+
+impl Transfer {
+    fn wait(&mut self, patience: Duration) {
+        self.wait_until = Some(Instant::now() + patience);
+    }
 }
 
 /// Transfers of a call, one at a time.
 #[derive(Default)]
 pub(super) struct Transfers {
     under_way: Option<Transfer>,
+    /// How many there were.
+    count: u32,
     /// Legs of transfers that failed: what is reported about them again is of no transfer that follows.
     ended_legs: Vec<String>,
 }
 
 impl Transfers {
-    /// When the carrier must have reported the end of the one under way.
-    pub(super) fn report_by(&self) -> Option<Instant> {
-        self.under_way.as_ref()?.report_by
+    /// Until when what the carrier does next about the one under way is waited for.
+    pub(super) fn wait_until(&self) -> Option<Instant> {
+        self.under_way.as_ref()?.wait_until
     }
 
     /// What the end of the conversation means. Carriers end the media of a transfer before they have answered the request; those
     /// that report its end are waited for.
     pub(super) fn talk_ended(&mut self, end: TalkEnd) -> Option<TalkEnd> {
         match (&mut self.under_way, end) {
-            (Some(transfer), TalkEnd::MediaLost) if transfer.reported => {
-                transfer.media_lost = true;
+            (Some(transfer), TalkEnd::MediaLost) if transfer.reports != TransferReports::Nothing => {
+                transfer.media_gone = true;
                 None
             }
             (Some(transfer), TalkEnd::MediaLost) => Some(TalkEnd::Transferred { by: transfer.by }),
@@ -84,8 +98,10 @@ impl Runner {
             tracing::warn!("a transfer was asked for while another one is under way");
             return;
         }
-        let reported = carrier.control.reports_transfers();
-        self.transfers.under_way = Some(Transfer { by, reported, report_by: None, media_lost: false });
+        self.transfers.count += 1;
+        let (number, reports) = (self.transfers.count, carrier.control.transfer_reports());
+        let transfer = Transfer { number, by, reports, wait_until: None, media_gone: false, failed: false };
+        self.transfers.under_way = Some(transfer);
         self.talk.tell(talk::Command::TransferStarted);
         let (store, tenant, now) = (self.context.store.clone(), self.row.tenant(), self.context.clock.now());
         let counted = registry::rings_phones(&self.row.provider);
@@ -93,7 +109,7 @@ impl Runner {
             if !may_transfer(&store, tenant, &to, counted, now).await {
                 return TaskOutcome::Transfer { answer: TransferAnswer::Refused };
             }
-            let answer = match answer_of(carrier.control.transfer(&leg, &to)).await {
+            let answer = match answer_of(carrier.control.transfer(&leg, &to, number)).await {
                 Some(Ok(())) => TransferAnswer::Accepted,
                 Some(Err(error @ TransferError::Refused(_))) => {
                     tracing::warn!(%error, "the carrier refused a transfer");
@@ -116,14 +132,17 @@ impl Runner {
 
     /// What the carrier's answer to a transfer means for the call. Its end may have been reported already.
     pub(super) fn transfer_answered(&mut self, answer: TransferAnswer) -> Option<CallInput> {
-        let transfer = self.transfers.under_way.as_mut()?;
-        let patience = match (answer, transfer.reported) {
+        let transfer = self.transfers.under_way.as_mut().filter(|transfer| !transfer.failed)?;
+        match (answer, transfer.reports) {
             (TransferAnswer::Refused, _) => return self.transfer_failed(),
-            (TransferAnswer::Accepted, false) => return self.bridged(),
-            (TransferAnswer::Accepted | TransferAnswer::Unknown, true) => REPORT_OF_TRANSFER,
-            (TransferAnswer::Unknown, false) => MEDIA_OF_TRANSFER,
-        };
-        transfer.report_by = Some(Instant::now() + patience);
+            (TransferAnswer::Accepted, TransferReports::Nothing) => return self.bridged(),
+            // The media ends where the request arrived.
+            (TransferAnswer::Unknown, TransferReports::Nothing) => transfer.wait(MEDIA_OF_TRANSFER),
+            (TransferAnswer::Unknown, TransferReports::MediaReturns) if !transfer.media_gone => {
+                transfer.wait(MEDIA_OF_TRANSFER);
+            }
+            _ => transfer.wait(REPORT_OF_TRANSFER),
+        }
         None
     }
 
@@ -133,27 +152,96 @@ impl Runner {
         Some(CallInput::TalkEnded(TalkEnd::Transferred { by }))
     }
 
-    /// A leg that is not ours has ended. During a transfer whose end the carrier reports, it is the one to the number.
+    /// The carrier reports how a transfer ended: the one under way, or one before it.
+    pub(super) fn transfer_ended(&mut self, number: u32, bridged: bool) -> Option<CallInput> {
+        let transfer = self.transfers.under_way.as_mut().filter(|transfer| transfer.number == number)?;
+        if bridged {
+            return self.bridged();
+        }
+        tracing::info!("a transfer was not answered");
+        if transfer.reports != TransferReports::MediaReturns || !self.talk.is_running() {
+            return self.transfer_failed();
+        }
+        if !std::mem::replace(&mut transfer.failed, true) {
+            transfer.wait(MEDIA_AGAIN);
+        }
+        None
+    }
+
+    /// A leg that is not ours has ended. During a transfer whose end the carrier reports by that, it is the one to the number.
     pub(super) fn other_leg_ended(&mut self, carrier_call_id: String) -> Option<CallInput> {
         if self.transfers.ended_legs.contains(&carrier_call_id) {
             return None;
         }
-        self.transfers.under_way.as_ref().filter(|transfer| transfer.reported)?;
+        self.transfers.under_way.as_ref().filter(|transfer| transfer.reports == TransferReports::MediaStays)?;
         tracing::info!("a transfer was not answered");
         self.transfers.ended_legs.push(carrier_call_id);
         self.transfer_failed()
     }
 
-    /// The carrier has not reported how a transfer ended.
-    pub(super) fn transfer_unreported(&mut self) -> Option<CallInput> {
-        tracing::warn!("the carrier did not report how a transfer ended: the agent takes the call back");
-        self.transfer_failed()
+    /// The media has ended while the conversation waits for the end of a transfer.
+    pub(super) fn line_gone(&mut self) -> Option<CallInput> {
+        let Some(transfer) = &mut self.transfers.under_way else {
+            return Some(CallInput::TalkEnded(TalkEnd::MediaLost));
+        };
+        if transfer.reports == TransferReports::Nothing {
+            return self.bridged();
+        }
+        transfer.media_gone = true;
+        if transfer.wait_until.is_some() && !transfer.failed {
+            transfer.wait(REPORT_OF_TRANSFER);
+        }
+        None
+    }
+
+    /// The carrier has opened media again: the transfer under way has failed, whether that was reported or not. No other stream has a
+    /// use: the end of the first one is the end of the conversation.
+    pub(super) fn line_returned(&mut self, media: Media) {
+        let of_transfer = |transfer: &mut Transfer| transfer.reports == TransferReports::MediaReturns;
+        if self.talk.is_running() && self.transfers.under_way.take_if(of_transfer).is_some() {
+            self.talk.tell(talk::Command::LineReturned(Box::new(media)));
+            self.talk.tell(talk::Command::TransferFailed);
+        }
+    }
+
+    /// What the carrier was to do next about a transfer did not happen in time.
+    pub(super) fn transfer_waited_out(&mut self) -> Option<CallInput> {
+        let transfer = self.transfers.under_way.as_mut()?;
+        match transfer.reports {
+            TransferReports::MediaReturns if transfer.failed => {
+                tracing::warn!("the carrier did not open media again after a transfer that failed");
+                self.transfers.under_way = None;
+                Some(CallInput::TalkEnded(TalkEnd::MediaLost))
+            }
+            TransferReports::MediaReturns if transfer.media_gone => {
+                transfer.wait_until = None;
+                self.look_transfer_up();
+                None
+            }
+            _ => {
+                tracing::warn!("the carrier did not report how a transfer ended: the agent takes the call back");
+                self.transfer_failed()
+            }
+        }
+    }
+
+    /// A leg that lives when its number rings no more is connected to it: without a report of its end, it would have been hung up.
+    pub(super) fn transfer_looked_up(&mut self, found: Option<Option<Hangup>>) -> Option<CallInput> {
+        self.transfers.under_way.as_ref()?;
+        match found {
+            Some(None) => {
+                tracing::warn!("the carrier did not report how a transfer ended: the line lives, so it was answered");
+                self.bridged()
+            }
+            Some(Some(hangup)) => Some(CallInput::CarrierHangup(hangup)),
+            None => Some(CallInput::TalkEnded(TalkEnd::MediaLost)),
+        }
     }
 
     /// The agent is back, if there is a line to talk on.
     fn transfer_failed(&mut self) -> Option<CallInput> {
         let transfer = self.transfers.under_way.take()?;
-        if transfer.media_lost {
+        if transfer.media_gone {
             return Some(CallInput::TalkEnded(TalkEnd::MediaLost));
         }
         self.talk.tell(talk::Command::TransferFailed);

@@ -55,6 +55,7 @@ pub(super) fn of_other_leg(events: Vec<CarrierEvent>, carrier_call_id: &str) -> 
         // A number that answers is connected at once.
         CarrierEvent::Answered | CarrierEvent::Bridged => Some(CarrierEvent::Bridged),
         CarrierEvent::Hangup(_) => Some(CarrierEvent::OtherLegEnded { carrier_call_id: carrier_call_id.to_owned() }),
+        ended @ CarrierEvent::TransferEnded { .. } => Some(ended),
         _ => None,
     };
     events.into_iter().filter_map(about).collect()

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use super::{Driver, Inputs};
 use crate::talk::media_session::Arrived;
 use crate::talk::playback::{Playback, Played};
-use crate::talk::{Ended, panicked};
+use crate::talk::{Ended, Note, panicked};
 
 impl Driver {
     /// 20 ms of the agent to the line, and of silence from it where nothing else comes.
@@ -39,7 +39,13 @@ impl Driver {
             Arrived::Dtmf(digit) => vec![Input::Dtmf { digit }],
             Arrived::Nothing => Inputs::new(),
             Arrived::Gone => {
-                self.end = Some(Ended::MediaLost);
+                if self.conversation.is_transferring() {
+                    // What that means depends on the carrier, which may open another line when the transfer fails.
+                    self.media_session.disconnect();
+                    let _ = self.notes.send(Note::LineGone);
+                } else {
+                    self.end = Some(Ended::MediaLost);
+                }
                 Inputs::new()
             }
             Arrived::Broken => {

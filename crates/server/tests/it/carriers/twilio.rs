@@ -7,3 +7,4 @@ mod nodes;
 mod outcomes;
 mod requests;
 mod streams;
+mod transfers;

@@ -107,7 +107,7 @@ fn is_the_end(fields: &Fields) -> bool {
     fields.iter().any(|(name, _)| name == "CallDuration")
 }
 
-async fn report(network: &Network, url: &str, fields: &Fields, delivery: Delivery) {
+pub(crate) async fn report(network: &Network, url: &str, fields: &Fields, delivery: Delivery) {
     let Ok(answer) = post(network, url, fields, delivery).await else {
         // A service that is gone, which tests cause on purpose.
         return;
@@ -127,8 +127,13 @@ pub(crate) async fn fetch(network: &Network, sid: &str, url: &str, delivery: Del
     let Some(record) = network.record(sid) else { return Vec::new() };
     let mut fields = of_call(network, &record);
     fields.push(("CallStatus".to_owned(), record.status.to_owned()));
+    ask(network, url, &fields, delivery).await
+}
+
+/// Posts fields to `url` and reads the document that is answered.
+pub(crate) async fn ask(network: &Network, url: &str, fields: &Fields, delivery: Delivery) -> Vec<Verb> {
     // A service that is gone, which tests cause on purpose.
-    let Ok(answer) = post(network, url, &fields, delivery).await else { return Vec::new() };
+    let Ok(answer) = post(network, url, fields, delivery).await else { return Vec::new() };
     let status = answer.status();
     let xml = answer.headers().get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"text/xml"));
     let text = answer.text().await.unwrap_or_default();

@@ -11,7 +11,7 @@ use super::placing::{Amd, Document, Placed};
 use super::script::{Fate, MediaFate, Script};
 use super::signature;
 use super::stream::{self, Over};
-use super::twiml::{self, Verb};
+use super::twiml::Verb;
 
 /// How long it takes to tell a machine from a person.
 const TELLS_APART: Duration = Duration::from_millis(400);
@@ -25,6 +25,8 @@ pub(crate) enum Order {
     Follow(Document),
     /// The far end hangs up.
     FarEndHangsUp,
+    /// Whom the call was passed on to does.
+    OtherEndHangsUp,
 }
 
 /// How a call ended.
@@ -128,7 +130,9 @@ impl Leg {
             };
             match self.follow_one(verbs).await {
                 Over::Next => return End::completed(),
-                Over::FarEnd | Over::Ordered(Order::End | Order::FarEndHangsUp) => return End::completed(),
+                Over::FarEnd | Over::Ordered(Order::End | Order::FarEndHangsUp | Order::OtherEndHangsUp) => {
+                    return End::completed();
+                }
                 Over::Ordered(Order::Follow(other)) => document = other,
             }
         }
@@ -137,12 +141,9 @@ impl Leg {
     async fn follow_one(&mut self, verbs: Vec<Verb>) -> Over {
         for verb in verbs {
             let over = match verb {
-                Verb::Connect(_) if self.script.media == MediaFate::Never => self.held().await,
+                Verb::Connect(_) if self.has_no_stream() => self.held().await,
                 Verb::Connect(wanted) => stream::run(self, &wanted).await,
-                Verb::Dial { to, caller_id } => {
-                    self.dial(to, caller_id);
-                    self.held().await
-                }
+                Verb::Dial(dial) => self.pass_on(&dial).await,
                 Verb::Hangup => Over::FarEnd,
                 Verb::Pause => Over::Next,
                 Verb::Reject { .. } => {
@@ -157,23 +158,14 @@ impl Leg {
         Over::Next
     }
 
-    /// Whoever is dialled sees the number of whoever called, unless the document says otherwise.
-    fn dial(&self, to: String, caller_id: Option<String>) {
-        let Some(record) = self.network.record(&self.sid) else { return };
-        let shown = caller_id.unwrap_or_else(|| record.from.clone());
-        let ours = self.network.look(|state| state.numbers.iter().any(|known| known.number == shown));
-        let withheld = !twiml::is_e164(&shown) || shown == "+266696687";
-        if withheld || !(ours || shown == record.from) {
-            self.network.complaints.add(format!("13214: {shown} cannot be shown as calling"));
-        }
-        self.network.change(&self.sid, |record| {
-            record.dialled = Some(to);
-            record.shown = Some(shown);
-        });
+    /// Whether the document's stream is not opened, as when an account may not use streams.
+    fn has_no_stream(&self) -> bool {
+        let streams = self.network.record(&self.sid).map_or(0, |record| record.streams);
+        self.script.media == MediaFate::Never || (self.script.media == MediaFate::NeverAgain && streams > 0)
     }
 
     /// Until somebody ends it.
-    async fn held(&mut self) -> Over {
+    pub(super) async fn held(&mut self) -> Over {
         // The network keeps the sender for as long as it lives.
         self.orders.recv().await.map_or(Over::FarEnd, Over::Ordered)
     }

@@ -5,6 +5,7 @@
 
 mod applications;
 mod callbacks;
+mod dial;
 mod far_end;
 pub(crate) mod flavour;
 mod form;
@@ -147,6 +148,12 @@ impl TwilioDouble {
     pub(crate) fn hang_up(&self, number: &str) {
         // A call that has ended meanwhile needs no orders.
         let _ = self.call(number).orders.send(Order::FarEndHangsUp);
+    }
+
+    /// Whom this number's call was passed on to hangs up.
+    pub(crate) fn other_end_hangs_up(&self, number: &str) {
+        // As above.
+        let _ = self.call(number).orders.send(Order::OtherEndHangsUp);
     }
 
     /// Calls `to`, as somebody with the number `from`, and does what the answer says.

@@ -86,6 +86,8 @@ pub(crate) struct Record {
     /// Whom we passed it on to, and the number that they see.
     pub(crate) dialled: Option<String>,
     pub(crate) shown: Option<String>,
+    /// Whether the two were connected.
+    pub(crate) bridged: bool,
     /// Addresses from which documents were fetched.
     pub(crate) fetched: Vec<String>,
     /// Keys that were heard in the audio that we sent.
@@ -180,6 +182,7 @@ impl Network {
             asked_to_end: 0,
             dialled: None,
             shown: None,
+            bridged: false,
             fetched: Vec::new(),
             keys: String::new(),
             played: 0,

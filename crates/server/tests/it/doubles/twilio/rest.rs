@@ -17,9 +17,10 @@ use super::flavour::Flavour;
 use super::form::Form;
 use super::leg::Order;
 use super::network::Network;
-use super::placing::{self, Refusal, mistake};
+use super::placing::{self, Document, Refusal, mistake};
 use super::records;
 use super::script::{Answer, Script};
+use super::twiml::Verb;
 
 /// Nobody waits that long for an answer.
 const NEVER: Duration = Duration::from_secs(120);
@@ -224,14 +225,33 @@ async fn update(
         if let Order::End = order {
             network.change(sid, |record| record.ended_by_us = Some("completed".to_owned()));
         }
-        // A call that ends meanwhile needs no orders.
-        let _ = record.orders.send(order);
-        Ok(record)
+        let answer = answer_to(&network, &order);
+        if !matches!(answer, Answer::Fails) {
+            // A call that ends meanwhile needs no orders.
+            let _ = record.orders.send(order);
+        }
+        Ok((record, answer))
     });
     match changed {
-        Ok(record) => records::answer(200, &records::call(network.flavour, &record)),
+        Ok((_, Answer::Fails | Answer::FailsAfterwards)) => {
+            records::refusal(network.flavour, 500, 20500, "Internal server error")
+        }
+        Ok((_, Answer::BreaksOff)) => breaks_off(),
+        Ok((record, answer)) => {
+            if let Answer::NeverComes = answer {
+                tokio::time::sleep(NEVER).await;
+            }
+            records::answer(200, &records::call(network.flavour, &record))
+        }
         Err(refusal) => refuse(&network, &refusal),
     }
+}
+
+/// What a request to pass a call on is answered, by the script of the number.
+fn answer_to(network: &Network, order: &Order) -> Answer {
+    let Order::Follow(Document::Inline(verbs)) = order else { return Answer::Accepts };
+    let [Verb::Dial(dial)] = &verbs[..] else { return Answer::Accepts };
+    network.look(|state| state.scripts.get(&dial.to).map_or(Answer::Accepts, |script| script.answer))
 }
 
 fn order(network: &Network, form: &Form) -> Result<Order, Refusal> {

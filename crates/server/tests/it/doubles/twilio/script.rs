@@ -90,7 +90,7 @@ pub(crate) enum Fate {
     },
 }
 
-/// How what happens is told.
+/// How what happens is told. What is to follow is asked in any case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Delivery {
     Faithful,
@@ -110,6 +110,8 @@ pub(crate) enum MediaFate {
     Flows,
     /// As when an account may not use streams: the document is not followed.
     Never,
+    /// It flows once, and no stream is opened after it.
+    NeverAgain,
     /// The handshake is signed with another key.
     SignedWrongly,
     /// The handshake is not signed.

@@ -1,6 +1,8 @@
 //! Reads the documents that say what is done with a call, as strictly as the real one: names are case-sensitive and known,
 //! nothing stands where it may not.
 
+use std::time::Duration;
+
 use roxmltree::{Document, Node};
 use url::Url;
 
@@ -15,16 +17,24 @@ pub(crate) enum Verb {
     /// Audio in both directions, over our websocket.
     Connect(Stream),
     /// Passes the call on to a number or a SIP address.
-    Dial {
-        to: String,
-        caller_id: Option<String>,
-    },
+    Dial(Dial),
     /// Refuses a call that has not been answered.
     Reject {
         busy: bool,
     },
     Hangup,
     Pause,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Dial {
+    pub(crate) to: String,
+    pub(crate) caller_id: Option<String>,
+    pub(crate) timeout: Duration,
+    /// Where what follows is asked for.
+    pub(crate) action: Option<String>,
+    /// Where the answer is reported.
+    pub(crate) answered: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -138,12 +148,26 @@ fn dial(node: Node<'_, '_>) -> Result<Verb, String> {
     attributes(node, &known)?;
     let callees: Vec<_> = node.children().filter(Node::is_element).collect();
     let [callee] = callees[..] else { return Err(format!("12200: Dial has {} callees", callees.len())) };
-    attributes(callee, &[])?;
+    attributes(callee, &["statusCallback", "statusCallbackEvent", "statusCallbackMethod"])?;
+    let posted = |node: Node<'_, '_>, url: &str, method: &str| match (node.attribute(url), node.attribute(method)) {
+        (_, Some(other)) if other != "POST" => Err(format!("12200: {method} is {other}")),
+        (url, _) => Ok(url.map(str::to_owned)),
+    };
     let to = callee.text().unwrap_or_default();
-    let dial = || Verb::Dial { to: to.to_owned(), caller_id: node.attribute("callerId").map(str::to_owned) };
+    let told = posted(callee, "statusCallback", "statusCallbackMethod")?;
+    let events = callee.attribute("statusCallbackEvent").unwrap_or_default();
+    let dial = Verb::Dial(Dial {
+        to: to.to_owned(),
+        caller_id: node.attribute("callerId").map(str::to_owned),
+        timeout: Duration::from_secs(
+            node.attribute("timeout").map_or(Ok(30), str::parse).map_err(|_| "12200: timeout")?,
+        ),
+        action: posted(node, "action", "method")?,
+        answered: told.filter(|_| events.split(' ').any(|event| event == "answered")),
+    });
     match callee.tag_name().name() {
-        "Number" if is_e164(to) => Ok(dial()),
-        "Sip" if to.starts_with("sip:") || to.starts_with("sips:") => Ok(dial()),
+        "Number" if is_e164(to) => Ok(dial),
+        "Sip" if to.starts_with("sip:") || to.starts_with("sips:") => Ok(dial),
         other => Err(format!("13224: {other} with {to}")),
     }
 }
@@ -184,8 +208,14 @@ fn documents_that_the_vendor_would_refuse_are_refused() {
     };
     assert_eq!(parse(Flavour::Twilio, good), Ok(vec![Verb::Connect(stream)]));
     let dialled = "<Response><Dial callerId=\"+12025550199\"><Number>+12025550142</Number></Dial></Response>";
-    let (to, caller_id) = ("+12025550142".to_owned(), Some("+12025550199".to_owned()));
-    assert_eq!(parse(Flavour::Twilio, dialled), Ok(vec![Verb::Dial { to, caller_id }]));
+    let dial = Dial {
+        to: "+12025550142".to_owned(),
+        caller_id: Some("+12025550199".to_owned()),
+        timeout: Duration::from_secs(30),
+        action: None,
+        answered: None,
+    };
+    assert_eq!(parse(Flavour::Twilio, dialled), Ok(vec![Verb::Dial(dial)]));
     let long = format!("value=\"{}\"", "x".repeat(500));
     let table = [
         good.replace("Response>", "response>"),
@@ -202,6 +232,8 @@ fn documents_that_the_vendor_would_refuse_are_refused() {
         good.replace("<Connect>", "<Speak/><Connect>"),
         good.replace("</Response>", "<Reject/></Response>"),
         dialled.replace("+1202", "1202"),
+        dialled.replace("<Number", "<Number action=\"https://a.example/next\""),
+        dialled.replace("<Dial", "<Dial action=\"https://a.example/next\" method=\"PUT\""),
     ];
     for document in table {
         assert!(parse(Flavour::Twilio, &document).is_err(), "{document}");

@@ -1,0 +1,216 @@
+//! Transfers: whom the caller is passed on to may answer or not, and what is told of that may come twice, late or not at all.
+
+use std::time::Duration;
+
+use reqwest::StatusCode;
+use serde_json::{Value, json};
+use switchhook_carriers::address::CallAddress;
+
+use crate::carriers::Stage;
+use crate::doubles::twilio::Record;
+use crate::doubles::twilio::flavour::Flavour;
+use crate::doubles::twilio::script::{Answer, Delivery, FarEnd, Fate, MediaFate, Script};
+use crate::doubles::twilio::signature;
+
+const CALLEE: &str = "+12025550100";
+const DESK: &str = "+12025550142";
+const AWAY: &str = "+12025550143";
+
+async fn transfer(stage: &Stage, call: &str, to: &str) {
+    let (status, answer) = stage.client().post(&format!("/v1/calls/{call}/transfer"), json!({ "to": to })).await;
+    assert_eq!(status, StatusCode::OK, "{answer}");
+}
+
+/// Waits until the agent has said so often that the caller could not be put through.
+async fn until_sorry(stage: &Stage, call: &str, times: usize) {
+    let sorry = |line: &&Value| {
+        let text = line["text"].as_str().unwrap_or_default();
+        ["put you through", "putting you through"].iter().any(|sorry| text.contains(sorry))
+    };
+    let said = |said: &Value| said["data"].as_array().expect("a list").iter().filter(sorry).count() >= times;
+    stage.client().look_until(&format!("/v1/calls/{call}/transcript"), said).await;
+}
+
+async fn until_dialled(stage: &Stage, to: &str) {
+    stage.double.until(CALLEE, "the number rings", |call| call.dialled.as_deref() == Some(to)).await;
+}
+
+async fn assert_transferred(stage: &Stage, call: &str) {
+    let ended = stage.client().wait_for_end(call).await;
+    assert_eq!((&ended["status"], &ended["end_reason"]), (&json!("completed"), &json!("transferred")), "{ended}");
+    let seen = stage.double.call(CALLEE);
+    assert!(seen.bridged && seen.ended_by_us.is_none() && !seen.is_over(), "the line lives on: {seen:?}");
+}
+
+fn address(stage: &Stage, call: &str) -> CallAddress {
+    stage.addresses().for_call(stage.double.flavour().provider(), call.parse().expect("an id"))
+}
+
+/// Reports the end of a transfer, signed with this key; how that is answered.
+async fn report(stage: &Stage, call: &str, number: u32, status: &str, key: Option<&str>) -> (StatusCode, String) {
+    let url = format!("{}?transfer={number}", address(stage, call).report("transfer"));
+    let mut fields = stage.double.fields_of(&stage.double.call(CALLEE));
+    fields.extend(signature::owned(&[("CallStatus", "in-progress"), ("DialCallStatus", status)]));
+    let signed = key.map(|key| signature::of(key, &url, &fields));
+    let answered = stage.double.report(&url, signed.as_deref(), &fields).await;
+    (answered.status, answered.body)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_transfer_that_nobody_answers_gives_the_caller_back_to_the_agent() {
+    for flavour in [Flavour::Twilio, Flavour::SignalWire] {
+        let stage = Stage::new(flavour).await;
+        let call = stage.talking(CALLEE).await;
+        let ends = ["busy", "no-answer", "failed", "canceled"];
+        for (status, times) in ends.into_iter().zip(1..) {
+            // Each report twice, and once more when the caller is back.
+            stage.double.script(AWAY, Script { delivery: Delivery::Chaotic, ..Script::ending(status, None) });
+            transfer(&stage, &call, AWAY).await;
+            until_sorry(&stage, &call, times).await;
+            assert_eq!(stage.shown(&call).await["status"], "in_progress", "{flavour:?} {status}");
+        }
+        let before = stage.double.call(CALLEE);
+        assert_eq!((before.streams, before.ended_by_us), (5, None), "each time over a new stream");
+
+        transfer(&stage, &call, DESK).await;
+        assert_transferred(&stage, &call).await;
+        stage.double.other_end_hangs_up(CALLEE);
+        let over = stage.double.until(CALLEE, "it is over", Record::is_over).await;
+        assert_eq!(over.streams, 5, "{flavour:?}: the agent does not come back to a caller who was put through");
+        stage.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_conversation_goes_on_over_the_new_line() {
+    let stage = Stage::new(Flavour::Twilio).await;
+    stage.double.script(CALLEE, Script::with(FarEnd::Presses("47#")));
+    stage.double.script(AWAY, Script::ending("busy", Some(486)));
+    let call = stage.talking(CALLEE).await;
+    transfer(&stage, &call, AWAY).await;
+    until_sorry(&stage, &call, 1).await;
+    let transcript = format!("/v1/calls/{call}/transcript");
+    let pressed = |said: &Value| said.to_string().matches("47").count() > 0;
+    stage.client().look_until(&transcript, pressed).await;
+    let played = stage.double.call(CALLEE).played;
+    stage.client().post(&format!("/v1/calls/{call}/say"), json!({ "text": "Is there anything else?" })).await;
+    stage.client().look_until(&transcript, |said| said.to_string().contains("anything else")).await;
+    assert!(stage.double.call(CALLEE).played > played, "it was heard");
+    stage.client().post(&format!("/v1/calls/{call}/hangup"), json!({})).await;
+    let ended = stage.client().wait_for_end(&call).await;
+    assert_eq!(ended["end_reason"], "api_hangup", "{ended}");
+    stage.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_caller_is_transferred_when_the_number_answers_and_not_before() {
+    let stage = Stage::new(Flavour::Twilio).await;
+    stage.double.script(DESK, Script { rings_for: Duration::from_secs(3), ..Script::default() });
+    let call = stage.talking(CALLEE).await;
+    transfer(&stage, &call, DESK).await;
+    until_dialled(&stage, DESK).await;
+    assert_eq!(stage.shown(&call).await["status"], "in_progress");
+    assert_transferred(&stage, &call).await;
+    stage.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_that_is_told_only_by_its_end_is_a_transfer() {
+    let stage = Stage::new(Flavour::Twilio).await;
+    stage.double.script(DESK, Script { delivery: Delivery::Nothing, ..Script::default() });
+    let call = stage.talking(CALLEE).await;
+    transfer(&stage, &call, DESK).await;
+    stage.double.until(CALLEE, "they talk", |call| call.bridged).await;
+    stage.double.other_end_hangs_up(CALLEE);
+    let ended = stage.client().wait_for_end(&call).await;
+    assert_eq!(ended["end_reason"], "transferred", "{ended}");
+    stage.double.until(CALLEE, "it is over", Record::is_over).await;
+    stage.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_hangs_up_while_the_other_phone_rings_ends_the_call() {
+    let stage = Stage::new(Flavour::Twilio).await;
+    stage.double.script(AWAY, Script { fate: Fate::RingsOn, ..Script::default() });
+    let call = stage.talking(CALLEE).await;
+    transfer(&stage, &call, AWAY).await;
+    until_dialled(&stage, AWAY).await;
+    stage.double.hang_up(CALLEE);
+    let ended = stage.client().wait_for_end(&call).await;
+    assert_eq!((&ended["end_reason"], &ended["ended_by"]), (&json!("caller_hangup"), &json!("caller")), "{ended}");
+    stage.stop().await;
+
+    let stage = Stage::new(Flavour::SignalWire).await;
+    stage.double.script(AWAY, Script { fate: Fate::RingsOn, ..Script::default() });
+    let call = stage.talking(CALLEE).await;
+    transfer(&stage, &call, AWAY).await;
+    until_dialled(&stage, AWAY).await;
+    stage.client().post(&format!("/v1/calls/{call}/hangup"), json!({})).await;
+    assert_eq!(stage.client().wait_for_end(&call).await["end_reason"], "api_hangup");
+    let seen = stage.double.until(CALLEE, "it is over", Record::is_over).await;
+    assert!(seen.ended_by_us.is_some() && !seen.bridged, "{seen:?}");
+    stage.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_transfer_whose_answer_is_lost_rings_one_person_once() {
+    for answer in [Answer::BreaksOff, Answer::FailsAfterwards, Answer::NeverComes] {
+        let stage = Stage::new(Flavour::Twilio).await;
+        stage.double.script(DESK, Script::answering(answer));
+        let call = stage.talking(CALLEE).await;
+        transfer(&stage, &call, DESK).await;
+        assert_transferred(&stage, &call).await;
+        stage.stop().await;
+    }
+    let stage = Stage::new(Flavour::Twilio).await;
+    stage.double.script(DESK, Script::answering(Answer::Fails));
+    let call = stage.talking(CALLEE).await;
+    transfer(&stage, &call, DESK).await;
+    until_sorry(&stage, &call, 1).await;
+    let seen = stage.double.call(CALLEE);
+    assert_eq!((seen.dialled, seen.streams), (None, 1), "the agent is back on the line that never ended");
+    stage.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_report_that_is_forged_or_of_another_transfer_changes_nothing() {
+    let stage = Stage::new(Flavour::Twilio).await;
+    let call = stage.talking(CALLEE).await;
+    stage.double.script(AWAY, Script::ending("busy", Some(486)));
+    transfer(&stage, &call, AWAY).await;
+    until_sorry(&stage, &call, 1).await;
+
+    stage.double.script(DESK, Script { rings_for: Duration::from_secs(4), ..Script::default() });
+    transfer(&stage, &call, DESK).await;
+    until_dialled(&stage, DESK).await;
+    for key in [None, Some("another key")] {
+        let (status, body) = report(&stage, &call, 2, "completed", key).await;
+        assert_eq!(status, StatusCode::FORBIDDEN, "{key:?}: {body}");
+    }
+    let key = Some(Flavour::Twilio.signing_key());
+    for number in [1, 3] {
+        for word in ["busy", "completed"] {
+            assert_eq!(report(&stage, &call, number, word, key).await.0, StatusCode::OK, "{number} {word}");
+        }
+    }
+    assert_eq!(stage.shown(&call).await["status"], "in_progress");
+    assert!(!stage.double.call(CALLEE).bridged, "it rings");
+    assert_transferred(&stage, &call).await;
+    let (status, body) = report(&stage, &call, 2, "busy", key).await;
+    assert!(status == StatusCode::OK && body.contains("<Hangup/>"), "late, of a call that has ended: {body}");
+    stage.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_line_that_does_not_come_back_is_hung_up() {
+    let stage = Stage::new(Flavour::Twilio).await;
+    stage.double.script(CALLEE, Script::with_media(MediaFate::NeverAgain));
+    stage.double.script(AWAY, Script::ending("busy", Some(486)));
+    let call = stage.talking(CALLEE).await;
+    transfer(&stage, &call, AWAY).await;
+    let ended = stage.client().wait_for_end(&call).await;
+    assert_eq!(ended["status"], "completed", "{ended}");
+    let seen = stage.double.until(CALLEE, "it is over", Record::is_over).await;
+    assert!(seen.ended_by_us.is_some(), "{seen:?}");
+    stage.stop().await;
+}
