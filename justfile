@@ -71,3 +71,7 @@ attacks *args:
 # Regenerate the API description after an API change.
 openapi:
     cargo run --quiet -- openapi > docs/openapi.json
+
+# Record the examples of the API description from a call on the simulator.
+examples:
+    SWITCHHOOK_WRITE_EXAMPLES=1 cargo nextest run -p switchhook --test it -E 'test(/^http::examples::/)'

@@ -33,6 +33,7 @@ BEYOND_A_SCHEMA = [
     r"must be before before",  # two fields
     r"must be at most \d+ days before before",
     r"must not be less than min_silence_ms",  # two fields
+    r"must be absent where `to` is `web`",
     r"is required if on_machine is leave_message",
     r"is a duplicate",  # two entries
     r"must contain words",  # which letters are, Unicode says

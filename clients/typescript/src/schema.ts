@@ -948,7 +948,104 @@ export interface webhooks {
 }
 export interface components {
     schemas: {
-        /** @description An agent. */
+        /**
+         * @description An agent.
+         * @example {
+         *       "analysis": {
+         *         "schema": null,
+         *         "summary": true
+         *       },
+         *       "answering_machine": {
+         *         "message": null,
+         *         "mode": "off",
+         *         "on_machine": "hangup"
+         *       },
+         *       "created_at": "2026-01-31T12:00:00.118131Z",
+         *       "dtmf": {
+         *         "digit_timeout_ms": 2000,
+         *         "enabled": true,
+         *         "finish_on_key": "#",
+         *         "interrupt": true,
+         *         "max_digits": 32
+         *       },
+         *       "greeting": {
+         *         "interruptible": true,
+         *         "mode": "speak",
+         *         "text": "Hello, how can I help you?"
+         *       },
+         *       "id": "0198c6a0-0000-7000-8000-000000000000",
+         *       "instructions": "You answer the phone of a restaurant.",
+         *       "interruption": {
+         *         "backchannels": [
+         *           "mm-hmm",
+         *           "mhm",
+         *           "uh-huh",
+         *           "mm",
+         *           "hmm",
+         *           "okay",
+         *           "ok",
+         *           "right",
+         *           "yeah",
+         *           "yes",
+         *           "sure",
+         *           "i see"
+         *         ],
+         *         "enabled": true,
+         *         "min_speech_ms": 500,
+         *         "min_words": 2
+         *       },
+         *       "language": "en-US",
+         *       "limits": {
+         *         "max_duration_seconds": 1800,
+         *         "ring_timeout_seconds": 30
+         *       },
+         *       "llm": {
+         *         "connection_id": "0198c6a0-0000-7000-8000-000000000001",
+         *         "fallbacks": [],
+         *         "hedge": false,
+         *         "max_tokens": null,
+         *         "model": null,
+         *         "temperature": null
+         *       },
+         *       "name": "Reception",
+         *       "privacy": {
+         *         "redact": [],
+         *         "retention_days": null
+         *       },
+         *       "realtime": null,
+         *       "recording": {
+         *         "enabled": true
+         *       },
+         *       "silence": {
+         *         "hangup_after_seconds": 30,
+         *         "max_reprompts": 2,
+         *         "reprompt_after_seconds": 8
+         *       },
+         *       "stt": {
+         *         "connection_id": "0198c6a0-0000-7000-8000-000000000001",
+         *         "fallbacks": [],
+         *         "keyterms": [],
+         *         "model": null
+         *       },
+         *       "tools": [],
+         *       "tts": {
+         *         "connection_id": "0198c6a0-0000-7000-8000-000000000001",
+         *         "fallbacks": [],
+         *         "model": null,
+         *         "speed": null,
+         *         "voice": null
+         *       },
+         *       "turn_taking": {
+         *         "eagerness": "normal",
+         *         "max_silence_ms": 2000,
+         *         "min_silence_ms": 400,
+         *         "speculative": true
+         *       },
+         *       "updated_at": "2026-01-31T12:00:00.118131Z",
+         *       "variables": {},
+         *       "version": 1
+         *     }
+         */
         Agent: components["schemas"]["AgentConfig"] & {
             /**
              * Format: date-time
@@ -960,10 +1057,7 @@ export interface components {
              * @description Its id.
              */
             id: string;
-            /**
-             * @description Unique per tenant.
-             * @example Reception
-             */
+            /** @description Unique per tenant. */
             name: string;
             /**
              * Format: date-time
@@ -1018,28 +1112,16 @@ export interface components {
         };
         /** @description Maximum ring time and duration of a call. */
         AgentLimits: {
-            /**
-             * Format: int32
-             * @description Maximum duration of the conversation, in seconds, 10 to 14400.
-             */
+            /** @description Maximum duration of the conversation, in seconds, 10 to 14400. */
             max_duration_seconds: number;
-            /**
-             * Format: int32
-             * @description Ring timeout, in seconds, 5 to 120.
-             */
+            /** @description Ring timeout, in seconds, 5 to 120. */
             ring_timeout_seconds: number;
         };
         /** @description Maximum ring time and duration of a call. */
         AgentLimitsInput: {
-            /**
-             * Format: int32
-             * @description Maximum duration of the conversation, in seconds, 10 to 14400. Default: `1800`.
-             */
+            /** @description Maximum duration of the conversation, in seconds, 10 to 14400. Default: `1800`. */
             max_duration_seconds?: number | null;
-            /**
-             * Format: int32
-             * @description Ring timeout, in seconds, 5 to 120. Default: `30`.
-             */
+            /** @description Ring timeout, in seconds, 5 to 120. Default: `30`. */
             ring_timeout_seconds?: number | null;
         };
         /** @description One page of a list, newest first. */
@@ -1145,7 +1227,18 @@ export interface components {
             /** @description What to do when a machine answers. Default: `"hangup"`. */
             on_machine?: components["schemas"]["OnMachine"] | null;
         };
-        /** @description A key without its secret. */
+        /**
+         * @description A key without its secret.
+         * @example {
+         *       "created_at": "2026-01-31T12:00:00.000000Z",
+         *       "expires_at": null,
+         *       "id": "0198c6a0-0000-7000-8000-000000000002",
+         *       "last_used_at": "2026-01-31T12:00:10.049146Z",
+         *       "name": "first key",
+         *       "prefix": "k3v9x0a1b2c3",
+         *       "revoked_at": null
+         *     }
+         */
         ApiKey: {
             /**
              * Format: date-time
@@ -1169,10 +1262,7 @@ export interface components {
             last_used_at: string | null;
             /** @description Its label. */
             name: string | null;
-            /**
-             * @description Its public part.
-             * @example k3v9x0a1b2c3
-             */
+            /** @description Its public part. */
             prefix: string;
             /**
              * Format: date-time
@@ -1192,17 +1282,28 @@ export interface components {
             /** @description The items, the worst first, at most 20 of a kind. */
             data: components["schemas"]["AttentionItem"][];
         };
-        /** @description Something that needs attention. */
+        /**
+         * @description Something that needs attention.
+         * @example {
+         *       "count": 3,
+         *       "detail": "twilio refuses the credentials of \"Main line\".",
+         *       "kind": "credentials_refused",
+         *       "limit": null,
+         *       "since": "2026-01-31T12:00:00.000000Z",
+         *       "subject": {
+         *         "id": "0198c6a0-0000-7000-8000-000000000000",
+         *         "name": "Main line",
+         *         "type": "connection"
+         *       }
+         *     }
+         */
         AttentionItem: {
             /**
              * Format: int64
              * @description How many calls were refused, or how many deliveries wait (up to 1000).
              */
             count: number | null;
-            /**
-             * @description What is the matter, in a sentence.
-             * @example hooks.example.com: the response has status 503.
-             */
+            /** @description What is the matter, in a sentence. */
             detail: string;
             /** @description What is the matter. */
             kind: components["schemas"]["AttentionKind"];
@@ -1240,152 +1341,97 @@ export interface components {
         /**
          * @description A call.
          * @example {
-         *       "agent_id": "0198c6a0-0000-7000-8000-000000000001",
+         *       "agent_id": "0198c6a0-0000-7000-8000-000000000000",
          *       "agent_version": 1,
-         *       "analysis": null,
-         *       "answered_at": null,
+         *       "analysis": {
+         *         "error": null,
+         *         "status": "completed"
+         *       },
+         *       "answered_at": "2026-01-31T12:00:00.369983Z",
          *       "answered_by": null,
          *       "carrier": {
-         *         "call_id": null,
-         *         "cause": null,
-         *         "connection_id": "0198c6a0-0000-7000-8000-000000000003",
+         *         "call_id": "SIM-0198c6a0-0000-7000-8000-000000000003",
+         *         "cause": "normal",
+         *         "connection_id": "0198c6a0-0000-7000-8000-000000000004",
          *         "provider": "simulator",
          *         "sip_code": null
          *       },
-         *       "created_at": "2026-01-31T12:00:00.000000Z",
-         *       "dialing_at": null,
+         *       "created_at": "2026-01-31T12:00:00.154769Z",
+         *       "dialing_at": "2026-01-31T12:00:00.280160Z",
          *       "direction": "outbound",
-         *       "duration_seconds": 0,
-         *       "end_reason": null,
-         *       "ended_at": null,
-         *       "ended_by": null,
+         *       "duration_seconds": 10,
+         *       "end_reason": "api_hangup",
+         *       "ended_at": "2026-01-31T12:00:09.938642Z",
+         *       "ended_by": "api",
          *       "error": null,
          *       "error_code": null,
          *       "from": "+12025550199",
-         *       "id": "0198c6a0-0000-7000-8000-000000000000",
-         *       "latency": null,
+         *       "id": "0198c6a0-0000-7000-8000-000000000003",
+         *       "latency": {
+         *         "after_turn_ms": {
+         *           "max": 26,
+         *           "n": 1,
+         *           "p50": 26,
+         *           "p95": 26
+         *         },
+         *         "greeting_ms": 21,
+         *         "response_ms": {
+         *           "max": 464,
+         *           "n": 1,
+         *           "p50": 464,
+         *           "p95": 464
+         *         }
+         *       },
          *       "metadata": {
          *         "order": "A-17"
          *       },
-         *       "number_id": "0198c6a0-0000-7000-8000-000000000002",
-         *       "outcome": null,
-         *       "recording_url": null,
-         *       "ringing_at": null,
+         *       "number_id": "0198c6a0-0000-7000-8000-000000000005",
+         *       "outcome": {
+         *         "confirmed": false,
+         *         "day": null,
+         *         "name": "Sarah Miller",
+         *         "people": null,
+         *         "time": null
+         *       },
+         *       "recording_url": "/v1/calls/0198c6a0-0000-7000-8000-000000000003/recording",
+         *       "ringing_at": "2026-01-31T12:00:00.308607Z",
          *       "schedule_at": null,
-         *       "status": "queued",
-         *       "summary": null,
+         *       "status": "completed",
+         *       "summary": "The caller confirmed nothing, but gave: name Sarah Miller.",
          *       "to": "+12025550100",
-         *       "turns": 0,
-         *       "usage": null,
+         *       "turns": 1,
+         *       "usage": {
+         *         "audio_cached_tokens": 0,
+         *         "audio_input_tokens": 0,
+         *         "audio_output_tokens": 0,
+         *         "cost_usd": 0,
+         *         "costs": {
+         *           "carrier_usd": null,
+         *           "llm_usd": 0,
+         *           "realtime_usd": 0,
+         *           "stt_usd": 0,
+         *           "tts_usd": 0
+         *         },
+         *         "llm_cache_write_tokens": 0,
+         *         "llm_cached_tokens": 0,
+         *         "llm_estimated": false,
+         *         "llm_input_tokens": 0,
+         *         "llm_output_tokens": 0,
+         *         "stt_audio_ms": 9520,
+         *         "tts_characters": 83,
+         *         "unpriced": false
+         *       },
          *       "variables": {
          *         "name": "Ana"
          *       }
          *     }
          */
-        Call: {
-            /**
-             * Format: uuid
-             * @description The agent.
-             */
-            agent_id: string;
-            /**
-             * Format: int64
-             * @description The agent's version when the call was placed.
-             * @example 1
-             */
-            agent_version: number;
-            analysis: components["schemas"]["CallAnalysis"] | null;
-            /**
-             * Format: date-time
-             * @description When it was answered.
-             */
-            answered_at: string | null;
-            answered_by: components["schemas"]["AnsweredBy"] | null;
-            /** @description The carrier's data of the call. */
-            carrier: components["schemas"]["CallCarrier"];
-            /**
-             * Format: date-time
-             * @description When it was accepted.
-             */
-            created_at: string;
-            /**
-             * Format: date-time
-             * @description When it was dialled.
-             */
-            dialing_at: string | null;
-            /** @description Its direction. */
-            direction: components["schemas"]["CallDirection"];
-            /**
-             * Format: int64
-             * @description Time from answer to end, in seconds.
-             * @example 42
-             */
-            duration_seconds: number;
-            end_reason: components["schemas"]["CallEndReason"] | null;
-            /**
-             * Format: date-time
-             * @description When it ended.
-             */
-            ended_at: string | null;
-            ended_by: components["schemas"]["CallEndedBy"] | null;
-            /** @description Error details. */
-            error: string | null;
-            error_code: components["schemas"]["CallFailure"] | null;
-            /**
-             * @description The caller.
-             * @example +12025550199
-             */
-            from: string;
+        Call: components["schemas"]["UnplacedCall"] & {
             /**
              * Format: uuid
              * @description Its id.
              */
             id: string;
-            latency: components["schemas"]["CallLatency"] | null;
-            /** @description The client's own data. */
-            metadata: components["schemas"]["Metadata"];
-            /**
-             * Format: uuid
-             * @description The tenant's number, if it is one of its numbers.
-             */
-            number_id: string | null;
-            /** @description Facts extracted from the conversation. */
-            outcome: {
-                [key: string]: unknown;
-            } | null;
-            /** @description URL of the recording; needs an API key. */
-            recording_url: string | null;
-            /**
-             * Format: date-time
-             * @description When it started to ring.
-             */
-            ringing_at: string | null;
-            /**
-             * Format: date-time
-             * @description When it will be dialled, as requested; until then the call is queued.
-             */
-            schedule_at: string | null;
-            /** @description Its status. */
-            status: components["schemas"]["CallStatus"];
-            /** @description A summary of the conversation, in a sentence or two. */
-            summary: string | null;
-            /**
-             * @description The callee.
-             * @example +12025550100
-             */
-            to: string;
-            /**
-             * Format: int64
-             * @description Number of caller turns that the agent answered.
-             * @example 5
-             */
-            turns: number;
-            usage: components["schemas"]["CallUsage"] | null;
-            /** @description Values for `{{name}}` in the agent's texts. */
-            variables: {
-                [key: string]: string;
-            };
-            web?: components["schemas"]["WebPart"] | null;
         };
         /**
          * @description A phone number or SIP address. Commas separate values, so an address with a comma cannot be found.
@@ -1477,7 +1523,23 @@ export interface components {
              */
             tts_usd: number;
         };
-        /** @description One decision about a turn. */
+        /**
+         * @description One decision about a turn.
+         * @example {
+         *       "at_ms": 5300,
+         *       "evidence": [
+         *         {
+         *           "name": "closed_sentence",
+         *           "value": 1,
+         *           "weight": 0.46
+         *         }
+         *       ],
+         *       "kind": "turn_ended",
+         *       "probability": 0.758,
+         *       "silence_ms": 402,
+         *       "silence_needed_ms": 400
+         *     }
+         */
         CallDecision: {
             /**
              * Format: int64
@@ -1586,7 +1648,38 @@ export interface components {
          * @enum {string}
          */
         CallEndedBy: "caller" | "agent" | "api" | "carrier" | "system" | (string & {});
-        /** @description An event of a call, as the API returns it. */
+        /**
+         * @description An event of a call, as the API returns it.
+         * @example {
+         *       "created_at": "2026-01-31T12:00:09.941547Z",
+         *       "data": {
+         *         "agent_id": "0198c6a0-0000-7000-8000-000000000000",
+         *         "call_id": "0198c6a0-0000-7000-8000-000000000003",
+         *         "direction": "outbound",
+         *         "duration_seconds": 10,
+         *         "end_reason": "api_hangup",
+         *         "error": null,
+         *         "from": "+12025550199",
+         *         "metadata": {
+         *           "order": "A-17"
+         *         },
+         *         "outcome": {
+         *           "confirmed": false,
+         *           "day": null,
+         *           "name": "Sarah Miller",
+         *           "people": null,
+         *           "time": null
+         *         },
+         *         "sequence": 5,
+         *         "status": "completed",
+         *         "summary": "The caller confirmed nothing, but gave: name Sarah Miller.",
+         *         "to": "+12025550100",
+         *         "turns": 1
+         *       },
+         *       "event": "call.completed",
+         *       "sequence": 5
+         *     }
+         */
         CallEvent: {
             /**
              * Format: date-time
@@ -1599,7 +1692,6 @@ export interface components {
             /**
              * Format: int64
              * @description Its number within the call, from 1.
-             * @example 1
              */
             sequence: number;
         };
@@ -1680,15 +1772,9 @@ export interface components {
         };
         /** @description Overrides for the agent's limits. */
         CallLimitOverrides: {
-            /**
-             * Format: int32
-             * @description Maximum duration of the call, in seconds.
-             */
+            /** @description Maximum duration of the call, in seconds. */
             max_duration_seconds?: number | null;
-            /**
-             * Format: int32
-             * @description Ring timeout, in seconds.
-             */
+            /** @description Ring timeout, in seconds. */
             ring_timeout_seconds?: number | null;
         };
         /** @description One page of a list, newest first. */
@@ -1829,19 +1915,34 @@ export interface components {
              */
             limit: number;
         };
-        /** @description A connection. */
+        /**
+         * @description A connection.
+         * @example {
+         *       "created_at": "2026-01-31T12:00:00.112329Z",
+         *       "credentials": {},
+         *       "id": "0198c6a0-0000-7000-8000-000000000004",
+         *       "kind": "carrier",
+         *       "kinds": [
+         *         "carrier"
+         *       ],
+         *       "limits": {
+         *         "max_concurrent": null
+         *       },
+         *       "name": "Main line",
+         *       "provider": "simulator",
+         *       "settings": {
+         *         "time_scale": 0.05
+         *       },
+         *       "updated_at": "2026-01-31T12:00:00.112329Z"
+         *     }
+         */
         Connection: {
             /**
              * Format: date-time
              * @description When it was created.
              */
             created_at: string;
-            /**
-             * @description Names of the credentials with their last characters.
-             * @example {
-             *       "auth_token": "••••3f2a"
-             *     }
-             */
+            /** @description Names of the credentials with their last characters. */
             credentials: {
                 [key: string]: string;
             };
@@ -1856,10 +1957,7 @@ export interface components {
             kinds: components["schemas"]["ConnectionKind"][];
             /** @description Its limits. */
             limits: components["schemas"]["ConnectionLimits"];
-            /**
-             * @description Unique per tenant.
-             * @example Main line
-             */
+            /** @description Unique per tenant. */
             name: string;
             /** @description The carrier or provider. */
             provider: components["schemas"]["ProviderName"];
@@ -1923,7 +2021,20 @@ export interface components {
             /** Format: uuid */
             next_cursor: string | null;
         };
-        /** @description Result of a connection test. */
+        /**
+         * @description Result of a connection test.
+         * @example {
+         *       "checks": [
+         *         {
+         *           "detail": "It accepts the credentials.",
+         *           "duration_ms": 0,
+         *           "name": "carrier",
+         *           "ok": true
+         *         }
+         *       ],
+         *       "ok": true
+         *     }
+         */
         ConnectionTest: {
             /** @description The individual checks. */
             checks: components["schemas"]["ConnectionCheck"][];
@@ -1951,18 +2062,12 @@ export interface components {
             instructions: string;
             /** @description What happens when the caller interrupts. */
             interruption?: components["schemas"]["InterruptionInput"] | null;
-            /**
-             * @description BCP 47 tag of the spoken language.
-             * @example en-US
-             */
+            /** @description BCP 47 tag of the spoken language. */
             language?: string | null;
             /** @description Maximum ring time and duration of a call. */
             limits?: components["schemas"]["AgentLimitsInput"] | null;
             llm?: components["schemas"]["LlmChoiceInput"] | null;
-            /**
-             * @description Unique per tenant.
-             * @example Reception
-             */
+            /** @description Unique per tenant. */
             name: string;
             /** @description Redaction and retention of a call's words. */
             privacy?: components["schemas"]["PrivacyInput"] | null;
@@ -1993,13 +2098,9 @@ export interface components {
             /**
              * Format: int64
              * @description Days until it expires; it never expires if absent.
-             * @example 90
              */
             expires_in_days?: number | null;
-            /**
-             * @description A label to recognise it by.
-             * @example CRM
-             */
+            /** @description A label to recognise it by. */
             name?: string | null;
         };
         /**
@@ -2024,10 +2125,7 @@ export interface components {
             answering_machine?: components["schemas"]["AnsweringMachineInput"] | null;
             /** @description Validate everything, but place no call. */
             dry_run?: boolean | null;
-            /**
-             * @description One of the tenant's numbers. Defaults to `number_id`, or to the only number that can dial.
-             * @example +12025550199
-             */
+            /** @description One of the tenant's numbers. Defaults to `number_id`, or to the only number that can dial. */
             from?: string | null;
             /** @description Your own data, returned in the call and its events; at most 50 keys and 16 KiB of JSON. */
             metadata?: components["schemas"]["Metadata"] | null;
@@ -2038,20 +2136,14 @@ export interface components {
             number_id?: string | null;
             /** @description Overrides parts of the agent for this call. */
             overrides?: components["schemas"]["CallOverrides"] | null;
-            /**
-             * Format: int32
-             * @description Overrides the agent's ring timeout, in seconds, 5 to 120.
-             */
+            /** @description Overrides the agent's ring timeout, in seconds, 5 to 120. */
             ring_timeout_seconds?: number | null;
             /**
              * Format: date-time
              * @description When to dial, at most 90 days ahead; now if absent. Until then the call is queued and counts towards the concurrent calls.
              */
             schedule_at?: string | null;
-            /**
-             * @description The callee: a number in E.164 form, a `sip:` URI, or `web` for somebody who talks in a browser.
-             * @example +12025550100
-             */
+            /** @description The callee: a number in E.164 form, a `sip:` URI, or `web` for somebody who talks in a browser. */
             to: string;
             /** @description Values for `{{name}}` in the agent's texts; at most 50 keys and 16 KiB of JSON. Send long ids as strings. */
             variables?: components["schemas"]["Variables"] | null;
@@ -2068,10 +2160,7 @@ export interface components {
             credentials?: components["schemas"]["Credentials"] | null;
             /** @description Its limits. */
             limits?: components["schemas"]["ConnectionLimitsInput"] | null;
-            /**
-             * @description Unique per tenant.
-             * @example Main line
-             */
+            /** @description Unique per tenant. */
             name: string;
             /** @description The carrier or provider. */
             provider: components["schemas"]["ProviderName"];
@@ -2102,15 +2191,9 @@ export interface components {
              * @description The agent that answers it; `null` rejects inbound calls.
              */
             inbound_agent_id?: string | null;
-            /**
-             * @description Display name.
-             * @example Reception
-             */
+            /** @description Display name. */
             label?: string | null;
-            /**
-             * @description E.164; unique per connection.
-             * @example +12025550199
-             */
+            /** @description E.164; unique per connection. */
             number: string;
         };
         /**
@@ -2121,10 +2204,7 @@ export interface components {
          *     }
          */
         CreateVoiceSample: {
-            /**
-             * @description Its language, as a BCP 47 tag; default `en-US`.
-             * @example en-US
-             */
+            /** @description Its language, as a BCP 47 tag; default `en-US`. */
             language?: string | null;
             /** @description The provider's model; default: the connection's. */
             model?: string | null;
@@ -2133,10 +2213,7 @@ export interface components {
              * @description Speaking rate; default 1, the voice's own.
              */
             speed?: number | null;
-            /**
-             * @description The text; default: a greeting in English.
-             * @example Good morning, this is Ava.
-             */
+            /** @description The text; default: a greeting in English. */
             text?: string | null;
         };
         /**
@@ -2152,18 +2229,11 @@ export interface components {
         CreateWebhook: {
             /** @description Whether events are sent; default `true`. */
             enabled?: boolean | null;
-            /**
-             * @description The events to send; all if empty or absent.
-             * @example [
-             *       "call.completed",
-             *       "call.failed"
-             *     ]
-             */
+            /** @description The events to send; all if empty or absent. */
             events?: components["schemas"]["EventKind"][] | null;
             /**
              * Format: uri
              * @description A public HTTPS URL that receives the events; `http://` only where the operator allows it.
-             * @example https://example.com/hooks/calls
              */
             url: string;
         };
@@ -2215,10 +2285,7 @@ export interface components {
          *     length.
          */
         Dtmf: {
-            /**
-             * Format: int32
-             * @description Pause after a key that ends the input, in milliseconds, 500 to 20000.
-             */
+            /** @description Pause after a key that ends the input, in milliseconds, 500 to 20000. */
             digit_timeout_ms: number;
             /** @description Whether keys are processed. */
             enabled: boolean;
@@ -2229,10 +2296,7 @@ export interface components {
             finish_on_key: string | null;
             /** @description Whether a key stops the agent's speech, if the caller may interrupt it. */
             interrupt: boolean;
-            /**
-             * Format: int32
-             * @description Number of keys that ends the input, 1 to 64.
-             */
+            /** @description Number of keys that ends the input, 1 to 64. */
             max_digits: number;
         };
         /**
@@ -2240,10 +2304,7 @@ export interface components {
          *     length.
          */
         DtmfInput: {
-            /**
-             * Format: int32
-             * @description Pause after a key that ends the input, in milliseconds, 500 to 20000. Default: `2000`.
-             */
+            /** @description Pause after a key that ends the input, in milliseconds, 500 to 20000. Default: `2000`. */
             digit_timeout_ms?: number | null;
             /** @description Whether keys are processed. Default: `true`. */
             enabled?: boolean | null;
@@ -2254,10 +2315,7 @@ export interface components {
             finish_on_key?: string | null;
             /** @description Whether a key stops the agent's speech, if the caller may interrupt it. Default: `true`. */
             interrupt?: boolean | null;
-            /**
-             * Format: int32
-             * @description Number of keys that ends the input, 1 to 64. Default: `32`.
-             */
+            /** @description Number of keys that ends the input, 1 to 64. Default: `32`. */
             max_digits?: number | null;
         };
         /**
@@ -2278,10 +2336,7 @@ export interface components {
              * @description The id of this request, as in `X-Request-Id` and the service's logs.
              */
             request_id: string | null;
-            /**
-             * Format: int32
-             * @description The HTTP status.
-             */
+            /** @description The HTTP status. */
             status: number;
             /** @description The status text. */
             title: string;
@@ -2359,15 +2414,9 @@ export interface components {
             backchannels: string[];
             /** @description Whether the caller can interrupt. */
             enabled: boolean;
-            /**
-             * Format: int32
-             * @description Speech that interrupts, in milliseconds, 50 to 5000; shorter noises only pause the agent.
-             */
+            /** @description Speech that interrupts, in milliseconds, 50 to 5000; shorter noises only pause the agent. */
             min_speech_ms: number;
-            /**
-             * Format: int32
-             * @description Recognised words that interrupt before `min_speech_ms`; 0 ignores words.
-             */
+            /** @description Recognised words that interrupt before `min_speech_ms`; 0 ignores words. */
             min_words: number;
         };
         /** @description What happens when the caller interrupts. */
@@ -2376,15 +2425,9 @@ export interface components {
             backchannels?: string[] | null;
             /** @description Whether the caller can interrupt. Default: `true`. */
             enabled?: boolean | null;
-            /**
-             * Format: int32
-             * @description Speech that interrupts, in milliseconds, 50 to 5000; shorter noises only pause the agent. Default: `500`.
-             */
+            /** @description Speech that interrupts, in milliseconds, 50 to 5000; shorter noises only pause the agent. Default: `500`. */
             min_speech_ms?: number | null;
-            /**
-             * Format: int32
-             * @description Recognised words that interrupt before `min_speech_ms`; 0 ignores words. Default: `2`.
-             */
+            /** @description Recognised words that interrupt before `min_speech_ms`; 0 ignores words. Default: `2`. */
             min_words?: number | null;
         };
         /**
@@ -2394,10 +2437,7 @@ export interface components {
          *     }
          */
         InvitePerson: {
-            /**
-             * @description The address with which the person signs in.
-             * @example ana@example.com
-             */
+            /** @description The address with which the person signs in. */
             email: string;
             /** @description The role; `member` if absent. */
             role?: components["schemas"]["PersonRole"] | null;
@@ -2464,10 +2504,7 @@ export interface components {
              *     time. The first response to start is spoken; both are charged.
              */
             hedge: boolean;
-            /**
-             * Format: int32
-             * @description Maximum length of a response, in tokens.
-             */
+            /** @description Maximum length of a response, in tokens. */
             max_tokens: number | null;
             /** @description The provider's model name. */
             model: string | null;
@@ -2491,10 +2528,7 @@ export interface components {
              *     time. The first response to start is spoken; both are charged.
              */
             hedge?: boolean | null;
-            /**
-             * Format: int32
-             * @description Maximum length of a response, in tokens.
-             */
+            /** @description Maximum length of a response, in tokens. */
             max_tokens?: number | null;
             /** @description The provider's model name. */
             model?: string | null;
@@ -2651,7 +2685,19 @@ export interface components {
          */
         PersonStatus: "active" | "invited" | (string & {});
         PersonWithWarnings: components["schemas"]["Person"] & components["schemas"]["RequestWarnings"];
-        /** @description A phone number. */
+        /**
+         * @description A phone number.
+         * @example {
+         *       "connection_id": "0198c6a0-0000-7000-8000-000000000004",
+         *       "created_at": "2026-01-31T12:00:00.128122Z",
+         *       "id": "0198c6a0-0000-7000-8000-000000000005",
+         *       "inbound_agent_id": "0198c6a0-0000-7000-8000-000000000000",
+         *       "inbound_url": null,
+         *       "label": "Reception",
+         *       "number": "+12025550199",
+         *       "updated_at": "2026-01-31T12:00:00.128122Z"
+         *     }
+         */
         PhoneNumber: {
             /**
              * Format: uuid
@@ -2681,10 +2727,7 @@ export interface components {
             inbound_url: string | null;
             /** @description Display name. */
             label: string | null;
-            /**
-             * @description E.164.
-             * @example +12025550199
-             */
+            /** @description E.164. */
             number: string;
             /**
              * Format: date-time
@@ -2707,10 +2750,7 @@ export interface components {
              *     and recordings are not changed.
              */
             redact: components["schemas"]["RedactedKind"][];
-            /**
-             * Format: int32
-             * @description Days after the end of a call until its words are deleted, 1 to 3650; `null` keeps them.
-             */
+            /** @description Days after the end of a call until its words are deleted, 1 to 3650; `null` keeps them. */
             retention_days: number | null;
         };
         /** @description Redaction and retention of a call's words. */
@@ -2720,10 +2760,7 @@ export interface components {
              *     and recordings are not changed. Default: `[]`.
              */
             redact?: components["schemas"]["RedactedKind"][] | null;
-            /**
-             * Format: int32
-             * @description Days after the end of a call until its words are deleted, 1 to 3650; `null` keeps them.
-             */
+            /** @description Days after the end of a call until its words are deleted, 1 to 3650; `null` keeps them. */
             retention_days?: number | null;
         };
         /** @description What is wrong, for programs; `docs/api.md` says when. Later versions can have more codes; none changes its meaning. */
@@ -2895,10 +2932,7 @@ export interface components {
              *     the caller.
              */
             interrupt?: boolean | null;
-            /**
-             * @description The text; at least one word.
-             * @example A colleague will join us in a minute.
-             */
+            /** @description The text; at least one word. */
             text: string;
         };
         /**
@@ -2908,46 +2942,25 @@ export interface components {
          *     }
          */
         SendDtmf: {
-            /**
-             * @description `0` to `9`, `*`, `#`, `A` to `D`; `w` is a pause of half a second.
-             * @example 1w2#
-             */
+            /** @description `0` to `9`, `*`, `#`, `A` to `D`; `w` is a pause of half a second. */
             digits: string;
         };
         /** @description What happens when the caller is silent. */
         Silence: {
-            /**
-             * Format: int32
-             * @description Caller silence after which the agent hangs up, in seconds, 5 to 3600; `null` is never.
-             */
+            /** @description Caller silence after which the agent hangs up, in seconds, 5 to 3600; `null` is never. */
             hangup_after_seconds: number | null;
-            /**
-             * Format: int32
-             * @description Maximum number of reprompts, 0 to 10.
-             */
+            /** @description Maximum number of reprompts, 0 to 10. */
             max_reprompts: number;
-            /**
-             * Format: int32
-             * @description Silence after which the agent reprompts, in seconds, 2 to 600.
-             */
+            /** @description Silence after which the agent reprompts, in seconds, 2 to 600. */
             reprompt_after_seconds: number;
         };
         /** @description What happens when the caller is silent. */
         SilenceInput: {
-            /**
-             * Format: int32
-             * @description Caller silence after which the agent hangs up, in seconds, 5 to 3600; `null` is never. Default: `30`.
-             */
+            /** @description Caller silence after which the agent hangs up, in seconds, 5 to 3600; `null` is never. Default: `30`. */
             hangup_after_seconds?: number | null;
-            /**
-             * Format: int32
-             * @description Maximum number of reprompts, 0 to 10. Default: `2`.
-             */
+            /** @description Maximum number of reprompts, 0 to 10. Default: `2`. */
             max_reprompts?: number | null;
-            /**
-             * Format: int32
-             * @description Silence after which the agent reprompts, in seconds, 2 to 600. Default: `8`.
-             */
+            /** @description Silence after which the agent reprompts, in seconds, 2 to 600. Default: `8`. */
             reprompt_after_seconds?: number | null;
         };
         /**
@@ -2958,15 +2971,9 @@ export interface components {
          *     }
          */
         SimulateCall: {
-            /**
-             * @description The caller's number. It selects the caller's behaviour, like the callee's number of an outbound call.
-             * @example +12025550100
-             */
+            /** @description The caller's number. It selects the caller's behaviour, like the callee's number of an outbound call. */
             from: string;
-            /**
-             * @description One of the tenant's numbers in a simulator connection, with an `inbound_agent_id`.
-             * @example +12025550199
-             */
+            /** @description One of the tenant's numbers in a simulator connection, with an `inbound_agent_id`. */
             to: string;
         };
         /** @description Calls that ended in a time span. */
@@ -3080,7 +3087,59 @@ export interface components {
             /** @description The provider's model name. */
             model?: string | null;
         };
-        /** @description A tenant. */
+        /**
+         * @description A tenant.
+         * @example {
+         *       "concurrent_calls": {
+         *         "in_use": 0,
+         *         "limit": 10
+         *       },
+         *       "created_at": "2026-01-31T12:00:00.000000Z",
+         *       "dial_policy": {
+         *         "allow": [],
+         *         "cost_per_day_usd": null,
+         *         "deny": [],
+         *         "per_number_per_day": 20
+         *       },
+         *       "id": "0198c6a0-0000-7000-8000-000000000006",
+         *       "monthly_calls": {
+         *         "limit": null,
+         *         "resets_at": "2026-02-01T00:00:00.000000Z",
+         *         "used": 1
+         *       },
+         *       "name": "Acme",
+         *       "rate_limit": {
+         *         "limit": 120,
+         *         "window_seconds": 60
+         *       },
+         *       "stored": {
+         *         "agent_bytes": {
+         *           "in_use": 1269,
+         *           "limit": 268435456
+         *         },
+         *         "agents": {
+         *           "in_use": 1,
+         *           "limit": 500
+         *         },
+         *         "connections": {
+         *           "in_use": 2,
+         *           "limit": 200
+         *         },
+         *         "numbers": {
+         *           "in_use": 1,
+         *           "limit": 1000
+         *         },
+         *         "people": {
+         *           "in_use": 0,
+         *           "limit": 200
+         *         },
+         *         "webhooks": {
+         *           "in_use": 1,
+         *           "limit": 20
+         *         }
+         *       }
+         *     }
+         */
         Tenant: {
             /** @description Calls queued, dialing or in progress, including inbound calls. */
             concurrent_calls: components["schemas"]["ConcurrentCalls"];
@@ -3098,10 +3157,7 @@ export interface components {
             id: string;
             /** @description Calls placed in this calendar month (UTC). */
             monthly_calls: components["schemas"]["MonthlyCalls"];
-            /**
-             * @description Its name.
-             * @example Acme
-             */
+            /** @description Its name. */
             name: string;
             /** @description Requests per window. */
             rate_limit: components["schemas"]["RateLimit"];
@@ -3162,10 +3218,7 @@ export interface components {
             parameters: {
                 [key: string]: unknown;
             } | null;
-            /**
-             * Format: int32
-             * @description For `http` and `mcp`: timeout in seconds, 1 to 10; default 8.
-             */
+            /** @description For `http` and `mcp`: timeout in seconds, 1 to 10; default 8. */
             timeout_seconds: number | null;
             /** @description For `mcp`: names of the server's tools to use; all if empty. */
             tools?: string[];
@@ -3244,10 +3297,7 @@ export interface components {
             parameters?: {
                 [key: string]: unknown;
             } | null;
-            /**
-             * Format: int32
-             * @description For `http` and `mcp`: timeout in seconds, 1 to 10; default 8.
-             */
+            /** @description For `http` and `mcp`: timeout in seconds, 1 to 10; default 8. */
             timeout_seconds?: number | null;
             /** @description For `mcp`: names of the server's tools to use; all if empty. */
             tools?: string[] | null;
@@ -3264,7 +3314,47 @@ export interface components {
          * @enum {string}
          */
         ToolKind: "end_call" | "http" | "mcp" | "transfer" | "send_dtmf" | (string & {});
-        /** @description The transcript of a call. */
+        /**
+         * @description The transcript of a call.
+         * @example {
+         *       "data": [
+         *         {
+         *           "end_ms": 2022,
+         *           "interrupted": false,
+         *           "latency_ms": null,
+         *           "role": "agent",
+         *           "stages": null,
+         *           "start_ms": 22,
+         *           "text": "Hello, how can I help you?"
+         *         },
+         *         {
+         *           "end_ms": 4898,
+         *           "interrupted": false,
+         *           "latency_ms": null,
+         *           "role": "caller",
+         *           "stages": null,
+         *           "start_ms": 2834,
+         *           "text": "Hi Ava. My name is Sarah Miller."
+         *         },
+         *         {
+         *           "end_ms": 9402,
+         *           "interrupted": false,
+         *           "latency_ms": 464,
+         *           "role": "agent",
+         *           "stages": {
+         *             "end_of_speech_ms": 4898,
+         *             "end_of_turn_ms": 5300,
+         *             "first_audio_ms": 5302,
+         *             "first_token_ms": 5019,
+         *             "heard_ms": 5362
+         *           },
+         *           "start_ms": 5362,
+         *           "text": "Thank you, Sarah Miller. Which day would you like to come?"
+         *         }
+         *       ],
+         *       "tool_calls": []
+         *     }
+         */
         Transcript: {
             /** @description Lines in the order in which they were completed. */
             data: components["schemas"]["TranscriptLine"][];
@@ -3308,10 +3398,7 @@ export interface components {
          *     }
          */
         TransferCall: {
-            /**
-             * @description A number in E.164 form, or a `sip:` URI.
-             * @example +12025550142
-             */
+            /** @description A number in E.164 form, or a `sip:` URI. */
             to: string;
         };
         /** @description A transfer target. */
@@ -3382,15 +3469,9 @@ export interface components {
         TurnTaking: {
             /** @description How soon the agent takes the turn: `low` waits half as long again, `high` a third less. */
             eagerness: components["schemas"]["Eagerness"];
-            /**
-             * Format: int32
-             * @description Silence that ends a turn in any case, in milliseconds, 200 to 10000.
-             */
+            /** @description Silence that ends a turn in any case, in milliseconds, 200 to 10000. */
             max_silence_ms: number;
-            /**
-             * Format: int32
-             * @description Silence that ends a turn after a complete sentence, in milliseconds, 100 to 5000.
-             */
+            /** @description Silence that ends a turn after a complete sentence, in milliseconds, 100 to 5000. */
             min_silence_ms: number;
             /** @description Send the model request when the turn has probably ended, and discard the response if the caller continues. */
             speculative: boolean;
@@ -3399,73 +3480,143 @@ export interface components {
         TurnTakingInput: {
             /** @description How soon the agent takes the turn: `low` waits half as long again, `high` a third less. Default: `"normal"`. */
             eagerness?: components["schemas"]["Eagerness"] | null;
-            /**
-             * Format: int32
-             * @description Silence that ends a turn in any case, in milliseconds, 200 to 10000. Default: `2000`.
-             */
+            /** @description Silence that ends a turn in any case, in milliseconds, 200 to 10000. Default: `2000`. */
             max_silence_ms?: number | null;
-            /**
-             * Format: int32
-             * @description Silence that ends a turn after a complete sentence, in milliseconds, 100 to 5000. Default: `400`.
-             */
+            /** @description Silence that ends a turn after a complete sentence, in milliseconds, 100 to 5000. Default: `400`. */
             min_silence_ms?: number | null;
             /** @description Send the model request when the turn has probably ended, and discard the response if the caller continues. Default: `true`. */
             speculative?: boolean | null;
         };
-        /** @description The call that a dry run would place: a call without id, since there is no such call. */
+        /**
+         * @description The call that a dry run would place: a call without id, since there is no such call.
+         * @example {
+         *       "agent_id": "0198c6a0-0000-7000-8000-000000000000",
+         *       "agent_version": 1,
+         *       "analysis": null,
+         *       "answered_at": null,
+         *       "answered_by": null,
+         *       "carrier": {
+         *         "call_id": null,
+         *         "cause": null,
+         *         "connection_id": "0198c6a0-0000-7000-8000-000000000004",
+         *         "provider": "simulator",
+         *         "sip_code": null
+         *       },
+         *       "created_at": "2026-01-31T12:00:00.147792Z",
+         *       "dialing_at": null,
+         *       "direction": "outbound",
+         *       "duration_seconds": 0,
+         *       "end_reason": null,
+         *       "ended_at": null,
+         *       "ended_by": null,
+         *       "error": null,
+         *       "error_code": null,
+         *       "from": "+12025550199",
+         *       "latency": null,
+         *       "metadata": {
+         *         "order": "A-17"
+         *       },
+         *       "number_id": "0198c6a0-0000-7000-8000-000000000005",
+         *       "outcome": null,
+         *       "recording_url": null,
+         *       "ringing_at": null,
+         *       "schedule_at": null,
+         *       "status": "queued",
+         *       "summary": null,
+         *       "to": "+12025550100",
+         *       "turns": 0,
+         *       "usage": null,
+         *       "variables": {
+         *         "name": "Ana"
+         *       }
+         *     }
+         */
         UnplacedCall: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The agent.
+             */
             agent_id: string;
             /**
              * Format: int64
-             * @example 1
+             * @description The agent's version when the call was placed.
              */
             agent_version: number;
             analysis: components["schemas"]["CallAnalysis"] | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was answered.
+             */
             answered_at: string | null;
             answered_by: components["schemas"]["AnsweredBy"] | null;
+            /** @description The carrier's data of the call. */
             carrier: components["schemas"]["CallCarrier"];
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was accepted.
+             */
             created_at: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was dialled.
+             */
             dialing_at: string | null;
+            /** @description Its direction. */
             direction: components["schemas"]["CallDirection"];
             /**
              * Format: int64
-             * @example 42
+             * @description Time from answer to end, in seconds.
              */
             duration_seconds: number;
             end_reason: components["schemas"]["CallEndReason"] | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it ended.
+             */
             ended_at: string | null;
             ended_by: components["schemas"]["CallEndedBy"] | null;
+            /** @description Error details. */
             error: string | null;
             error_code: components["schemas"]["CallFailure"] | null;
-            /** @example +12025550199 */
+            /** @description The caller. */
             from: string;
             latency: components["schemas"]["CallLatency"] | null;
+            /** @description The client's own data. */
             metadata: components["schemas"]["Metadata"];
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The tenant's number, if it is one of its numbers.
+             */
             number_id: string | null;
+            /** @description Facts extracted from the conversation. */
             outcome: {
                 [key: string]: unknown;
             } | null;
+            /** @description URL of the recording; needs an API key. */
             recording_url: string | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it started to ring.
+             */
             ringing_at: string | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it will be dialled, as requested; until then the call is queued.
+             */
             schedule_at: string | null;
+            /** @description Its status. */
             status: components["schemas"]["CallStatus"];
+            /** @description A summary of the conversation, in a sentence or two. */
             summary: string | null;
-            /** @example +12025550100 */
+            /** @description The callee. */
             to: string;
             /**
              * Format: int64
-             * @example 5
+             * @description Number of caller turns that the agent answered.
              */
             turns: number;
             usage: components["schemas"]["CallUsage"] | null;
+            /** @description Values for `{{name}}` in the agent's texts. */
             variables: {
                 [key: string]: string;
             };
@@ -3490,11 +3641,9 @@ export interface components {
             greeting?: components["schemas"]["GreetingInput"] | null;
             instructions?: string;
             interruption?: components["schemas"]["InterruptionInput"] | null;
-            /** @example en-US */
             language?: string | null;
             limits?: components["schemas"]["AgentLimitsInput"] | null;
             llm?: components["schemas"]["LlmChoiceInput"] | null;
-            /** @example Reception */
             name?: string;
             privacy?: components["schemas"]["PrivacyInput"] | null;
             realtime?: components["schemas"]["RealtimeChanges"] | null;
@@ -3517,10 +3666,7 @@ export interface components {
         UpdateConnection: {
             credentials?: components["schemas"]["CredentialChanges"] | null;
             limits?: components["schemas"]["ConnectionLimitsInput"] | null;
-            /**
-             * @description Unique per tenant.
-             * @example Main line
-             */
+            /** @description Unique per tenant. */
             name?: string;
             /** @description Settings to set, or to remove with `null`. */
             settings?: {
@@ -3548,15 +3694,9 @@ export interface components {
              * @description The agent that answers it; `null` rejects inbound calls.
              */
             inbound_agent_id?: string | null;
-            /**
-             * @description Display name.
-             * @example Reception
-             */
+            /** @description Display name. */
             label?: string | null;
-            /**
-             * @description E.164; unique per connection.
-             * @example +12025550199
-             */
+            /** @description E.164; unique per connection. */
             number?: string;
         };
         /**
@@ -3581,18 +3721,11 @@ export interface components {
         UpdateWebhook: {
             /** @description Whether events are sent. Disabling an endpoint cancels its pending deliveries. */
             enabled?: boolean | null;
-            /**
-             * @description The events to send; all if empty.
-             * @example [
-             *       "call.completed",
-             *       "call.failed"
-             *     ]
-             */
+            /** @description The events to send; all if empty. */
             events?: components["schemas"]["EventKind"][] | null;
             /**
              * Format: uri
              * @description A public HTTPS URL that receives the events; `http://` only where the operator allows it.
-             * @example https://example.com/hooks/calls
              */
             url?: string;
         };
@@ -3711,7 +3844,19 @@ export interface components {
              */
             url: string;
         };
-        /** @description A webhook endpoint. */
+        /**
+         * @description A webhook endpoint.
+         * @example {
+         *       "created_at": "2026-01-31T12:00:00.140134Z",
+         *       "disabled_reason": null,
+         *       "enabled": true,
+         *       "events": [],
+         *       "failing_since": null,
+         *       "id": "0198c6a0-0000-7000-8000-000000000008",
+         *       "updated_at": "2026-01-31T12:00:00.140134Z",
+         *       "url": "https://example.com/hooks/calls"
+         *     }
+         */
         Webhook: {
             /**
              * Format: date-time
@@ -3720,18 +3865,9 @@ export interface components {
             created_at: string;
             /** @description Why the service disabled it after 5 days of failures only. `null` if it is enabled or you disabled it. */
             disabled_reason: string | null;
-            /**
-             * @description Whether events are sent.
-             * @example true
-             */
+            /** @description Whether events are sent. */
             enabled: boolean;
-            /**
-             * @description The events that are sent; all if empty.
-             * @example [
-             *       "call.completed",
-             *       "call.failed"
-             *     ]
-             */
+            /** @description The events that are sent; all if empty. */
             events: components["schemas"]["EventKind"][];
             /**
              * Format: date-time
@@ -3751,11 +3887,21 @@ export interface components {
             /**
              * Format: uri
              * @description The URL that receives the events.
-             * @example https://example.com/hooks/calls
              */
             url: string;
         };
-        /** @description A delivery of one event to one endpoint. */
+        /**
+         * @description A delivery of one event to one endpoint.
+         * @example {
+         *       "attempts": 1,
+         *       "call_id": "0198c6a0-0000-7000-8000-000000000003",
+         *       "created_at": "2026-01-31T12:00:09.941547Z",
+         *       "event": "call.completed",
+         *       "id": "0198c6a0-0000-7000-8000-000000000009",
+         *       "next_attempt_at": null,
+         *       "state": "succeeded"
+         *     }
+         */
         WebhookDelivery: {
             /**
              * Format: int64
@@ -3836,7 +3982,38 @@ export interface components {
             /** @description Its attempts, oldest first. */
             attempt_log: components["schemas"]["WebhookDeliveryAttempt"][];
         };
-        /** @description The body of a delivery. Later versions can send more kinds of events and more fields. */
+        /**
+         * @description The body of a delivery. Later versions can send more kinds of events and more fields.
+         * @example {
+         *       "created": 1769860809,
+         *       "data": {
+         *         "agent_id": "0198c6a0-0000-7000-8000-000000000000",
+         *         "call_id": "0198c6a0-0000-7000-8000-000000000003",
+         *         "direction": "outbound",
+         *         "duration_seconds": 10,
+         *         "end_reason": "api_hangup",
+         *         "error": null,
+         *         "from": "+12025550199",
+         *         "metadata": {
+         *           "order": "A-17"
+         *         },
+         *         "outcome": {
+         *           "confirmed": false,
+         *           "day": null,
+         *           "name": "Sarah Miller",
+         *           "people": null,
+         *           "time": null
+         *         },
+         *         "sequence": 5,
+         *         "status": "completed",
+         *         "summary": "The caller confirmed nothing, but gave: name Sarah Miller.",
+         *         "to": "+12025550100",
+         *         "turns": 1
+         *       },
+         *       "event": "call.completed",
+         *       "id": "0198c6a0-0000-7000-8000-000000000009"
+         *     }
+         */
         WebhookEvent: components["schemas"]["CallCompletedEvent"] | components["schemas"]["CallDialingEvent"] | components["schemas"]["CallFailedEvent"] | components["schemas"]["CallInProgressEvent"] | components["schemas"]["CallQueuedEvent"] | components["schemas"]["CallReceivedEvent"] | components["schemas"]["CarrierHangupEvent"] | components["schemas"]["WebhookTestEvent"];
         /** @description What the body of every delivery holds. */
         WebhookEventHead: {

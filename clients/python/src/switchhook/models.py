@@ -385,10 +385,6 @@ class Call(Model):
     """
     The caller.
     """
-    id: str
-    """
-    Its id.
-    """
     latency: CallLatency | None
     """
     How long the caller waited for responses.
@@ -444,6 +440,10 @@ class Call(Model):
     web: WebPart | None = None
     """
     Where the browser of a web call connects; in the response to its creation only.
+    """
+    id: str
+    """
+    Its id.
     """
     warnings: list[str] = []
 
@@ -1877,21 +1877,45 @@ class UnplacedCall(Model):
     """
 
     agent_id: str
+    """
+    The agent.
+    """
     agent_version: int
+    """
+    The agent's version when the call was placed.
+    """
     analysis: CallAnalysis | None
     """
     How post-call analysis went; `null` until the call has ended, and if there was no conversation.
     """
     answered_at: AwareDatetime | None
+    """
+    When it was answered.
+    """
     answered_by: Literal["human", "voicemail"] | str | None
     """
     Who answered, if known.
     """
     carrier: CallCarrier
+    """
+    The carrier's data of the call.
+    """
     created_at: AwareDatetime
+    """
+    When it was accepted.
+    """
     dialing_at: AwareDatetime | None
+    """
+    When it was dialled.
+    """
     direction: Literal["inbound", "outbound", "web"] | str
+    """
+    Its direction.
+    """
     duration_seconds: int
+    """
+    Time from answer to end, in seconds.
+    """
     end_reason: (
         Literal["caller_hangup", "agent_hangup", "transferred", "api_hangup", "canceled", "voicemail", "silence", "max_duration", "drained"]
         | str
@@ -1901,11 +1925,17 @@ class UnplacedCall(Model):
     Why a completed call ended.
     """
     ended_at: AwareDatetime | None
+    """
+    When it ended.
+    """
     ended_by: Literal["caller", "agent", "api", "carrier", "system"] | str | None
     """
     Who ended it.
     """
     error: str | None
+    """
+    Error details.
+    """
     error_code: (
         Literal[
             "carrier_unauthorized",
@@ -1927,25 +1957,61 @@ class UnplacedCall(Model):
     Why a failed call failed.
     """
     from_: str = Field(..., alias="from")
+    """
+    The caller.
+    """
     latency: CallLatency | None
     """
     How long the caller waited for responses.
     """
     metadata: dict[str, Any]
+    """
+    The client's own data.
+    """
     number_id: str | None
+    """
+    The tenant's number, if it is one of its numbers.
+    """
     outcome: dict[str, Any] | None
+    """
+    Facts extracted from the conversation.
+    """
     recording_url: str | None
+    """
+    URL of the recording; needs an API key.
+    """
     ringing_at: AwareDatetime | None
+    """
+    When it started to ring.
+    """
     schedule_at: AwareDatetime | None
+    """
+    When it will be dialled, as requested; until then the call is queued.
+    """
     status: Literal["queued", "dialing", "in_progress", "completed", "failed"] | str
+    """
+    Its status.
+    """
     summary: str | None
+    """
+    A summary of the conversation, in a sentence or two.
+    """
     to: str
+    """
+    The callee.
+    """
     turns: int
+    """
+    Number of caller turns that the agent answered.
+    """
     usage: CallUsage | None
     """
     Usage in the units that providers charge.
     """
     variables: dict[str, str]
+    """
+    Values for `{{name}}` in the agent's texts.
+    """
     web: WebPart | None = None
     """
     Where the browser of a web call connects; in the response to its creation only.

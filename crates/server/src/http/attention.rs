@@ -36,6 +36,14 @@ struct Attention {
 
 /// Something that needs attention.
 #[derive(Serialize, ToSchema)]
+#[schema(example = json!({
+    "kind": "credentials_refused",
+    "subject": { "type": "connection", "id": "0198c6a0-0000-7000-8000-000000000000", "name": "Main line" },
+    "since": "2026-01-31T12:00:00.000000Z",
+    "detail": "twilio refuses the credentials of \"Main line\".",
+    "count": 3,
+    "limit": null,
+}))]
 struct AttentionItem {
     /// What is the matter.
     kind: AttentionKind,
@@ -45,7 +53,6 @@ struct AttentionItem {
     #[schema(value_type = Option<String>, format = DateTime)]
     since: Option<Timestamp>,
     /// What is the matter, in a sentence.
-    #[schema(example = "hooks.example.com: the response has status 503.")]
     detail: String,
     /// How many calls were refused, or how many deliveries wait (up to 1000).
     count: Option<i64>,

@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use super::document::{METHODS, SCHEMAS, operations, reference};
 use super::events::describe_events;
 use super::example::{conflict, error_example, example};
+use super::recorded::{add_recorded, drop_examples_of_fields};
 use super::requests::{complete_requests, sent};
 use super::values::{describe_metadata_filter, describe_values};
 use super::{names, shared};
@@ -22,19 +23,21 @@ pub(super) fn complete(document: &mut Value) {
     refer_to_generic_parts(document);
     names::rename(document);
     describe_values(&mut document["components"]["schemas"]);
+    drop_formats_of_small_integers(&mut document["components"]["schemas"]);
     describe_events(document);
     describe_metadata_filter(document);
     complete_requests(document);
     spell_out_formats_of_requests(document);
     require_what_answers_always_hold(document);
+    add_recorded(&mut document["components"]["schemas"]);
     add_examples(document);
+    drop_examples_of_fields(&mut document["components"]["schemas"]);
     document["servers"] = json!([{ "url": "/", "description": "The service that serves this document" }]);
     complete_operations(document);
     shared::share(document);
 }
 
-/// Gives an example to each schema of a request's body. Those of responses follow from their fields, as readers of the document can
-/// tell; here they would be a thirtieth of it.
+/// Gives an example to each schema of a request's body.
 fn add_examples(document: &mut Value) {
     let bodies = operations(document).filter_map(|operation| {
         let body = operation["requestBody"]["content"][JSON]["schema"]["$ref"].as_str();
@@ -81,6 +84,20 @@ fn refer_to_generic_parts(document: &mut Value) {
         }
     }
     schemas.extend(warnings.map(|warnings| (WARNINGS.to_owned(), warnings)));
+}
+
+/// Where there is a limit, the size in bits says nothing more.
+fn drop_formats_of_small_integers(schema: &mut Value) {
+    match schema {
+        Value::Object(fields) => {
+            fields.values_mut().for_each(drop_formats_of_small_integers);
+            if fields.contains_key("maximum") && fields.get("format").is_some_and(|format| format == "int32") {
+                fields.remove("format");
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(drop_formats_of_small_integers),
+        _ => {}
+    }
 }
 
 /// Adds patterns to what is sent, because many tools ignore formats.
@@ -148,6 +165,12 @@ fn require_all(of: &str, schema: &mut Value) {
 }
 
 fn complete_operation(operation: &mut Value, schemas: &Value) {
+    for parameter in operation.get_mut("parameters").and_then(Value::as_array_mut).into_iter().flatten() {
+        if let Some(parameter) = parameter.as_object_mut() {
+            // It is so without a word.
+            parameter.retain(|word, value| !(word == "required" && *value == false) && *value != "form");
+        }
+    }
     if let Some(body) = operation.get_mut("requestBody") {
         // A body without required fields is optional.
         body["required"] = requires_something(&body["content"][JSON]["schema"], schemas).into();
@@ -191,8 +214,8 @@ fn resolved<'a>(schema: &'a Value, schemas: &'a Value) -> &'a Value {
     name.map_or(schema, |name| &schemas[name])
 }
 
-/// Returns the headers of every error with this status. Successes have the same, as the document's description says; at each operation they
-/// would make a tenth of the document.
+/// Returns the headers of every error with this status. Successes have the same, and all responses the limits, as the document's
+/// description says; at each operation they would make a tenth of the document.
 fn headers(status: &str) -> Map<String, Value> {
     if status < "400" {
         return Map::new();
@@ -209,12 +232,11 @@ fn headers(status: &str) -> Map<String, Value> {
         let challenge = json!({ "type": "string", "enum": ["Bearer"] });
         headers.insert("WWW-Authenticate".to_owned(), text("How to authenticate", challenge, "Bearer".into()));
     }
-    if !matches!(status, "401" | "403" | "500" | "503") {
+    if status == "429" {
         let policy = "The request limit and its window, in seconds";
         let left = "Remaining requests; after a refusal also `t`, the seconds until there is one";
         headers.insert("RateLimit-Policy".to_owned(), text(policy, string.clone(), "\"requests\";q=120;w=60".into()));
-        let example = if status == "429" { "\"requests\";r=0;t=9" } else { "\"requests\";r=119" };
-        headers.insert("RateLimit".to_owned(), text(left, string, example.into()));
+        headers.insert("RateLimit".to_owned(), text(left, string, "\"requests\";r=0;t=9".into()));
     }
     if matches!(status, "429" | "503") {
         let seconds = json!({ "type": "integer", "minimum": 1 });

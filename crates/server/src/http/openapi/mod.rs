@@ -5,6 +5,7 @@ mod document;
 mod events;
 mod example;
 mod names;
+mod recorded;
 mod requests;
 mod shared;
 #[cfg(test)]

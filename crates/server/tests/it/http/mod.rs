@@ -3,6 +3,7 @@
 mod call_deliveries;
 mod errors;
 mod event_tokens;
+mod examples;
 mod follow;
 mod keys;
 mod lists;
