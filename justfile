@@ -72,6 +72,10 @@ attacks *args:
 openapi:
     cargo run --quiet -- openapi > docs/openapi.json
 
+# Keep today's API as that of a release: later changes that would break its clients fail the tests.
+released:
+    SWITCHHOOK_WRITE_RELEASED=1 cargo nextest run -p switchhook --lib -E 'test(nothing_breaks_a_client)'
+
 # Record the examples of the API description from a call on the simulator.
 examples:
     SWITCHHOOK_WRITE_EXAMPLES=1 cargo nextest run -p switchhook --test it -E 'test(/^http::examples::/)'
