@@ -1,31 +1,31 @@
-//! What carriers report about a leg, in one vocabulary.
+//! Events that carriers report about a leg, in one vocabulary for all of them.
 
 use serde::{Deserialize, Serialize};
 
 use super::Hangup;
 
-/// What a carrier reports about a leg. It may reach another node than the call's own, so it can be stored.
+/// An event that a carrier reports about a leg. It may reach a node that does not own the call, so it can be stored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CarrierEvent {
-    /// Its id of the call, for when the response to the dial was lost.
+    /// The carrier's id of the call, in case the response to the dial was lost.
     Id(String),
     /// The far end rings.
     Ringing,
-    /// Somebody, or something, answered.
+    /// A person or a machine answered.
     Answered,
     /// A person answered.
     Human,
-    /// A machine answered; and whether its greeting is over, so that a message can be left.
+    /// A machine answered.
     Machine {
-        /// Whether the beep was heard, or the greeting ended without one.
+        /// Whether its greeting is over, with or without a beep, so that a message can be left.
         greeting_ended: bool,
     },
-    /// There will be no audio; one sentence says why.
+    /// There will be no audio; the text says why in one sentence.
     NoMedia(String),
     /// The leg has ended.
     Hangup(Hangup),
-    /// The far end was connected to the number that it is transferred to.
+    /// The far end was connected to the number that it was transferred to.
     Bridged,
     /// A transfer has ended.
     TransferEnded {
@@ -36,7 +36,7 @@ pub enum CarrierEvent {
     },
     /// Another leg of the call has ended, such as the one to that number.
     OtherLegEnded {
-        /// The carrier's id of it.
+        /// The carrier's id of that leg.
         carrier_call_id: String,
     },
 }

@@ -1,4 +1,4 @@
-//! From the decided end of a call to its terminal event: the carrier's report and the talk's last words are awaited for a moment.
+//! The closing phase: from the decided end of a call to its terminal event, with a short wait for the carrier's report and the talk's wrap-up.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::Timestamp;
 use crate::event::EventKind;
 
 impl Call {
-    /// Records the end and has everything stopped that may still run. The only way out of a live phase.
+    /// Records the end and stops everything that may still run. The only way out of a live phase.
     pub(super) fn close(&mut self, now: Timestamp, ending: Ending, transition: &mut Transition) {
         let talk_runs = matches!(self.phase, Phase::InProgress { .. });
         self.close_with(talk_runs, now, ending, transition);
@@ -23,7 +23,7 @@ impl Call {
         self.settle(now, transition);
     }
 
-    /// The stream has ended by itself: mostly the caller has hung up, and the carrier is about to say so.
+    /// Handles the end of the stream. Usually the caller has hung up and the carrier is about to report it.
     pub(super) fn stream_ended(&mut self, now: Timestamp, transition: &mut Transition) {
         self.decide(true, now, TalkEnd::MediaLost.ending(), transition);
         if self.leg == LegState::Requested {
@@ -52,14 +52,14 @@ impl Call {
         self.await_report(now);
     }
 
-    /// The carrier reports the end of its leg, or has its record looked up.
+    /// Waits for the carrier to report the end of its leg, or for the time to look up its record.
     fn await_report(&mut self, now: Timestamp) {
         let Phase::Closing(closing) = &mut self.phase else { return };
         closing.report_by = self.leg.may_exist().then(|| now + self.timing.carrier_report);
         closing.look_up_at = (self.leg == LegState::Known).then(|| now + self.timing.report_grace);
     }
 
-    /// Ends the call if nothing is awaited any more.
+    /// Ends the call if nothing is awaited any longer.
     fn settle(&mut self, now: Timestamp, transition: &mut Transition) {
         let Phase::Closing(closing) = &mut self.phase else { return };
         let look_up = closing.look_up_at.take_if(|at| *at <= now).is_some();
@@ -83,7 +83,7 @@ impl Call {
         let Phase::Closing(closing) = &mut self.phase else { return };
         match input {
             CallInput::CarrierHangup(hangup) if self.leg.may_exist() => self.reported(now, hangup, transition),
-            // Its media ended before the carrier had answered.
+            // The media ended before the carrier had accepted the dial.
             CallInput::TalkEnded(end @ TalkEnd::Transferred { .. }) if !closing.hung_up => {
                 self.leg = LegState::Over;
                 closing.no_report();
@@ -105,14 +105,14 @@ impl Call {
         self.settle(now, transition);
     }
 
-    /// The carrier's report on a leg whose end is decided.
+    /// Handles the carrier's report on a leg whose end is decided.
     fn reported(&mut self, now: Timestamp, hangup: Hangup, transition: &mut Transition) {
         let Phase::Closing(closing) = &mut self.phase else { return };
         self.leg = LegState::Over;
         closing.no_report();
         closing.duration_seconds = hangup.duration_seconds;
         if !std::mem::replace(&mut closing.hung_up, true) {
-            // The stream had ended by itself. Who ended it, the carrier knows.
+            // The stream had ended first; only the carrier knows who ended it.
             closing.ending = ending::of_hangup(Reached::Talking, self.direction, &hangup);
             transition.change.ending = Some(closing.ending.clone());
         } else if hangup.duration_seconds.is_none() {
@@ -122,7 +122,7 @@ impl Call {
         transition.report(hangup, closing.ending.ended_by());
     }
 
-    /// A leg that outlives its stream is of no use to anybody.
+    /// Hangs up, once. A leg without its stream is unusable.
     pub(super) fn hang_up_once(&mut self, transition: &mut Transition) {
         if let Phase::Closing(closing) = &mut self.phase
             && !std::mem::replace(&mut closing.hung_up, true)
@@ -132,7 +132,7 @@ impl Call {
     }
 }
 
-/// Whole seconds, halves rounded up.
+/// Rounds to whole seconds, halves up.
 fn rounded_seconds(duration: Duration) -> u32 {
     u32::try_from(duration.as_millis().saturating_add(500) / 1_000).unwrap_or(u32::MAX)
 }

@@ -1,9 +1,9 @@
-//! How a call ends: the verdicts, as values with a table of their own.
+//! How a call ends: a table from the carrier's report to the end of the call.
 
 use super::status::{CarrierCause, Direction, EndReason, EndedBy, ErrorCode, Hangup, Status};
 use crate::private::Private;
 
-/// The decided end of a call. The first one recorded stands, but for the end of a stream, which the carrier explains.
+/// The decided end of a call. The first one recorded stands, except after the end of a stream, which the carrier explains.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// The call will be `completed`.
@@ -25,19 +25,19 @@ pub enum Ending {
 }
 
 impl Ending {
-    /// An ordinary end.
+    /// Creates an ordinary end.
     #[must_use]
     pub const fn completed(reason: EndReason, by: EndedBy) -> Self {
         Self::Completed { reason, by }
     }
 
-    /// An end in an error. `error` says in one sentence what happened and, where it helps, what to do.
+    /// Creates an end in an error. `error` says in one sentence what happened and, where it helps, what to do.
     #[must_use]
     pub fn failed(code: ErrorCode, by: EndedBy, error: impl Into<String>) -> Self {
         Self::Failed { code, by, error: Private::new(error.into()) }
     }
 
-    /// The status of a call that ended so.
+    /// Returns the status of a call with this end.
     #[must_use]
     pub const fn status(&self) -> Status {
         match self {
@@ -46,7 +46,7 @@ impl Ending {
         }
     }
 
-    /// For the column `end_reason`: empty for a failed call.
+    /// Returns the value of the column `end_reason`: empty for a failed call.
     #[must_use]
     pub const fn reason(&self) -> Option<EndReason> {
         match self {
@@ -55,7 +55,7 @@ impl Ending {
         }
     }
 
-    /// For the column `ended_by`.
+    /// Returns the value of the column `ended_by`.
     #[must_use]
     pub const fn ended_by(&self) -> EndedBy {
         match self {
@@ -63,7 +63,7 @@ impl Ending {
         }
     }
 
-    /// For the columns `error_code` and `error`: empty for a completed call.
+    /// Returns the values of the columns `error_code` and `error`: empty for a completed call.
     #[must_use]
     pub fn error(&self) -> Option<(ErrorCode, &Private<String>)> {
         match self {
@@ -84,10 +84,10 @@ pub(super) enum Reached {
     Talking,
 }
 
-/// What a carrier's report means for a call that nobody on our side had decided to end.
+/// Maps a carrier's report to the end of a call whose end was not yet decided here.
 ///
-/// Once audio flowed the call is completed whatever cause is attached: the network's faults are reported in
-/// `carrier.hangup`, not as a failure of the call. Answered without audio is `no_media` for the same reason.
+/// Once audio flowed the call is completed, regardless of the cause: faults of the network are reported in `carrier.hangup`, not as a failure of the
+/// call. For the same reason, an answer without audio is `no_media`.
 pub(super) fn of_hangup(reached: Reached, direction: Direction, hangup: &Hangup) -> Ending {
     match reached {
         Reached::Talking => Ending::completed(EndReason::CallerHangup, who_left(hangup)),
@@ -99,7 +99,7 @@ pub(super) fn of_hangup(reached: Reached, direction: Direction, hangup: &Hangup)
     }
 }
 
-/// An end in conversation: the caller's, unless the carrier names itself or reports a fault.
+/// Returns who ended a conversation: the caller, unless the carrier names itself or reports a fault.
 fn who_left(hangup: &Hangup) -> EndedBy {
     match (hangup.hung_up_by, hangup.cause) {
         (Some(EndedBy::Caller), _) | (None, CarrierCause::Normal) => EndedBy::Caller,
@@ -114,13 +114,13 @@ fn no_media(hangup: &Hangup) -> Ending {
 
 fn unanswered(hangup: &Hangup) -> Ending {
     let (code, words) = match hangup.cause {
-        // A normal end implies an answer whose report was lost or is late.
+        // A normal end implies an answer whose report is late or was lost.
         CarrierCause::Normal => return no_media(hangup),
         CarrierCause::Busy => (ErrorCode::Busy, "The line was busy"),
         CarrierCause::NoAnswer => (ErrorCode::NoAnswer, "Nobody answered"),
         CarrierCause::Rejected => (ErrorCode::Rejected, "The call was rejected"),
         CarrierCause::InvalidNumber => (ErrorCode::InvalidNumber, "The number does not exist or is not in service"),
-        // Not by us, or an ending would have been decided: the carrier's own ring timer.
+        // The carrier's own ring timer: a cancellation from here would have decided the end already.
         CarrierCause::Canceled => (ErrorCode::NoAnswer, "Nobody answered before the carrier stopped ringing"),
         CarrierCause::Failed => match (hangup.error_code, hangup.sip_code) {
             (Some(ErrorCode::CarrierUnauthorized), _) => {
@@ -136,7 +136,7 @@ fn unanswered(hangup: &Hangup) -> Ending {
     Ending::failed(code, EndedBy::Carrier, with_codes(words, hangup))
 }
 
-/// An inbound call that ended before we had answered it: mostly somebody who hung up again.
+/// Returns the end of an inbound call that ended before it was answered: usually the caller hung up.
 fn gave_up_waiting(hangup: &Hangup) -> Ending {
     match hangup.cause {
         CarrierCause::Failed => {

@@ -13,12 +13,11 @@ use crate::private::Private;
 pub enum CallInput {
     /// The dialler has claimed the call and is about to dial it.
     Dial,
-    /// The carrier took the dial. Also given, before anything else, when a callback is the first to carry the
-    /// carrier's id of the call.
+    /// The carrier accepted the dial. Also given, before anything else, when a callback is the first to carry the carrier's id of the call.
     DialAccepted {
         /// The carrier's id of the call, by which it can be hung up and looked up.
         carrier_call_id: String,
-        /// How long the carrier says that it will wait before it rings: those before it come first.
+        /// How long the carrier says that it will wait before it rings, while earlier calls go first.
         waits: Duration,
     },
     /// The dial was refused or could not be made; there is no leg.
@@ -28,13 +27,13 @@ pub enum CallInput {
         /// One sentence for the `error` field.
         error: Private<String>,
     },
-    /// The carrier's answer to the dial was lost or ambiguous (timeout, 5xx): somebody's phone may be ringing.
+    /// The carrier's response to the dial was lost or ambiguous (timeout, 5xx): the phone may be ringing.
     DialUnknown,
-    /// The carrier has no room now and rang nobody; the dial is repeated after so long.
+    /// The carrier has no capacity now and rang no phone; the dial is repeated after this delay.
     DialDelayed(Duration),
-    /// It rings at the other end.
+    /// The far end rings.
     Ringing,
-    /// The other end, or for an inbound call we, picked up.
+    /// The far end picked up; for an inbound call, this service did.
     Answered,
     /// The first audio arrived.
     MediaStarted,
@@ -45,37 +44,37 @@ pub enum CallInput {
     },
     /// The carrier reported the end of the call.
     CarrierHangup(Hangup),
-    /// The conversation came to its end by itself.
+    /// The conversation ended without a request from outside.
     TalkEnded(TalkEnd),
-    /// The answer to [`CallEffect::StopTalk`]: transcript and summary are written.
+    /// The response to [`CallEffect::StopTalk`]: transcript and summary are written.
     WrappedUp,
     /// A client of the API requested the end of the call.
     HangUpRequested,
-    /// The service stops and cannot wait for this call any longer.
+    /// The service stops and can no longer wait for this call.
     Drain,
     /// The node that owned the call is dead, and this one has taken its lease.
     Abandoned,
-    /// Time has passed; worth saying at [`Call::next_deadline`](super::Call::next_deadline).
+    /// Time has passed. Give it at [`Call::next_deadline`](super::Call::next_deadline).
     Tick,
 }
 
-/// How a conversation ended by itself.
+/// How a conversation ended without a request from outside.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TalkEnd {
     /// The agent said goodbye.
     AgentHungUp,
-    /// The caller was transferred; the leg is no longer ours to end.
+    /// The caller was transferred; this service must not end the leg.
     Transferred {
-        /// Who wanted it.
+        /// Who requested it.
         by: EndedBy,
     },
-    /// Nobody spoke for too long.
+    /// Nothing was said for too long.
     Silence,
     /// The longest duration was reached.
     MaxDuration,
-    /// A machine answered and was dealt with: hung up on, or left a message.
+    /// A machine answered; the agent hung up or left a message.
     Voicemail,
-    /// The audio broke off. Mostly the caller hung up and the carrier is about to say so.
+    /// The audio broke off. Usually the caller hung up and the carrier is about to report it.
     MediaLost,
     /// The conversation, or its preparation while the phone rang, failed.
     Failed {
@@ -121,52 +120,49 @@ impl TalkEnd {
     }
 }
 
-/// Something to be done about a call.
+/// Something to do about a call.
 #[expect(clippy::large_enum_variant, reason = "at most four exist at a time, and a Box would be in everybody's way")]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CallEffect {
-    /// Write this in one transaction. Always the first effect if there is one; what follows it may only be done once
-    /// the transaction is committed.
+    /// Write this in one transaction. Always the first effect if present; perform the effects after it only once the transaction is committed.
     Commit(Change),
-    /// Ask the carrier to ring the number. Given at most once in the life of a call.
+    /// Ask the carrier to ring the number. Given at most once per call.
     Dial,
     /// Accept an inbound call.
     Answer,
-    /// Ask the carrier what became of a dial whose id is unknown or whose node died, or of a call whose end it does not
-    /// report. Answer with [`CallInput::DialAccepted`] if it lives, [`CallInput::CarrierHangup`] if it ended; say
-    /// nothing if it cannot be found. Where the end is decided, go on asking until it ended.
+    /// Ask the carrier for the outcome of a dial whose id is unknown or whose node died, or of a call whose end it has not reported. Respond with
+    /// [`CallInput::DialAccepted`] if the call is live or [`CallInput::CarrierHangup`] if it ended; give no input if it cannot be found. If the end
+    /// is already decided, keep asking until the call has ended.
     LookUp,
-    /// Have the carrier end the leg: by its id, or, where none is known, by looking it up. Finding nothing is fine.
+    /// Have the carrier end the leg by its id, or look it up first if the id is unknown. It is fine if none is found.
     HangUp,
     /// Start the conversation.
     StartTalk,
-    /// Stop the conversation if it still runs, write its transcript and summary, and answer
-    /// [`CallInput::WrappedUp`].
+    /// Stop the conversation if it still runs, write its transcript and summary, and respond with [`CallInput::WrappedUp`].
     StopTalk,
 }
 
-/// What changes in a call's row, and the events that report it: one transaction.
+/// The changes to a call's row and the events that report them: one transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
     /// The status, changed or not.
     pub status: Status,
     /// When the call is next due; empty once it has ended. Workers find overdue calls by it.
     pub deadline: Option<Timestamp>,
-    /// Set when there is a value, as are all the following.
+    /// When it was dialled. Set when there is a value, as are all the following fields.
     pub dialing_at: Option<Timestamp>,
     /// When it first rang.
     pub ringing_at: Option<Timestamp>,
     /// When it was answered.
     pub answered_at: Option<Timestamp>,
-    /// When the leg ended. May be set, and once more corrected, shortly before the status becomes terminal.
+    /// When the leg ended. May be set, and corrected once, shortly before the status becomes terminal.
     pub ended_at: Option<Timestamp>,
     /// From answer to end in whole seconds, halves rounded up; set with the terminal status.
     pub duration_seconds: Option<u32>,
     /// The carrier's id of the call.
     pub carrier_call_id: Option<String>,
-    /// `end_reason`, `ended_by`, `error_code`, `error`. Written as soon as it is decided, which is shortly before the
-    /// status becomes terminal, and once more when the carrier says who ended a stream; whoever shows a live call leaves
-    /// these columns out.
+    /// `end_reason`, `ended_by`, `error_code`, `error`. Written as soon as the end is decided, shortly before the status becomes terminal, and once
+    /// more when the carrier reports who ended a stream. Leave these columns out when showing a live call.
     pub ending: Option<Ending>,
     /// The carrier's report: `carrier.cause`, `carrier.sip_code` and the rest of the `carrier.hangup` event.
     pub hangup: Option<Hangup>,

@@ -1,19 +1,17 @@
 //! The life of a call, from the queue to its one terminal event.
 //!
-//! [`Call`] decides and does nothing. Whoever owns the call (it holds the lease of its row) drives it:
+//! [`Call`] decides and performs nothing. The owner of the call (the node that holds the lease of its row) drives it:
 //!
-//! 1. Make it with [`Call::outbound`] or [`Call::inbound`], whose change inserts the row, or take it over from its
-//!    row with [`Call::restore`].
+//! 1. Create it with [`Call::outbound`] or [`Call::inbound`], whose change inserts the row, or take it over from its row with [`Call::restore`].
 //! 2. Give it **one** input with the time it happened: `call.handle(now, input)`.
-//! 3. Perform every effect in order. If there is a [`CallEffect::Commit`] it comes first: write status, fields and
-//!    events in one transaction, under the lease's fencing token. If that fails, throw the effects *and* the `Call`
-//!    away and start again from the row; the outside world has not been touched.
-//! 4. What comes of the effects (the carrier's answer, the talk's end) is a new input: back to 2.
-//! 5. Otherwise wait for the next message or for [`Call::next_deadline`], then give [`CallInput::Tick`].
-//! 6. The life is over when [`Call::status`] is terminal. Late messages may still be handed in; they change nothing.
+//! 3. Perform every effect in order. A [`CallEffect::Commit`] comes first: write status, fields and events in one transaction, under the lease's
+//!    fencing token. If that fails, discard the effects *and* the `Call` and start again from the row; nothing has been sent to the carrier.
+//! 4. The results of the effects (the carrier's response, the end of the talk) are new inputs: back to 2.
+//! 5. Otherwise wait for the next input or for [`Call::next_deadline`], then give [`CallInput::Tick`].
+//! 6. The call is over when [`Call::status`] is terminal. Later inputs are accepted and change nothing.
 //!
-//! Messages of the carrier may be late, repeated or out of order. What no longer fits is ignored; what arrives
-//! early (audio before the answer) implies what was missed.
+//! Messages from the carrier may be late, repeated or out of order. A message that no longer fits is ignored; one that arrives early (audio before
+//! the answer) implies those that were missed.
 
 mod carrier_event;
 mod closing;
@@ -41,16 +39,16 @@ use crate::Timestamp;
 use crate::event::EventKind;
 use crate::private::Private;
 
-/// What is known of the carrier's leg.
+/// State of the carrier's leg.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LegState {
     /// Never dialled.
     None,
-    /// The dial was intended; nobody knows yet whether the carrier took it.
+    /// About to be dialled; it is unknown whether the carrier accepted the dial.
     Requested,
-    /// The carrier took it and we know its id.
+    /// The carrier accepted the dial and its id of the call is known.
     Known,
-    /// Ended, refused, or no longer ours.
+    /// Ended, refused or transferred away.
     Over,
 }
 
@@ -74,13 +72,13 @@ pub struct Call {
 }
 
 impl Call {
-    /// A call accepted from the API. `dial_at` is `schedule_at`, or `now`; the dialler claims it from then on.
+    /// Creates a call accepted from the API. `dial_at` is `schedule_at`, or `now`; the dialler claims it from then on.
     #[must_use]
     pub fn outbound(now: Timestamp, dial_at: Timestamp, timing: Timing) -> (Self, Vec<CallEffect>) {
         Self::placed(Direction::Outbound, now, dial_at, timing)
     }
 
-    /// A call accepted from the API that waits for a browser: it is dialled when one connects, or in vain at `connect_by`.
+    /// Creates a call accepted from the API that waits for a browser: it is dialled when one connects, or fails at `connect_by`.
     #[must_use]
     pub fn web(now: Timestamp, connect_by: Timestamp, timing: Timing) -> (Self, Vec<CallEffect>) {
         Self::placed(Direction::Web, now, connect_by, timing)
@@ -93,7 +91,7 @@ impl Call {
         (call, effects)
     }
 
-    /// A call that arrived on one of the tenant's numbers.
+    /// Creates a call that arrived on one of the tenant's numbers.
     #[must_use]
     pub fn inbound(now: Timestamp, carrier_call_id: String, timing: Timing) -> (Self, Vec<CallEffect>) {
         let phase = Phase::Dialing { deadline: now + timing.ring_timeout, abandoned: false };
@@ -106,7 +104,7 @@ impl Call {
         (call, effects)
     }
 
-    /// Takes a call over from its row. If its owner died, give [`CallInput::Abandoned`] next.
+    /// Restores a call from its row. If its owner died, give [`CallInput::Abandoned`] next.
     #[must_use]
     pub fn restore(snapshot: Snapshot, timing: Timing) -> Self {
         snapshot.restore(timing)
@@ -123,37 +121,37 @@ impl Call {
         vec![CallEffect::Commit(change)]
     }
 
-    /// Where the call stands, for the API.
+    /// Returns the status of the call, for the API.
     #[must_use]
     pub fn status(&self) -> Status {
         self.phase.status()
     }
 
-    /// Where the call stands, precisely.
+    /// Returns the phase of the call, which is finer than its status.
     #[must_use]
     pub const fn phase(&self) -> &Phase {
         &self.phase
     }
 
-    /// Whether the talk goes on: its end is not decided, so commands of clients may be executed.
+    /// Returns whether the conversation is live: its end is not decided, so commands from clients may be executed.
     #[must_use]
     pub const fn is_in_conversation(&self) -> bool {
         matches!(self.phase, Phase::InProgress { .. })
     }
 
-    /// Who placed the call.
+    /// Returns who placed the call.
     #[must_use]
     pub const fn direction(&self) -> Direction {
         self.direction
     }
 
-    /// When [`CallInput::Tick`] is next worth giving; `None` only once the call has ended.
+    /// Returns when to give [`CallInput::Tick`] next; `None` only once the call has ended.
     #[must_use]
     pub fn next_deadline(&self) -> Option<Timestamp> {
         self.phase.deadline()
     }
 
-    /// Moves the call on. The effects are to be performed in their order; nothing is done here.
+    /// Applies an input and returns the effects to perform, in order. Performs nothing here.
     pub fn handle(&mut self, now: Timestamp, input: CallInput) -> Vec<CallEffect> {
         let mut transition = Transition::begin(self);
         if let CallInput::DialAccepted { carrier_call_id, waits } = input {
@@ -175,7 +173,7 @@ impl Call {
         self.next_deadline().is_some_and(|deadline| deadline <= now)
     }
 
-    /// The leg has an id. A leg that turns up after the end was decided is hung up: nobody has done so yet.
+    /// Records the id of the leg. A leg that turns up after the end was decided is hung up, since it could not be before.
     fn accepted(&mut self, now: Timestamp, carrier_call_id: String, waits: Duration, transition: &mut Transition) {
         if self.leg == LegState::Known {
             self.hang_up_once(transition);
@@ -195,8 +193,8 @@ impl Call {
         }
     }
 
-    /// Its time to be answered begins later than the dial when the carrier lets calls wait in a queue of its own. Who looks into
-    /// the fate of a dead node's dial does not wait for that.
+    /// Extends the ring deadline if the carrier lets the call wait in a queue of its own before it rings. The look-up of a dead node's dial does not
+    /// wait for that.
     fn rings_from(&mut self, at: Timestamp) {
         let until = at + self.timing.ring_timeout + self.timing.ring_grace;
         if let (true, Phase::Dialing { deadline, abandoned: false }) = (self.direction.is_placed(), &mut self.phase) {
@@ -222,7 +220,7 @@ impl Call {
             CallInput::HangUpRequested => {
                 self.close(now, Ending::completed(EndReason::Canceled, EndedBy::Api), transition);
             }
-            // A queued call belongs to no node: whoever lives dials it.
+            // A queued call belongs to no node: any live node dials it.
             _ => {}
         }
     }
@@ -269,12 +267,12 @@ impl Call {
         }
     }
 
-    /// Whether the carrier's report of the end may have been lost, so that the call is looked up before it ends without one.
+    /// Returns whether the carrier's report of the end may have been lost, so that the call is looked up before it ends without one.
     fn may_have_ended_unheard(&self, abandoned: bool) -> bool {
         self.direction.is_placed() && self.leg == LegState::Known && !abandoned && !self.looked_up
     }
 
-    /// The end of a dial whose time is up.
+    /// Returns the end of a call that was not answered in time.
     fn never_answered(&self, abandoned: bool) -> Ending {
         if self.direction == Direction::Inbound {
             let error = "The incoming call was never connected to its audio stream.";
@@ -330,7 +328,7 @@ impl Call {
                 self.close(now, Ending::completed(EndReason::ApiHangup, EndedBy::Api), transition);
             }
             CallInput::Drain => self.close(now, drained(), transition),
-            // The talk died with its node: there is nothing to stop and nothing to wait for.
+            // The talk died with its node: nothing is left to stop or to wait for.
             CallInput::Abandoned => self.close_with(false, now, node_died(), transition),
             CallInput::Tick if self.is_due(now) => self.close(now, TalkEnd::MaxDuration.ending(), transition),
             _ => {}
@@ -342,7 +340,7 @@ impl Call {
         transition.change.answered_at = Some(now);
     }
 
-    /// Audio flows: the call is connected, whatever was or was not said before.
+    /// Handles the first audio: the call is connected, even if no answer was reported.
     fn talk(&mut self, now: Timestamp, transition: &mut Transition) {
         if self.answered_at.is_none() {
             self.answered(now, transition);
@@ -374,7 +372,7 @@ fn node_died() -> Ending {
     Ending::failed(ErrorCode::PipelineError, EndedBy::System, error)
 }
 
-/// What one input leads to.
+/// The result of one input.
 struct Transition {
     before: (Status, Option<Timestamp>),
     change: Change,
@@ -395,7 +393,7 @@ impl Transition {
         self.change.events.push(event);
     }
 
-    /// The carrier's one report. Where it does not say who hung up, it was whoever ended the call.
+    /// Records the carrier's one report. If it does not say who hung up, that is the party that ended the call.
     fn report(&mut self, mut hangup: Hangup, ended_by: EndedBy) {
         hangup.hung_up_by.get_or_insert(ended_by);
         self.change.hangup = Some(hangup);

@@ -1,4 +1,4 @@
-//! Where a call stands, more finely than its status, and by when it must have moved on.
+//! Phases of a call, finer than its status, and the deadline of each.
 
 use std::time::Duration;
 
@@ -9,27 +9,26 @@ use crate::Timestamp;
 /// How long a call may stay in each phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timing {
-    /// Longest wait for a dialler, counted from the moment the call may be dialled.
+    /// The longest wait for a dialler, counted from the moment the call may be dialled.
     pub queue: Duration,
-    /// How long it may ring; the carrier is given the same.
+    /// How long the call may ring; the carrier gets the same limit.
     pub ring_timeout: Duration,
-    /// How much longer than `ring_timeout` the carrier has to say that nobody answered, and to take the dial itself.
+    /// How much longer than `ring_timeout` to wait for the carrier to accept the dial and to report that it was not answered.
     pub ring_grace: Duration,
-    /// From the answer to the first audio; then the call is `no_media`.
+    /// The longest time from the answer to the first audio; then the call is `no_media`.
     pub media_timeout: Duration,
-    /// Longest conversation. The talk ends itself by then.
+    /// The longest conversation. The talk ends at this limit.
     pub max_duration: Duration,
-    /// How much later than `max_duration` the call is ended even if the talk did not end itself.
+    /// How much later than `max_duration` the call is ended even if the talk has not ended.
     pub max_duration_grace: Duration,
-    /// How long the carrier's report is awaited once the end is decided, so that `carrier.hangup` comes before the
-    /// terminal event.
+    /// How long to wait for the carrier's report once the end is decided, so that `carrier.hangup` comes before the terminal event.
     pub carrier_report: Duration,
-    /// How long into that its record of the call is looked up, if it has reported nothing.
+    /// How much of that to wait before looking up the carrier's record of the call, if nothing was reported.
     pub report_grace: Duration,
-    /// How long the talk has to write its transcript and summary once it was stopped.
+    /// How long the talk has to write its transcript and summary once stopped.
     pub wrap_up: Duration,
-    /// How long the fate of a dead node's dial is looked into. With the lease that has to run out first (15 s) and
-    /// `carrier_report`, it stays under the 30 s after which such a call must be over.
+    /// How long to look up the outcome of a dead node's dial. Together with the lease that must expire first (15 s) and `carrier_report`, it stays
+    /// under the 30 s after which such a call must be over.
     pub look_up: Duration,
 }
 
@@ -50,32 +49,32 @@ impl Default for Timing {
     }
 }
 
-/// Where a call stands. Every phase but the last has a deadline: no call hangs in a state for ever.
+/// The phase of a call. Every phase but the last has a deadline, so no call stays in one forever.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// Accepted, not dialled; afterwards nobody will dial it any more.
+    /// Accepted, not dialled.
     Queued {
-        /// Until it must have been dialled.
+        /// The time by which it must be dialled; after that it is not dialled at all.
         deadline: Timestamp,
     },
-    /// The dial is intended, requested or ringing; or an inbound call is not answered yet.
+    /// The dial is about to be requested, requested or ringing; or an inbound call is not answered yet.
     Dialing {
-        /// Until it must have been answered.
+        /// The time by which it must be answered.
         deadline: Timestamp,
-        /// Whether the node that dialled is dead, so that only the carrier knows what became of it.
+        /// Whether the node that dialled is dead, so that only the carrier knows the outcome.
         abandoned: bool,
     },
     /// Answered, no audio yet. The status is still `dialing`.
     Answered {
-        /// Until audio must flow.
+        /// The time by which audio must flow.
         deadline: Timestamp,
     },
     /// Audio flows, the conversation is live.
     InProgress {
-        /// A net under the talk, which ends itself first.
+        /// A fallback limit; the talk normally ends first.
         deadline: Timestamp,
     },
-    /// The end is decided; the carrier's report or the talk's last words are awaited for a moment.
+    /// The end is decided; the carrier's report or the talk's wrap-up is awaited for a moment.
     Closing(Closing),
     /// Over.
     Ended(Status),
@@ -107,21 +106,21 @@ impl Phase {
 /// A call whose end is decided but not yet reported.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Closing {
-    /// How the call will have ended.
+    /// The end of the call.
     pub ending: Ending,
-    /// The status it keeps until then.
+    /// The status to show until then.
     pub status: Status,
-    /// When the leg ended: the carrier's report, and before that our decision or the end of the stream.
+    /// When the leg ended: as reported by the carrier, or before that, when the end was decided or the stream ended.
     pub ended_at: Timestamp,
     /// How long the conversation lasted, where the carrier's record says so.
     pub duration_seconds: Option<u32>,
-    /// Whether the carrier was asked to hang up. Not when the stream ended first: mostly the caller has left.
+    /// Whether the carrier was asked to hang up. It is not when the stream ended first: usually the caller has left.
     pub hung_up: bool,
-    /// Until when the carrier's report is awaited; empty once it came or if there is no leg.
+    /// How long to wait for the carrier's report; empty once it came or if there is no leg.
     pub report_by: Option<Timestamp>,
-    /// When the carrier's record is to be looked up; empty once it was, or when there is nothing to look up.
+    /// When to look up the carrier's record; empty once done or if there is nothing to look up.
     pub look_up_at: Option<Timestamp>,
-    /// Until when the talk may wrap up; empty once it did or if there was no talk.
+    /// How long the talk may wrap up; empty once it has or if there was no talk.
     pub wrap_up_by: Option<Timestamp>,
 }
 
@@ -130,12 +129,12 @@ impl Closing {
         self.look_up_at.or(self.report_by.max(self.wrap_up_by))
     }
 
-    /// The carrier will not report, or has.
+    /// Stops waiting for the carrier's report: it came, or none will.
     pub(super) fn no_report(&mut self) {
         (self.report_by, self.look_up_at) = (None, None);
     }
 
-    /// Stops waiting for what is overdue; whether the carrier's report is.
+    /// Stops waiting for everything overdue. Returns whether the carrier's report is.
     pub(super) fn give_up_waiting(&mut self, now: Timestamp) -> bool {
         let overdue = |by: &mut Timestamp| *by <= now;
         self.wrap_up_by.take_if(overdue);

@@ -1,4 +1,4 @@
-//! What holds for every call, whatever happens to it in whatever order.
+//! Properties that hold for every call, for any inputs in any order.
 
 use std::time::Duration;
 
@@ -38,7 +38,7 @@ fn any_input() -> impl Strategy<Value = CallInput> {
     ]
 }
 
-/// Watches the effects of one call for what must never be.
+/// Watches the effects of one call for violations.
 #[derive(Default)]
 struct Watch {
     status: Option<Status>,
@@ -140,7 +140,7 @@ proptest! {
             watch.see(&call, &effects)?;
         }
 
-        // Left alone, it comes to its end by time.
+        // Without further inputs, the call ends at its deadlines.
         for _ in 0..6 {
             now = call.next_deadline().unwrap_or(now).max(now);
             let effects = call.handle(now, CallInput::Tick);

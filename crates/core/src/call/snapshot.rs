@@ -1,4 +1,4 @@
-//! Taking a call over from its row.
+//! Restores a call from its row.
 
 use super::ending::Ending;
 use super::phase::{Closing, Phase, Timing};
@@ -7,7 +7,7 @@ use super::{Call, LegState};
 use crate::Timestamp;
 use crate::private::Private;
 
-/// What a call's row says about its course: the columns that [`Change`](super::Change) writes.
+/// The state of a call in its row: the columns that [`Change`](super::Change) writes.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
     /// Who placed the call.
@@ -79,8 +79,7 @@ impl Snapshot {
 }
 
 impl Ending {
-    /// Puts an ending together from the columns `end_reason`, `ended_by`, `error_code` and `error`; `None` if no end
-    /// was decided.
+    /// Creates an ending from the columns `end_reason`, `ended_by`, `error_code` and `error`; `None` if no end was decided.
     #[must_use]
     pub fn from_columns(
         reason: Option<EndReason>,

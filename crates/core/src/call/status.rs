@@ -1,4 +1,4 @@
-//! The vocabulary of a call's state and end.
+//! Values of a call's state and end.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ wire_words! {
         Queued = "queued",
         /// The carrier is dialling, or an inbound call is being answered.
         Dialing = "dialing",
-        /// Connected, conversation live.
+        /// Connected, with a live conversation.
         InProgress = "in_progress",
         /// Ended normally.
         Completed = "completed",
@@ -27,7 +27,7 @@ wire_words! {
         CarrierError = "carrier_error",
         /// The line was busy.
         Busy = "busy",
-        /// Nobody answered before the call timed out.
+        /// The call was not answered in time.
         NoAnswer = "no_answer",
         /// The call was rejected.
         Rejected = "rejected",
@@ -59,11 +59,11 @@ wire_words! {
         Canceled = "canceled",
         /// A machine answered, and the agent's settings end the call there or after a message.
         Voicemail = "voicemail",
-        /// Nobody said anything for too long.
+        /// Nothing was said for too long.
         Silence = "silence",
         /// The call reached its longest duration.
         MaxDuration = "max_duration",
-        /// The service was stopped and could not wait any longer.
+        /// The service was stopped and could no longer wait.
         Drained = "drained",
     }
 
@@ -71,7 +71,7 @@ wire_words! {
     EndedBy {
         /// The person at the other end of the line.
         Caller = "caller",
-        /// The agent, by its own decision or by its rules.
+        /// The agent, because its model or its settings ended the call.
         Agent = "agent",
         /// A client of the API.
         Api = "api",
@@ -83,27 +83,27 @@ wire_words! {
 
     /// Who placed the call.
     Direction {
-        /// Somebody called one of the tenant's numbers.
+        /// A caller called one of the tenant's numbers.
         Inbound = "inbound",
-        /// The tenant had somebody called.
+        /// The tenant had a number called.
         Outbound = "outbound",
-        /// The tenant let somebody talk in a browser.
+        /// The tenant had a conversation in a browser.
         Web = "web",
     }
 
     /// What a carrier says about the end of a call, in one vocabulary for all carriers.
     CarrierCause {
-        /// Somebody hung up in the ordinary way.
+        /// One side hung up in the ordinary way.
         Normal = "normal",
         /// The line was busy.
         Busy = "busy",
-        /// It rang and nobody answered.
+        /// It rang and was not answered.
         NoAnswer = "no_answer",
         /// The call was declined.
         Rejected = "rejected",
         /// The number does not exist, is malformed or out of service.
         InvalidNumber = "invalid_number",
-        /// The call was withdrawn before it was answered.
+        /// The call was cancelled before it was answered.
         Canceled = "canceled",
         /// Anything else.
         Failed = "failed",
@@ -111,7 +111,7 @@ wire_words! {
 }
 
 impl Direction {
-    /// Whether the tenant placed the call, so that it is dialled and counts towards its monthly cap.
+    /// Returns whether the tenant placed the call, so that it is dialled and counts towards its monthly cap.
     #[must_use]
     pub const fn is_placed(self) -> bool {
         matches!(self, Self::Outbound | Self::Web)
@@ -119,7 +119,7 @@ impl Direction {
 }
 
 impl Status {
-    /// Whether the call has ended; nothing about its status changes any more.
+    /// Returns whether the call has ended; its status no longer changes.
     #[must_use]
     pub const fn is_terminal(self) -> bool {
         matches!(self, Self::Completed | Self::Failed)
@@ -133,20 +133,20 @@ pub struct Hangup {
     pub cause: CarrierCause,
     /// The SIP status code (RFC 3261 section 21) if the carrier gave one: 100 to 699.
     pub sip_code: Option<u16>,
-    /// The carrier's own code or word, for people who read its documentation.
+    /// The carrier's own code or text, for people who read its documentation.
     pub carrier_code: Option<String>,
-    /// Who hung up, where the carrier says so; [`Call`](super::Call) fills it in where it does not.
+    /// Who hung up, if the carrier says so; otherwise [`Call`](super::Call) fills it in.
     pub hung_up_by: Option<EndedBy>,
-    /// Which failure it was, where [`CarrierCause::Failed`] does not say enough: `carrier_unauthorized` or `unknown_error`.
+    /// Which failure it was, if [`CarrierCause::Failed`] is not specific enough: `carrier_unauthorized` or `unknown_error`.
     #[serde(default)]
     pub error_code: Option<ErrorCode>,
-    /// How long the conversation lasted, where this is the carrier's record of the call instead of a report of its end.
+    /// How long the conversation lasted, if this is the carrier's record of the call rather than a report of its end.
     #[serde(default)]
     pub duration_seconds: Option<u32>,
 }
 
 impl Hangup {
-    /// A report that has nothing to say but the cause.
+    /// Creates a report with nothing but the cause.
     #[must_use]
     pub const fn new(cause: CarrierCause) -> Self {
         Self { cause, sip_code: None, carrier_code: None, hung_up_by: None, error_code: None, duration_seconds: None }

@@ -1,4 +1,4 @@
-//! The stories of single calls: fields, events and effects, transition by transition.
+//! Scenarios of single calls: fields, events and effects, transition by transition.
 
 mod unreported;
 
@@ -11,7 +11,7 @@ fn at(millis: i64) -> Timestamp {
     Timestamp::from_millis(1_700_000_000_000 + millis)
 }
 
-/// A call and everything that has come of it.
+/// A call with all its events and effects so far.
 struct Story {
     call: Call,
     events: Vec<EventKind>,
@@ -47,12 +47,12 @@ impl Story {
         Self::begin(Call::inbound(at(0), "CA1".to_owned(), Timing::default()))
     }
 
-    /// Dialled at 1 s and taken by the carrier.
+    /// Returns a call dialled at 1 s and accepted by the carrier.
     fn ringing() -> Self {
         Self::outbound().then(1_000, CallInput::Dial).then(1_200, accepted()).then(2_000, CallInput::Ringing)
     }
 
-    /// Answered at 5 s, audio at 5.5 s.
+    /// Returns a call answered at 5 s, with audio from 5.5 s.
     fn talking() -> Self {
         Self::ringing().then(5_000, CallInput::Answered).then(5_500, CallInput::MediaStarted)
     }
@@ -80,7 +80,7 @@ impl Story {
         self.last = effects;
     }
 
-    /// The acts of the last step, without the commit.
+    /// Returns the effects of the last step, without the commit.
     fn effects(&self) -> Vec<&CallEffect> {
         self.last.iter().filter(|effect| !matches!(effect, CallEffect::Commit(_))).collect()
     }
@@ -93,7 +93,7 @@ impl Story {
         self.row.ending.as_ref().and_then(Ending::reason)
     }
 
-    /// The call as another node reads it from the row.
+    /// Restores the call from its row, as another node does.
     fn taken_over(self) -> Self {
         let snapshot = Snapshot {
             direction: self.call.direction(),
@@ -263,7 +263,7 @@ fn the_end_follows_from_the_cause_and_from_how_far_the_call_came() {
     ];
     for (name, story, code, reason) in table {
         assert_eq!((story.code(), story.reason()), (code, reason), "{name}");
-        // Whatever is still awaited, time ends the call.
+        // Time ends the call, even if something is still awaited.
         let story = story.then(3_700_000, CallInput::Tick);
         assert!(story.call.status().is_terminal(), "{name} ended");
         let expected = if code.is_some() { EventKind::CallFailed } else { EventKind::CallCompleted };

@@ -1,8 +1,8 @@
-//! Ends that the carrier explains, or does not report.
+//! Ends that the carrier explains or does not report.
 
 use super::*;
 
-/// What the carrier's record says of a call that lasted so long.
+/// Returns the carrier's record of a call that lasted `seconds`.
 fn recorded(seconds: u32) -> CallInput {
     CallInput::CarrierHangup(Hangup { duration_seconds: Some(seconds), ..Hangup::new(CarrierCause::Normal) })
 }
