@@ -1,4 +1,4 @@
-//! How a conversation ends: after silence, at the longest duration, and with a goodbye that is heard.
+//! How a conversation ends: after silence, at the maximum duration, and with a goodbye that the caller hears.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use super::phase::Closing;
 use super::strategy::Prompt;
 use crate::Timestamp;
 
-/// The longest goodbye: one that repeats all that was agreed on takes less.
+/// The longest goodbye. One that repeats everything that was agreed on takes less.
 const LONGEST_GOODBYE: Duration = Duration::from_secs(120);
 
 impl Conversation {
@@ -18,7 +18,7 @@ impl Conversation {
         self.dialogue.end(reason);
     }
 
-    /// When the longest duration is over; nothing while the last words are said.
+    /// Returns when the maximum duration is reached; `None` during the goodbye.
     pub(super) fn maximum_at(&self) -> Option<Timestamp> {
         Some(self.dialogue.longest_at()).filter(|_| !self.dialogue.phase.is_closing())
     }
@@ -35,7 +35,7 @@ impl Conversation {
         due
     }
 
-    /// When the goodbye is over.
+    /// Returns when the goodbye is over.
     pub(super) fn closing_at(&self) -> Option<Timestamp> {
         let d = &self.dialogue;
         let closing = d.phase.closing()?;
@@ -46,7 +46,7 @@ impl Conversation {
         Some((silent_since + silence).min(self.goodbye_limit(closing)))
     }
 
-    /// When the goodbye is over, heard or not: one that is being said may take longer, but not long after the longest duration.
+    /// Returns when the goodbye is over, heard or not. One that is being said may take longer, but not long past the maximum duration.
     fn goodbye_limit(&self, closing: &Closing) -> Timestamp {
         let d = &self.dialogue;
         if closing.reason != End::AgentHungUp {
@@ -77,7 +77,7 @@ impl Conversation {
         true
     }
 
-    /// Whether nobody speaks, is about to, or waits for anything.
+    /// Returns whether the line is silent: no one speaks, is about to, or waits for anything.
     pub(super) fn is_calm(&self) -> bool {
         self.dialogue.is_calm() && self.strategy.is_calm(&self.dialogue)
     }

@@ -1,4 +1,4 @@
-//! What the caller's keys, the API and tools ask of a running conversation: words to say, keys to send, a transfer.
+//! Requests from the caller's keys, the API and tools to a running conversation: text to say, keys to send, a transfer.
 
 use super::Conversation;
 use super::dialogue::PendingTransfer;
@@ -22,8 +22,8 @@ impl Conversation {
         }
     }
 
-    /// Has a text said: next, or at once instead of what the agent is saying or is about to say. The caller is never talked over,
-    /// and neither a goodbye nor a message for a machine is disturbed.
+    /// Says a text: next, or immediately, replacing what the agent is saying or is about to say. The agent never talks over the caller, and neither a
+    /// goodbye nor a message for a machine is interrupted.
     pub(super) fn say_requested(&mut self, text: String, interrupt: bool) {
         let d = &mut self.dialogue;
         if d.phase.is_closing() || d.phase.is_voicemail() || text.trim().is_empty() {
@@ -36,7 +36,7 @@ impl Conversation {
         d.say_queue.push_back(text);
     }
 
-    /// What the API wants said is said when no response is under way and the caller is not waiting for one.
+    /// Says the next text from the API when no response is under way and the caller is not waiting for one.
     pub(super) fn say_queued(&mut self) -> bool {
         let d = &mut self.dialogue;
         if d.say_queue.is_empty() || !d.phase.is_open() || !self.strategy.may_say(d) {
@@ -47,7 +47,7 @@ impl Conversation {
         true
     }
 
-    /// The tones are over: what the agent was saying goes on, and the silence counts from now.
+    /// Handles the end of the tones: what the agent was saying continues, and silence counts from now.
     pub(super) fn dtmf_sent(&mut self) {
         let d = &mut self.dialogue;
         d.dtmf_sending = false;
@@ -56,7 +56,7 @@ impl Conversation {
         self.strategy.dtmf_sent(d);
     }
 
-    /// A tool wants the caller transferred, once they have heard what is said about it.
+    /// Handles a tool's request to transfer the caller, once they have heard the announcement.
     pub(super) fn transfer_requested(&mut self, tool_call: String, number: String) {
         let d = &mut self.dialogue;
         if d.phase.is_open() && d.pending_transfer.is_none() {
@@ -76,19 +76,19 @@ impl Conversation {
         true
     }
 
-    /// Falls silent until the carrier has responded. What the caller says meanwhile is kept.
+    /// Stops speaking until the carrier has responded. What the caller says meanwhile is kept.
     pub(super) fn transfer_started(&mut self) {
         let d = &mut self.dialogue;
         if d.phase.is_closing() || d.phase.is_voicemail() || d.phase.is_transferring() {
             return;
         }
-        // A response that stopped for the transfer was not cut short by it.
+        // A response that stopped for the transfer was not interrupted by it.
         d.playback.close();
         self.strategy.stop(d, false);
         d.phase = Phase::Transferring { tool_call: None };
     }
 
-    /// The carrier did not transfer the caller, who hears so; the conversation goes on.
+    /// Handles a transfer that the carrier did not carry out: the caller is informed and the conversation continues.
     pub(super) fn transfer_failed(&mut self) {
         let d = &mut self.dialogue;
         if !d.phase.is_transferring() {

@@ -1,4 +1,4 @@
-//! What a conversation decided about turns, and why: for those who ask why the agent spoke or fell silent. There are no words in it.
+//! Decisions about turns and the reasons for them, to explain why the agent spoke or fell silent. They contain nothing that was said.
 
 use std::time::Duration;
 
@@ -30,25 +30,25 @@ pub enum DecisionKind {
     MachineIgnored,
 }
 
-/// One decision.
+/// A decision about a turn.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Decision {
-    /// When.
+    /// When it was made.
     pub at: Timestamp,
-    /// What.
+    /// What was decided.
     pub kind: DecisionKind,
-    /// How long the caller had been silent; nothing while they spoke.
+    /// How long the caller had been silent; `None` while they spoke.
     pub silence: Option<Duration>,
-    /// How much silence was needed, where that ended the turn.
+    /// How much silence was needed, if that ended the turn.
     pub silence_needed: Option<Duration>,
-    /// How probable the end of the turn was by the evidence.
+    /// The probability of the end of the turn, given the evidence.
     pub probability: Option<f32>,
     /// The evidence.
     pub evidence: Found,
 }
 
 impl Decision {
-    /// A decision that no evidence for an end was weighed for.
+    /// Creates a decision that was made without weighing evidence for an end of turn.
     pub(super) fn new(at: Timestamp, kind: DecisionKind) -> Self {
         Self { at, kind, silence: None, silence_needed: None, probability: None, evidence: Found::new() }
     }

@@ -1,4 +1,4 @@
-//! What both turn strategies share: the phase, the playback ledger, the transcript, and how something is said.
+//! State that both turn strategies share: the phase, the playback ledger, the transcript, and how something is said.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -16,40 +16,40 @@ use crate::Timestamp;
 use crate::agent::AgentConfig;
 use crate::language::Language;
 
-/// A transfer that a tool wants, once the caller has heard what is said about it.
+/// A transfer that a tool requested, pending until the caller has heard the announcement.
 pub(super) struct PendingTransfer {
     pub(super) tool_call: String,
     pub(super) number: String,
 }
 
-/// The state of a conversation, whoever takes its turns.
+/// The state of a conversation, independent of its turn strategy.
 pub(super) struct Dialogue {
     pub(super) agent: AgentConfig,
     pub(super) language: &'static Language,
     pub(super) timings: Timings,
     pub(super) now: Timestamp,
     pub(super) began: Timestamp,
-    /// Since when media flows.
+    /// When media began to flow.
     pub(super) media: Option<Timestamp>,
     pub(super) phase: Phase,
     pub(super) playback: PlaybackLedger,
     pub(super) transcript: Transcript,
     pub(super) silence: SilenceTimer,
     pub(super) dtmf: DtmfCollector,
-    /// Whether tones of keys go out on the line, and the agent waits.
+    /// Whether DTMF tones are being sent, during which the agent waits.
     pub(super) dtmf_sending: bool,
-    /// Texts of the API that wait for the end of a response.
+    /// Texts from the API that wait for the end of a response.
     pub(super) say_queue: VecDeque<String>,
     pub(super) pending_transfer: Option<PendingTransfer>,
     /// Whether a hang-up was already cancelled because the caller spoke during the goodbye.
     pub(super) goodbye_cancelled: bool,
-    /// What the agent said last.
+    /// The last text that the agent said.
     pub(super) last_said: String,
-    /// The caller's turns that had a response.
+    /// The number of the caller's turns that had a response.
     pub(super) turns: u32,
     /// When the response to the first of them was heard.
     pub(super) answered_at: Option<Timestamp>,
-    /// Whether the carrier's last verdict is that a person has answered.
+    /// Whether the carrier's last verdict is that a person answered.
     pub(super) is_human: bool,
     effects: Vec<Effect>,
 }
@@ -84,7 +84,7 @@ impl Dialogue {
         self.effects.push(effect.into());
     }
 
-    /// Says what was decided.
+    /// Reports a decision.
     pub(super) fn decided(&mut self, kind: DecisionKind) {
         self.emit(Effect::Decision(Box::new(Decision::new(self.now, kind))));
     }
@@ -97,13 +97,13 @@ impl Dialogue {
         at.is_some_and(|at| at <= self.now)
     }
 
-    /// Whether nothing is being said, typed or requested.
+    /// Returns whether nothing is being said, typed or requested.
     pub(super) fn is_calm(&self) -> bool {
         let quiet = self.playback.is_idle() && self.dtmf.is_empty() && !self.dtmf_sending;
         quiet && self.phase.is_open() && self.say_queue.is_empty()
     }
 
-    /// The caller spoke or pressed a key: nobody has to greet them first.
+    /// Handles speech or a key from the caller: the agent no longer has to greet first.
     pub(super) fn caller_active(&mut self) {
         if let Phase::Greeting { at } = &mut self.phase {
             *at = None;
@@ -126,7 +126,7 @@ impl Dialogue {
         self.emit(Effect::Speak { utterance, text: text.to_owned(), last_of_turn: true, source });
     }
 
-    /// Says one utterance whose first audio has to be there within this time.
+    /// Says one utterance whose first audio is due within `deadline`.
     pub(super) fn speak_within(&mut self, kind: Kind, text: &str, deadline: Duration) {
         let utterance = self.playback.add(kind, text, self.now);
         self.playback.close();
@@ -151,7 +151,7 @@ impl Dialogue {
         stopped
     }
 
-    /// Records what was heard of something that is over.
+    /// Records what was heard of a finished or interrupted response.
     pub(super) fn record(&mut self, played: Played) {
         self.silence.agent_finished(played.kind, self.now);
         if played.kind == Kind::Greeting && matches!(self.phase, Phase::Greeting { .. }) {
@@ -169,20 +169,20 @@ impl Dialogue {
         self.write_transcript();
     }
 
-    /// Writes what is known and in order.
+    /// Writes the transcript entries that are complete and in order.
     pub(super) fn write_transcript(&mut self) {
         let entries = self.transcript.write(self.now);
         self.effects.extend(entries.into_iter().map(Effect::Transcript));
     }
 
-    /// Ends the call once what is being said was heard.
+    /// Ends the call once the utterances under way were heard.
     pub(super) fn close_with(&mut self, reason: End, tool_call: Option<String>) {
         let limit = self.now + self.timings.goodbye_limit;
         let filler = GoodbyeFiller::None;
         self.phase = Phase::Closing(Closing { reason, tool_call, since: self.now, limit, filler });
     }
 
-    /// Ends the call: the strategy has handed over what was said.
+    /// Ends the call. The strategy must have handed over what was said.
     pub(super) fn end(&mut self, reason: End) {
         self.flush();
         self.emit(Effect::HangUp { reason });
@@ -196,22 +196,22 @@ impl Dialogue {
         self.phase = Phase::Ended;
     }
 
-    /// When the longest duration is over.
+    /// Returns when the maximum duration is reached.
     pub(super) fn longest_at(&self) -> Timestamp {
         self.media.unwrap_or(self.began) + Duration::from_secs(self.agent.limits.max_duration_seconds.into())
     }
 
-    /// Whether the agent is saying goodbye because it wants to end the call.
+    /// Returns whether the agent is saying goodbye because its model ends the call.
     pub(super) fn is_ended_by_agent(&self) -> bool {
         self.phase.closing().is_some_and(|closing| closing.reason == End::AgentHungUp)
     }
 
-    /// Only a hang-up by the agent can be cancelled, and once: nobody is kept on the line for ever.
+    /// Returns whether the goodbye may be cancelled: only a hang-up by the agent, and only once, so that the call ends eventually.
     pub(super) fn may_cancel_goodbye(&self) -> bool {
         self.is_ended_by_agent() && !self.goodbye_cancelled && self.now < self.longest_at()
     }
 
-    /// The caller goes on during the goodbye. Returns the tool call that wanted to end the call.
+    /// Cancels the goodbye because the caller continues. Returns the tool call that was to end the call.
     pub(super) fn cancel_goodbye(&mut self) -> Option<String> {
         self.goodbye_cancelled = true;
         match std::mem::replace(&mut self.phase, Phase::Conversing) {

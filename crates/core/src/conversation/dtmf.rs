@@ -1,4 +1,4 @@
-//! Keys that the caller presses, collected into inputs.
+//! Collects the keys that the caller presses into inputs.
 
 use std::time::Duration;
 
@@ -6,10 +6,10 @@ use crate::Timestamp;
 use crate::agent::Dtmf;
 use crate::privacy::KEYS_MARK;
 
-/// Keys beyond this are dropped while nobody takes them.
+/// Keys beyond this many are dropped until the inputs are taken.
 const MOST: usize = 256;
 
-/// The inputs of one turn. There is more than one when the caller goes on while the agent cannot be interrupted.
+/// The inputs of one turn. There is more than one if the caller continues while the agent cannot be interrupted.
 #[derive(Default)]
 pub(super) struct DtmfCollector {
     complete: Vec<String>,
@@ -26,7 +26,7 @@ impl DtmfCollector {
             return;
         }
         let finishes = settings.finish_key() == Some(key);
-        // The finish key alone is an input.
+        // The finish key on its own is an input.
         if !finishes || self.current.is_empty() {
             self.current.push(key);
         }
@@ -40,31 +40,31 @@ impl DtmfCollector {
         self.length == 0
     }
 
-    /// Whether the input is complete without waiting for more.
+    /// Returns whether the input is complete without waiting for more keys.
     pub(super) fn is_complete(&self) -> bool {
         !self.complete.is_empty() && self.current.is_empty()
     }
 
-    /// When the last key was pressed.
+    /// Returns when the last key was pressed.
     pub(super) fn pressed_at(&self) -> Option<Timestamp> {
         self.pressed_at
     }
 
-    /// When the input is over unless another key is pressed; nothing while there is none.
+    /// Returns when the input is over unless another key is pressed; `None` without any input.
     pub(super) fn over_at(&self, settings: &Dtmf) -> Option<Timestamp> {
         let pressed = self.pressed_at?;
         let timeout = Duration::from_millis(settings.digit_timeout_ms.into());
         Some(if self.is_complete() { pressed } else { pressed + timeout })
     }
 
-    /// The inputs as the model sees them, marked as keys; empty when there are none.
+    /// Returns the inputs as the model sees them, marked as keys; empty if there are none.
     pub(super) fn text(&self) -> String {
         let all = self.complete.iter().chain([&self.current]).filter(|input| !input.is_empty());
         let inputs = all.map(String::as_str).collect::<Vec<_>>().join(" ");
         if inputs.is_empty() { inputs } else { format!("{KEYS_MARK} {inputs}") }
     }
 
-    /// Takes what was pressed.
+    /// Takes the collected inputs.
     pub(super) fn take(&mut self) -> Self {
         std::mem::take(self)
     }

@@ -1,4 +1,4 @@
-//! What a conversation wants done.
+//! Effects of a conversation: what its driver must do.
 
 use std::fmt;
 use std::time::Duration;
@@ -13,52 +13,52 @@ use super::tool_call::ToolCall;
 use super::transcript::Entry;
 use crate::Timestamp;
 
-/// One thing to do. Effects are performed in the order they are returned. `Debug` never shows what was said.
+/// One action. Perform effects in the order in which they are returned. `Debug` never shows what was said.
 #[derive(Clone, PartialEq)]
 pub enum Effect {
     /// Synthesize this text and play it after everything already queued.
     Speak {
-        /// Numbers the utterances of this conversation, rising.
+        /// Number of the utterance; increases within a conversation.
         utterance: u32,
         /// Plain text, ready to be spoken.
         text: String,
-        /// Whether it is known that nothing follows: a hint to flush a streaming TTS.
+        /// Whether nothing is known to follow: a hint to flush a streaming TTS.
         last_of_turn: bool,
         /// Where its audio comes from.
         source: SpeechSource,
     },
-    /// Stop playback at once and forget everything queued. Also ends a [`Effect::PausePlayback`].
+    /// Stop playback at once and drop everything queued. Also ends an [`Effect::PausePlayback`].
     ClearPlayback,
-    /// Hold playback at the very sample. Nothing is played, later utterances included, until the next
-    /// [`Effect::ResumePlayback`] or [`Effect::ClearPlayback`].
+    /// Pause playback at the current sample. Play nothing, including later utterances, until the next [`Effect::ResumePlayback`] or
+    /// [`Effect::ClearPlayback`].
     PausePlayback,
-    /// Go on from the sample at which [`Effect::PausePlayback`] stopped.
+    /// Resume from the sample at which [`Effect::PausePlayback`] stopped.
     ResumePlayback,
-    /// Run a tool and send [`super::Input::ToolResult`] or [`super::Input::TransferRequested`]. `end_call` never gets here.
+    /// Run a tool and send [`super::Input::ToolResult`] or [`super::Input::TransferRequested`]. `end_call` is never run.
     RunTool {
-        /// To be repeated with the result.
+        /// Repeat this number with the result.
         turn: u32,
-        /// What to run.
+        /// The tool call.
         call: ToolCall,
     },
     /// Have the carrier transfer the caller.
     Transfer {
-        /// To whom.
+        /// The destination.
         number: String,
     },
-    /// A line of the transcript. It is final: nothing will change it.
+    /// Append a line to the transcript. It is final.
     Transcript(Entry),
-    /// When the steps of a turn happened; sent once the first audio of the response was heard.
+    /// Report the times of a turn's stages; sent once the first audio of the response was heard.
     Turn(TurnTimes),
-    /// What was decided about a turn, and why.
+    /// Report a decision about a turn, with its reasons.
     Decision(Box<Decision>),
-    /// Something for the LLM.
+    /// A request to the LLM or its cancellation.
     Cascade(CascadeEffect),
-    /// Something for the session of a speech-to-speech model.
+    /// An action for the session of a speech-to-speech model.
     Realtime(RealtimeEffect),
-    /// End the call. The last effect there is.
+    /// End the call. Always the last effect.
     HangUp {
-        /// Why.
+        /// The reason.
         reason: End,
     },
 }
@@ -68,10 +68,10 @@ pub enum Effect {
 pub enum SpeechSource {
     /// From the cache or the TTS.
     Any,
-    /// From the cache only, since a TTS is late or has failed: it is wanted at once and before everything queued, also what is
-    /// already being played. Without it, return [`super::Input::SynthesisFailed`] at once.
+    /// From the cache only, because a TTS is late or has failed: play it at once, before everything queued and even what is already being played. If
+    /// it is not cached, return [`super::Input::SynthesisFailed`] at once.
     Cached,
-    /// From the TTS, and its first audio within this time; a tone stands in for it.
+    /// From the TTS, with its first audio within this time; a tone replaces it otherwise.
     Within(Duration),
 }
 
@@ -96,36 +96,36 @@ impl From<RealtimeEffect> for Effect {
 /// Why the agent's side ended the conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
-    /// The model ended it with `end_call`, and the goodbye was heard.
+    /// The model ended it with `end_call`, after the goodbye was heard.
     AgentHungUp,
     /// The caller was silent for too long.
     Silence,
-    /// The longest duration was reached.
+    /// The maximum duration was reached.
     MaxDuration,
-    /// A machine answered and was not to be talked to.
+    /// A machine answered and the agent is set to hang up on machines.
     VoicemailHungUp,
     /// A machine answered and heard the message.
     VoicemailMessageLeft,
-    /// A provider failed for good.
+    /// A provider failed permanently.
     Failed(Failure),
-    /// It was requested.
+    /// A hang-up was requested.
     Requested,
 }
 
-/// When the steps of the response to one turn happened.
+/// Times of the stages of the response to one turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TurnTimes {
     /// The number of the [`CascadeEffect::RequestCompletion`].
     pub turn: u32,
-    /// The caller's last audio, or last key.
+    /// When the caller's last audio or last key ended.
     pub speech_ended: Timestamp,
-    /// The turn was judged to be over.
+    /// When the turn was decided to be over.
     pub turn_ended: Timestamp,
-    /// The model's first text. May be before `turn_ended` when the request was sent early.
+    /// When the model's first text came. May be before `turn_ended` if the request was sent early.
     pub first_token: Timestamp,
-    /// The first audio of the response was synthesized.
+    /// When the first audio of the response was synthesized.
     pub first_audio_ready: Timestamp,
-    /// The first audio of the response was heard on the line.
+    /// When the first audio of the response was heard by the caller.
     pub first_audio_played: Timestamp,
 }
 

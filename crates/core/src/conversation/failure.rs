@@ -1,25 +1,25 @@
-//! How a provider fails a conversation.
+//! Failures of providers in a conversation.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What kind of failure a provider had: what the call ends with if it cannot go on.
+/// The kind of a provider's failure: it decides how the call ends if it cannot continue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureCode {
     /// It did not respond in time.
     ProviderTimeout,
-    /// It refuses our settings or credentials: trying again is useless.
+    /// It refuses the settings or credentials: retrying is useless.
     Config,
-    /// It refuses what it took earlier in the call: trying again is useless, too, but nothing was wrong when the call began.
+    /// It refuses a request that it accepted earlier in the call: retrying is useless, but nothing was wrong when the call began.
     Refused,
     /// Anything else.
     Pipeline,
 }
 
 impl FailureCode {
-    /// Whether trying again is useless.
+    /// Returns whether retrying is useless.
     #[must_use]
     pub fn is_final(self) -> bool {
         matches!(self, Self::Config | Self::Refused)
@@ -36,7 +36,7 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// A failure with its sentence.
+    /// Creates a failure with its message.
     #[must_use]
     pub fn new(code: FailureCode, words: impl Into<String>) -> Self {
         Self { code, words: words.into() }

@@ -1,4 +1,4 @@
-//! Who speaks first.
+//! The greeting: who speaks first.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use super::phase::Phase;
 use crate::Timestamp;
 use crate::agent::GreetingMode;
 
-/// How much later the agent greets when something is heard and it is not known whether these are words.
+/// How much later the agent greets if something is heard that may not be speech.
 const POSTPONED: Duration = Duration::from_millis(200);
 
 impl Conversation {
@@ -21,7 +21,7 @@ impl Conversation {
         }
     }
 
-    /// When the agent greets a caller who says nothing.
+    /// Returns when the agent greets a caller who says nothing.
     pub(super) fn greet_at(&self) -> Option<Timestamp> {
         if let Phase::Greeting { at } = self.dialogue.phase { at } else { None }
     }
@@ -29,7 +29,7 @@ impl Conversation {
     pub(super) fn greet_late(&mut self) -> bool {
         let due = self.dialogue.is_due(self.greet_at());
         if due {
-            // What is heard may be noise: words end the wait for the greeting themselves.
+            // It may be noise: recognised words end the wait for the greeting on their own.
             let is_heard = self.dialogue.is_calm() && !self.strategy.is_calm(&self.dialogue);
             let at = is_heard.then(|| self.dialogue.now + POSTPONED);
             self.dialogue.phase = Phase::Greeting { at };

@@ -1,4 +1,4 @@
-//! How much of an utterance was heard, in words, given how much of its audio was played.
+//! Estimates which words of an utterance were heard, given how much of its audio was played.
 
 use std::fmt;
 use std::time::Duration;
@@ -8,17 +8,17 @@ use unicode_segmentation::UnicodeSegmentation as _;
 
 use crate::language::is_unspaced;
 
-/// How long a character takes when nothing better is known: 15 characters a second.
+/// Duration of a character if nothing better is known: 15 characters a second.
 const PER_CHARACTER: Duration = Duration::from_micros(66_625);
 
-/// A word with its place in an utterance.
+/// A word with its position in an utterance.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SpokenWord {
     /// The word as written in the utterance's text.
     pub text: String,
-    /// Milliseconds from the start of the utterance.
+    /// Start, in milliseconds from the start of the utterance.
     pub start_ms: u64,
-    /// Milliseconds from the start of the utterance.
+    /// End, in milliseconds from the start of the utterance.
     pub end_ms: u64,
 }
 
@@ -28,25 +28,25 @@ impl fmt::Debug for SpokenWord {
     }
 }
 
-/// What is known about the audio of an utterance.
+/// The audio of an utterance, as far as it is known.
 #[derive(Clone, Default)]
 pub(super) struct Audio {
-    /// How much there is so far.
+    /// How much was synthesized so far.
     pub(super) made: Duration,
     /// Whether that is all of it.
     pub(super) complete: bool,
-    /// Where its words are, as far as the TTS reports it.
+    /// The words and their times, as far as the TTS reports them.
     pub(super) words: Vec<SpokenWord>,
 }
 
 impl Audio {
-    /// Whether the TTS made nothing of the text.
+    /// Returns whether the TTS produced no audio for the text.
     pub(super) fn is_empty(&self) -> bool {
         self.complete && self.made.is_zero()
     }
 }
 
-/// The beginning of `text` that was wholly heard when so much of it was `played`. Words are never cut in two.
+/// Returns the beginning of `text` that was heard in full when `played` of its audio was played. Never splits a word.
 pub(super) fn heard<'a>(text: &'a str, audio: &Audio, played: Duration) -> &'a str {
     if audio.complete && played >= audio.made {
         return if audio.is_empty() { "" } else { text };
@@ -54,7 +54,7 @@ pub(super) fn heard<'a>(text: &'a str, audio: &Audio, played: Duration) -> &'a s
     by_words(text, &audio.words, played).unwrap_or_else(|| by_proportion(text, audio, played))
 }
 
-/// By the word times of the TTS; nothing when it reported none or its words are not those of the text.
+/// Estimates by the word times of the TTS; `None` if it reported none or its words do not match the text.
 fn by_words<'a>(text: &'a str, words: &[SpokenWord], played: Duration) -> Option<&'a str> {
     if words.is_empty() {
         return None;
@@ -77,7 +77,7 @@ fn by_words<'a>(text: &'a str, words: &[SpokenWord], played: Duration) -> Option
     Some(&text[..if only_punctuation { with_punctuation } else { end }])
 }
 
-/// What was heard of a word under way: nothing, but where words are written without spaces it may be a whole sentence.
+/// Returns what was heard of a word under way: nothing, except in scripts without spaces, where a "word" may be a whole sentence.
 fn unspaced_share(word: &SpokenWord, played: Duration) -> &str {
     let text = word.text.trim();
     let length = word.end_ms.saturating_sub(word.start_ms);
@@ -89,19 +89,19 @@ fn unspaced_share(word: &SpokenWord, played: Duration) -> &str {
     let share = usize::try_from(characters.saturating_mul(played) / length).unwrap_or(usize::MAX);
     let end = text.grapheme_indices(true).nth(share).map_or(text.len(), |(at, _)| at);
     let heard = &text[..end];
-    // It may end within a word that is spaced.
+    // The cut may fall within a spaced word.
     let within_word = heard.ends_with(char::is_alphanumeric) && !heard.ends_with(is_unspaced);
     let last = heard.char_indices().rfind(|(_, c)| !within_word || is_unspaced(*c));
     last.map_or("", |(at, c)| &heard[..at + c.len_utf8()])
 }
 
-/// Where the character at `position` begins, or what people see as one character and it is part of.
+/// Returns where the grapheme cluster that contains the character at `position` begins.
 fn character_at(text: &str, position: usize) -> usize {
     let Some((end, _)) = text.char_indices().nth(position) else { return text.len() };
     text.grapheme_indices(true).map(|(at, _)| at).take_while(|at| *at <= end).last().unwrap_or(0)
 }
 
-/// By the share of the audio that was played.
+/// Estimates by the share of the audio that was played.
 fn by_proportion<'a>(text: &'a str, audio: &Audio, played: Duration) -> &'a str {
     let characters = u32::try_from(text.chars().count()).unwrap_or(u32::MAX);
     let guess = PER_CHARACTER.saturating_mul(characters);

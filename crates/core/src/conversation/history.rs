@@ -1,4 +1,4 @@
-//! What the model sees: its instructions, the caller's words, and what the caller heard of its own.
+//! The history: what the model sees, that is its instructions, what the caller said, and what the caller heard of its own responses.
 
 use std::fmt;
 
@@ -6,30 +6,30 @@ use serde_json::Value;
 
 use super::tool_call::ToolCall;
 
-/// Follows the agent's instructions in every request: the model writes for speech.
+/// Follows the agent's instructions in every request, so that the model writes for speech.
 const SPOKEN_STYLE: &str = "You are talking on the phone. Answer in one or two short spoken sentences, without lists, \
      markdown or emoji. A message ending in \u{2026} was cut off by the caller there; the rest of it was not heard. \
      What stands after \"[keys]\" was typed on the phone's keys.";
 
-/// Stands behind what was heard of a message that was cut off.
+/// Marks the end of a message that was interrupted.
 const CUT_MARK: char = '\u{2026}';
 
 /// One message to the model. `Debug` does not show its text.
 #[derive(Clone, PartialEq)]
 pub struct Message {
-    /// Who says it.
+    /// Who says the message.
     pub role: Role,
     /// The text; may be empty beside tool calls.
     pub text: String,
     /// Tools that the assistant called with this message.
     pub tool_calls: Vec<ToolCall>,
-    /// Of a tool's message: the [`ToolCall::id`] it answers.
+    /// For a tool's message: the [`ToolCall::id`] of the call it responds to.
     pub tool_call_id: Option<String>,
-    /// Whether the caller cut this message off; its text then ends in an ellipsis.
+    /// Whether the caller interrupted this message; its text then ends in an ellipsis.
     pub interrupted: bool,
 }
 
-/// Who says a message.
+/// The author of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
     /// Instructions.
@@ -43,7 +43,7 @@ pub enum Role {
 }
 
 impl Message {
-    /// A message of plain text.
+    /// Creates a message of plain text.
     #[must_use]
     pub fn new(role: Role, text: impl Into<String>) -> Self {
         Self { role, text: text.into(), tool_calls: Vec::new(), tool_call_id: None, interrupted: false }
@@ -56,7 +56,7 @@ impl fmt::Debug for Message {
     }
 }
 
-/// The messages so far. Nothing enters that was not said by the caller or heard by them.
+/// The messages so far: only what the caller said or heard.
 #[derive(Clone, Debug)]
 pub(super) struct History {
     messages: Vec<Message>,
@@ -71,19 +71,19 @@ impl History {
         self.messages.clone()
     }
 
-    /// Whether the caller has said something that nobody has answered.
+    /// Returns whether the caller's last message has no response yet.
     pub(super) fn is_unanswered(&self) -> bool {
         self.messages.last().is_some_and(|last| last.role == Role::User)
     }
 
-    /// The messages as they will be once the caller has said `text`.
+    /// Returns the messages as they will be once the caller has said `text`.
     pub(super) fn with_caller(&self, text: &str) -> Vec<Message> {
         let mut ahead = self.clone();
         ahead.caller_said(text);
         ahead.messages
     }
 
-    /// Joins what the caller said while the agent had no chance to say anything in between.
+    /// Adds what the caller said. Text with nothing from the agent in between is joined into one message.
     pub(super) fn caller_said(&mut self, text: &str) {
         match self.messages.last_mut() {
             Some(last) if last.role == Role::User => {
@@ -94,7 +94,7 @@ impl History {
         }
     }
 
-    /// Takes back what the caller said last: there is more to it.
+    /// Removes the caller's last text, because the turn continues.
     pub(super) fn caller_goes_on(&mut self, text: &str) {
         let Some(last) = self.messages.last_mut().filter(|last| last.role == Role::User) else { return };
         match last.text.strip_suffix(text).map(|before| before.trim_end().to_owned()) {
@@ -104,7 +104,7 @@ impl History {
         }
     }
 
-    /// Adds what was heard of the agent. Nothing heard leaves no trace.
+    /// Adds what was heard of the agent. Does nothing if nothing was heard.
     pub(super) fn agent_was_heard(&mut self, heard: &str, interrupted: bool) {
         if heard.is_empty() {
             return;
@@ -117,7 +117,7 @@ impl History {
         self.messages.push(message);
     }
 
-    /// Adds a round of tool calls and their results, and gives the place of the first result.
+    /// Adds a round of tool calls and their results, and returns the index of the first result.
     pub(super) fn tools_ran(&mut self, calls: Vec<ToolCall>, results: Vec<(String, Value)>) -> usize {
         self.messages.push(Message { tool_calls: calls, ..Message::new(Role::Assistant, "") });
         let first = self.messages.len();
@@ -127,7 +127,7 @@ impl History {
         first
     }
 
-    /// Puts a result in its place, where another stood for it.
+    /// Replaces the placeholder of a late result.
     pub(super) fn tool_returned(&mut self, place: usize, result: &Value) {
         if let Some(message) = self.messages.get_mut(place) {
             message.text = result.to_string();

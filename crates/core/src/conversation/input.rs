@@ -1,4 +1,4 @@
-//! What happens to a conversation.
+//! Inputs of a conversation.
 
 use std::fmt;
 use std::time::Duration;
@@ -13,22 +13,22 @@ use super::realtime::messages::RealtimeInput;
 use crate::language::MachineWords;
 use crate::time::nanoseconds;
 
-/// One thing that happened. Its `Debug` names the event and its numbers, never what was said.
+/// One input. Its `Debug` names the event and its numbers, never what was said.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Input {
     /// Audio flows in both directions: the greeting may start.
     MediaStarted,
-    /// The caller may be beginning to speak: voice was found, for less than [`super::Timings::vad_onset`]; or it was none after all.
+    /// The caller may be starting to speak: voice was detected for less than [`super::Timings::vad_onset`]. Or it was not speech after all.
     SpeechPending {
         /// Whether it may still become speech.
         pending: bool,
     },
-    /// The caller began to speak: voice was found for [`super::Timings::vad_onset`].
+    /// The caller started to speak: voice was detected for [`super::Timings::vad_onset`].
     SpeechStarted,
     /// The caller stopped speaking [`super::Timings::vad_hangover`] ago.
     SpeechStopped {
-        /// Counts the stops of this call from 0. The STT is given the same number.
+        /// Counts the stops of this call from 0. The STT gets the same number.
         segment: u32,
     },
     /// Audio of an utterance was synthesized. May come several times while it streams.
@@ -38,19 +38,19 @@ pub enum Input {
         /// How much there is so far, from the start of the utterance.
         #[serde(with = "nanoseconds")]
         audio: Duration,
-        /// The words whose times became known since the last time; empty when the TTS reports no times.
+        /// Words whose times became known since the last report; empty if the TTS reports no times.
         words: Vec<SpokenWord>,
         /// Whether that is all of it.
         complete: bool,
     },
-    /// An utterance could not be synthesized; fallbacks have been tried. It will not be played further.
+    /// An utterance could not be synthesized, not by the fallbacks either. Its playback ends.
     SynthesisFailed {
         /// The number of the [`super::Effect::Speak`].
         utterance: u32,
         /// What went wrong.
         failure: Failure,
     },
-    /// An utterance could not be synthesized in time, and a tone is played in its place.
+    /// An utterance could not be synthesized in time; a tone is played instead.
     ReplacedByTone {
         /// The number of the [`super::Effect::Speak`].
         utterance: u32,
@@ -58,7 +58,7 @@ pub enum Input {
         #[serde(with = "nanoseconds")]
         audio: Duration,
     },
-    /// That much of an utterance was heard on the line.
+    /// Part of an utterance was heard by the caller.
     PlaybackProgress {
         /// The utterance.
         utterance: u32,
@@ -66,7 +66,7 @@ pub enum Input {
         #[serde(with = "nanoseconds")]
         audio: Duration,
     },
-    /// All of an utterance was heard on the line.
+    /// All of an utterance was heard by the caller.
     PlaybackFinished {
         /// The utterance.
         utterance: u32,
@@ -76,16 +76,16 @@ pub enum Input {
         /// `0` to `9`, `*`, `#`, `A` to `D`.
         digit: char,
     },
-    /// The API wants this said.
+    /// The API requests that the agent say this.
     Say {
         /// What to say.
         text: String,
-        /// Whether it is said instead of what the agent is saying or is about to say.
+        /// Whether it replaces what the agent is saying or is about to say.
         interrupt: bool,
     },
-    /// Tones of keys go out on the line. The agent's audio waits until [`Input::DtmfSent`].
+    /// DTMF tones are being sent. The agent's audio waits until [`Input::DtmfSent`].
     DtmfSendStarted,
-    /// The last tone is out.
+    /// The last tone was sent.
     DtmfSent,
     /// A tool has returned.
     ToolResult {
@@ -93,48 +93,48 @@ pub enum Input {
         turn: u32,
         /// [`super::ToolCall::id`].
         id: String,
-        /// What the model is given.
+        /// The result for the model.
         result: Value,
     },
-    /// A tool wants the caller transferred, once what is being said was heard.
+    /// A tool requests that the caller be transferred, once the current utterances were heard.
     TransferRequested {
         /// [`super::ToolCall::id`].
         id: String,
-        /// To whom.
+        /// The destination.
         number: String,
     },
-    /// The carrier is asked to transfer the caller. When it does, the conversation is ended from outside.
+    /// The carrier was asked to transfer the caller. If it does, the conversation is ended from outside.
     TransferStarted,
     /// The carrier did not transfer the caller.
     TransferFailed,
     /// An answering machine was recognised.
     MachineDetected {
-        /// Whether its beep was heard; sent a second time when the beep comes later.
+        /// Whether its beep was heard. Sent again if the beep comes later.
         beep: bool,
-        /// By what.
+        /// How it was recognised.
         #[serde(default)]
         by: MachineEvidence,
     },
-    /// The carrier says that a person has answered.
+    /// The carrier reports that a person answered.
     HumanDetected,
-    /// Say nothing more and end.
+    /// End the conversation without saying anything more.
     HangUpRequested,
-    /// Something of the strategy's own providers.
+    /// A report from the strategy's own providers.
     Strategy(StrategyInput),
     /// Time has passed.
     Tick,
 }
 
-/// By what an answering machine was recognised.
+/// How an answering machine was recognised.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MachineEvidence {
-    /// By the carrier, whose verdict may come late.
+    /// By the carrier, which may report it late.
     #[default]
     Carrier,
-    /// By what it said last, which people who take messages may say as well.
+    /// By a phrase that people who take messages also say.
     Words,
-    /// By what it said last, which only recordings say.
+    /// By a phrase that only recordings say.
     Recording,
     /// By its beep.
     Beep,
@@ -149,7 +149,7 @@ impl From<MachineWords> for MachineEvidence {
     }
 }
 
-/// What the providers of a strategy report.
+/// Reports from the providers of a strategy.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StrategyInput {

@@ -1,17 +1,17 @@
-//! One conversation: who speaks when, and what about.
+//! A conversation: who speaks when, and about what.
 //!
-//! [`Conversation`] is a machine without clock and without sockets. Give it one [`Input`], perform every [`Effect`] in order, wait
-//! for the next input or for [`Conversation::next_deadline`], whichever is first; at the deadline send [`Input::Tick`]. After
-//! [`Effect::HangUp`] it is over and says nothing more.
+//! [`Conversation`] is a state machine without a clock or sockets. Give it one [`Input`], perform every [`Effect`] in order, then wait for the next
+//! input or for [`Conversation::next_deadline`], whichever comes first; at the deadline send [`Input::Tick`]. After [`Effect::HangUp`] it is over and
+//! returns no more effects.
 //!
-//! Its `phase` says where it stands: connecting, greeting, conversing, transferring, voicemail, closing, ended. What every call has is
-//! here and in `dialogue`: the greeting, keys (`dtmf`), `silence`, what the API and tools ask for (`control`), the answering machine
-//! (`voicemail`), limits and goodbye (`closing`), the `playback` ledger with what was `heard`, `transcript` and `history`. Who has the
-//! agent speak, and when a turn is over, is a [`strategy`]: [`cascade`] with STT, LLM and TTS, or [`realtime`] with a speech-to-speech
-//! model. Both have the `tools` of the model run and keep the `response_deadline`.
+//! The `phase` is its state: connecting, greeting, conversing, transferring, voicemail, closing, ended. What all calls share is here and in
+//! `dialogue`: the greeting, keys (`dtmf`), `silence`, requests from the API and tools (`control`), the answering machine (`voicemail`), limits and
+//! goodbye (`closing`), the `playback` ledger with what was `heard`, `transcript` and `history`. A [`strategy`] has the agent speak and decides when
+//! a turn is over: [`cascade`] with STT, LLM and TTS, or [`realtime`] with a speech-to-speech model. Both run the `tools` of the model and keep the
+//! `response_deadline`.
 //!
-//! After each input, rules are applied in order until none applies any more. A rule looks at the state and the time only; when time
-//! alone makes one apply is in [`Conversation::next_deadline`].
+//! After each input, rules are applied in order until none applies. A rule depends on the state and the time only; [`Conversation::next_deadline`]
+//! includes every time at which time alone makes a rule apply.
 
 pub mod cascade;
 mod closing;
@@ -64,24 +64,24 @@ use crate::Timestamp;
 use crate::agent::{AgentConfig, GreetingMode};
 use crate::language::Language;
 
-/// How many rules one input may make apply. No story needs more than a few; one that needs this many would never end.
+/// The maximum number of rules applied after one input. Real conversations need a few; reaching this limit means an endless loop.
 const MAX_RULES: usize = 1_000;
 
-/// One conversation. `Debug` shows where it stands, not what was said.
+/// One conversation. `Debug` shows its state, not what was said.
 pub struct Conversation {
     dialogue: Dialogue,
     strategy: Box<dyn Strategy>,
 }
 
 impl Conversation {
-    /// A conversation by STT, LLM and TTS, held by this agent, whose texts are already filled in.
+    /// Creates a conversation by STT, LLM and TTS with this agent, whose texts are already filled in.
     #[must_use]
     pub fn cascade(agent: &AgentConfig, now: Timestamp) -> Self {
         Self::new(agent, now, Box::new(Cascade::default()))
     }
 
-    /// A conversation held by a speech-to-speech model. Where the agent speaks first, the model has been asked to already, with
-    /// [`realtime::greeting`] as request 1.
+    /// Creates a conversation by a speech-to-speech model. If the agent speaks first, [`realtime::greeting`] must already have been sent to the model
+    /// as request 1.
     #[must_use]
     pub fn realtime(agent: &AgentConfig, now: Timestamp) -> Self {
         Self::new(agent, now, Box::new(Realtime::new(agent, now)))
@@ -91,15 +91,15 @@ impl Conversation {
         Self { dialogue: Dialogue::new(agent, Timings::default(), now), strategy }
     }
 
-    /// What a cascade says first: it can be synthesized while the phone rings.
+    /// Returns what a cascade says first, so that it can be synthesized while the phone rings.
     #[must_use]
     pub fn greeting(agent: &AgentConfig) -> Option<String> {
         let text = agent.greeting.text.trim();
         (agent.greeting.mode == GreetingMode::Speak && !text.is_empty()).then(|| text.to_owned())
     }
 
-    /// Texts that may be said in any conversation of this agent, those first that are needed most when its voice is late or
-    /// fails. Their audio can be made in advance and cached.
+    /// Returns texts that may be said in any conversation of this agent, starting with those needed most when its TTS is late or fails. Their audio
+    /// can be synthesized in advance and cached.
     #[must_use]
     pub fn phrases(agent: &AgentConfig) -> Vec<String> {
         let own = agent.tools.iter().filter_map(|tool| tool.filler.as_deref()).map(|text| text.trim().to_owned());
@@ -110,7 +110,7 @@ impl Conversation {
         all.filter(|text| !text.is_empty() && known.insert(text.clone())).collect()
     }
 
-    /// Moves the conversation on. Nothing is done here: perform the effects, in order.
+    /// Applies an input and returns the effects to perform, in order. Performs nothing here.
     pub fn handle(&mut self, now: Timestamp, input: Input) -> Vec<Effect> {
         if self.dialogue.phase.is_ended() {
             return Vec::new();
@@ -122,7 +122,7 @@ impl Conversation {
         self.dialogue.take_effects()
     }
 
-    /// When `handle(_, Tick)` is next worth calling; nothing once the conversation is over.
+    /// Returns when to call `handle(_, Tick)` next; `None` once the conversation is over.
     #[must_use]
     pub fn next_deadline(&self) -> Option<Timestamp> {
         if self.dialogue.phase.is_ended() {
@@ -141,7 +141,8 @@ impl Conversation {
         [self.maximum_at()].into_iter().chain(in_talk).flatten().min()
     }
 
-    /// The line is gone: gives what belongs into the transcript and is not yet there. The reason is yours to know.
+    /// Ends the conversation because the connection is gone. Returns what still belongs in the transcript; the caller of this method knows the
+    /// reason.
     pub fn finish(&mut self, now: Timestamp) -> Vec<Effect> {
         if !self.dialogue.phase.is_ended() {
             self.dialogue.now = self.dialogue.now.max(now);
@@ -151,19 +152,19 @@ impl Conversation {
         self.dialogue.take_effects()
     }
 
-    /// The caller's turns that the agent answered: some of the answer was heard.
+    /// Returns the number of the caller's turns to which some of a response was heard.
     #[must_use]
     pub fn turns(&self) -> u32 {
         self.dialogue.turns
     }
 
-    /// What was said and heard so far, the instructions in front.
+    /// Returns what was said and heard so far, after the instructions.
     #[must_use]
     pub fn history(&self) -> Vec<Message> {
         self.dialogue.transcript.history.messages()
     }
 
-    /// The same, and what the caller is about to have heard: what another session is to know.
+    /// Returns the history with what is queued for the caller: the context of a replacement session.
     #[must_use]
     pub fn history_with_queued(&self) -> Vec<Message> {
         let mut history = self.dialogue.transcript.history.clone();
@@ -173,26 +174,26 @@ impl Conversation {
         history.messages()
     }
 
-    /// What the caller said since then another session is to hear before anything else.
+    /// Returns the time since which the caller's audio must be replayed to a replacement session before anything else.
     #[must_use]
     pub fn unheard_since(&self) -> Timestamp {
         self.strategy.unheard_since(&self.dialogue)
     }
 
-    /// Whether the carrier is asked to transfer the caller.
+    /// Returns whether the carrier has been asked to transfer the caller.
     #[must_use]
     pub fn is_transferring(&self) -> bool {
         self.dialogue.phase.is_transferring()
     }
 
-    /// Whether the model is to hear the caller. It does not while nothing that the caller says may change anything: a model cannot
-    /// be told not to listen to what it has heard.
+    /// Returns whether the model should get the caller's audio. It does not while nothing that the caller says can change anything: a model cannot
+    /// ignore what it has already heard.
     #[must_use]
     pub fn listens(&self) -> bool {
         self.strategy.listens(&self.dialogue)
     }
 
-    /// Applies rules in order, from the first one again whenever one applied.
+    /// Applies rules in order, starting over from the first whenever one applied.
     fn settle(&mut self) {
         const IN_TALK: &[fn(&mut Conversation) -> bool] = &[
             Conversation::record_played,
@@ -275,7 +276,7 @@ impl Conversation {
         }
     }
 
-    /// Records what was heard to its end.
+    /// Records responses that were heard in full.
     fn record_played(&mut self) -> bool {
         let Some(played) = self.dialogue.playback.take_finished() else { return false };
         self.strategy.played(&mut self.dialogue, played.kind);
@@ -283,7 +284,7 @@ impl Conversation {
         true
     }
 
-    /// Words that are missing for too long hold up nothing.
+    /// Writes the transcript without words that have been missing for too long.
     fn write_late_transcript(&mut self) -> bool {
         let due = self.dialogue.is_due(self.dialogue.transcript.due_at());
         if due {

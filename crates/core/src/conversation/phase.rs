@@ -1,36 +1,36 @@
-//! Where a conversation stands.
+//! Phases of a conversation.
 
 use super::effect::End;
 use crate::Timestamp;
 
-/// The phases of a conversation. Each is left by an input, by what was heard, or by its time.
+/// The phases of a conversation. Each ends by an input, by what was heard, or by its deadline.
 #[derive(Debug)]
 pub(super) enum Phase {
     /// Media does not flow yet.
     Connecting,
-    /// The agent has not been heard yet. It greets at this time at the latest, in greeting mode `wait`.
+    /// The agent has not been heard yet. In greeting mode `wait`, it greets at this time at the latest.
     Greeting { at: Option<Timestamp> },
     /// Caller and agent take turns.
     Conversing,
     /// The carrier is asked to transfer the caller, by a tool call or through the API.
     Transferring { tool_call: Option<String> },
-    /// A machine has answered, and its beep is awaited.
+    /// A machine answered and its beep is awaited.
     Voicemail { since: Timestamp, beeped: bool },
-    /// The last words are being said.
+    /// The goodbye, or the message for a machine, is being said.
     Closing(Closing),
-    /// Nothing follows.
+    /// The conversation is over.
     Ended,
 }
 
-/// The last words.
+/// State of a goodbye.
 #[derive(Debug)]
 pub(super) struct Closing {
-    /// Why the call will have ended.
+    /// Why the call ends.
     pub(super) reason: End,
-    /// The tool call that ends it, until it has its result.
+    /// The tool call that ends the call, until it has a result.
     pub(super) tool_call: Option<String>,
     pub(super) since: Timestamp,
-    /// Then it ends whatever was heard.
+    /// When the call ends even if not everything was heard.
     pub(super) limit: Timestamp,
     pub(super) filler: GoodbyeFiller,
 }
@@ -47,17 +47,17 @@ pub(super) enum GoodbyeFiller {
 }
 
 impl Phase {
-    /// Whether caller and agent take turns, or are about to.
+    /// Returns whether caller and agent take turns, or are about to.
     pub(super) fn is_open(&self) -> bool {
         matches!(self, Self::Greeting { .. } | Self::Conversing)
     }
 
-    /// Whether the agent is going to greet a caller who says nothing.
+    /// Returns whether the agent will greet a caller who says nothing.
     pub(super) fn awaits_greeting(&self) -> bool {
         matches!(self, Self::Greeting { at: Some(_) })
     }
 
-    /// Whether a machine is at the other end.
+    /// Returns whether a machine answered.
     pub(super) fn is_voicemail(&self) -> bool {
         matches!(self, Self::Voicemail { .. } | Self::Closing(Closing { reason: End::VoicemailMessageLeft, .. }))
     }

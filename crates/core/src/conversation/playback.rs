@@ -12,13 +12,13 @@ use super::heard::SpokenWord;
 use super::heard::{Audio, heard};
 use crate::Timestamp;
 
-/// Audio is played in frames of this length.
+/// The length of the frames in which audio is played.
 pub(super) const FRAME: Duration = Duration::from_millis(20);
 
 /// Why something is said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// The first words of the call.
+    /// The greeting at the start of the call.
     Greeting,
     /// The model's response to the caller.
     Response,
@@ -30,16 +30,16 @@ pub(super) enum Kind {
     Unclear,
     /// "One moment.", while the caller waits.
     Filler,
-    /// Words about a failure.
+    /// An apology for a failure.
     Apology,
-    /// The last words.
+    /// The goodbye.
     Goodbye,
     /// The message left on an answering machine.
     Voicemail,
 }
 
 impl Kind {
-    /// Whether it belongs in the history that the model sees.
+    /// Returns whether it belongs in the history that the model sees.
     pub(super) fn is_remembered(self) -> bool {
         !matches!(self, Self::Filler | Self::Apology)
     }
@@ -51,7 +51,7 @@ struct Utterance {
     audio: Audio,
     played: Duration,
     finished: bool,
-    /// Why no more of it will be synthesized.
+    /// Why the rest of it will not be synthesized.
     failed: Option<Failure>,
 }
 
@@ -66,7 +66,7 @@ impl Utterance {
         if self.finished && !self.audio.is_empty() { text } else { heard(text, &self.audio, self.played) }
     }
 
-    /// Whether the end of it was heard.
+    /// Returns whether all of it was heard.
     fn is_whole(&self) -> bool {
         self.finished || (self.audio.complete && self.played >= self.audio.made)
     }
@@ -78,19 +78,19 @@ impl Utterance {
 
 /// An item of a speech-to-speech session.
 struct Item {
-    /// Its id; nothing once the session that knows it is gone.
+    /// Its id; `None` once the session that knows it is gone.
     id: Option<String>,
     response: String,
 }
 
-/// Utterances that are one line of the transcript.
+/// Utterances that form one line of the transcript.
 struct Response {
     kind: Kind,
     utterances: Vec<Utterance>,
     item: Option<Item>,
-    /// Whether it is a cached phrase that was put before the queue.
+    /// Whether it is a cached phrase that was put at the head of the queue.
     cached: bool,
-    /// Whether more may be added.
+    /// Whether more utterances may be added.
     open: bool,
     began: Option<Timestamp>,
     ended: Timestamp,
@@ -122,7 +122,7 @@ impl Response {
     }
 }
 
-/// What was heard of something that is over.
+/// What was heard of a response that is over.
 pub(super) struct Played {
     pub(super) kind: Kind,
     pub(super) text: String,
@@ -132,18 +132,18 @@ pub(super) struct Played {
     pub(super) interrupted: bool,
 }
 
-/// An item of a session, of which the caller heard no more than this.
+/// An item of a session of which the caller heard only the first part.
 pub(super) struct Truncated {
     pub(super) item: String,
     pub(super) heard: Duration,
 }
 
-/// The queue. Utterances are numbered from 1.
+/// The playback queue. Utterances are numbered from 1.
 #[derive(Default)]
 pub(super) struct PlaybackLedger {
     queue: VecDeque<Response>,
     last_number: u32,
-    /// When anything last moved; meaningful while something is queued.
+    /// When anything last progressed; meaningful while something is queued.
     progress: Option<Timestamp>,
 }
 
@@ -158,7 +158,7 @@ impl PlaybackLedger {
         self.last_number
     }
 
-    /// Puts a cached phrase before everything else, and returns the number of its utterance.
+    /// Puts a cached phrase at the head of the queue, and returns the number of its utterance.
     pub(super) fn add_cached(&mut self, kind: Kind, text: &str, now: Timestamp) -> u32 {
         let utterance = self.utterance(text, now);
         self.queue.push_front(Response { cached: true, open: false, ..Response::new(kind, utterance, now) });
@@ -181,36 +181,36 @@ impl PlaybackLedger {
         Utterance::new(self.last_number, text)
     }
 
-    /// Nothing more is added to the last response.
+    /// Closes the last response: nothing more is added to it.
     pub(super) fn close(&mut self) {
         if let Some(response) = self.queue.back_mut() {
             response.open = false;
         }
     }
 
-    /// The number of the last utterance.
+    /// Returns the number of the last utterance.
     #[cfg(test)]
     pub(super) fn last(&self) -> u32 {
         self.last_number
     }
 
-    /// Whether nothing is queued.
+    /// Returns whether nothing is queued.
     pub(super) fn is_idle(&self) -> bool {
         self.queue.is_empty()
     }
 
-    /// Whether everything queued was heard, though more may be added to it.
+    /// Returns whether everything queued was heard, though more may be added to it.
     pub(super) fn is_silent(&self) -> bool {
         self.waiting().is_none()
     }
 
-    /// Whether nothing can be heard now: nothing is queued, or its audio has not come.
+    /// Returns whether nothing can be heard now: nothing is queued, or its audio has not arrived.
     pub(super) fn is_starved(&self) -> bool {
         let starved = |utterance: &Utterance| !utterance.audio.complete && utterance.remaining().is_zero();
         self.queue.front().is_none_or(|head| head.utterances.iter().find(|next| !next.finished).is_some_and(starved))
     }
 
-    /// Whether all audio of what is to be heard now was heard, and there should be more.
+    /// Returns whether playback has used up the audio of the current utterance and more is due.
     pub(super) fn lacks_audio(&self) -> bool {
         let lacks = |utterance: &Utterance| {
             !utterance.audio.complete && utterance.audio.made < utterance.played.saturating_add(FRAME)
@@ -219,7 +219,7 @@ impl PlaybackLedger {
         next.is_some_and(|response| !response.cached) && self.waiting().is_some_and(lacks)
     }
 
-    /// What is being said, whatever cached phrase stands before it.
+    /// Returns the kind of what is being said, skipping a cached phrase before it.
     pub(super) fn current(&self) -> Option<Kind> {
         self.said().map(|response| response.kind)
     }
@@ -228,39 +228,39 @@ impl PlaybackLedger {
         self.queue.iter().find(|response| !response.cached).or(self.queue.front())
     }
 
-    /// Whether any of what is being said was heard.
+    /// Returns whether any of what is being said was heard.
     pub(super) fn was_heard(&self) -> bool {
         self.said().is_some_and(|response| response.began.is_some())
     }
 
-    /// Whether something of this kind is queued.
+    /// Returns whether something of this kind is queued.
     pub(super) fn contains(&self, kind: Kind) -> bool {
         self.queue.iter().any(|response| response.kind == kind)
     }
 
-    /// Whether nothing but this kind is queued.
+    /// Returns whether nothing but this kind is queued.
     pub(super) fn contains_only(&self, kind: Kind) -> bool {
         self.queue.iter().all(|response| response.kind == kind)
     }
 
-    /// Whether one response of this kind is being heard, with all its audio there and nothing behind it.
+    /// Returns whether one response of this kind is being heard, with all its audio available and nothing queued after it.
     pub(super) fn is_playing_only(&self, kind: Kind) -> bool {
         let Some(head) = self.queue.front().filter(|_| self.queue.len() == 1) else { return false };
         let complete = head.utterances.iter().all(|utterance| utterance.audio.complete);
         head.kind == kind && !head.open && head.began.is_some() && complete
     }
 
-    /// The kind of a cached phrase; nothing for any other utterance.
+    /// Returns the kind of a cached phrase; `None` for any other utterance.
     pub(super) fn cached_kind(&self, number: u32) -> Option<Kind> {
         self.queue.iter().find(|response| response.cached && response.holds(number)).map(|response| response.kind)
     }
 
-    /// Whether a cached phrase of this kind is queued.
+    /// Returns whether a cached phrase of this kind is queued.
     pub(super) fn contains_cached(&self, kind: Kind) -> bool {
         self.queue.iter().any(|response| response.cached && response.kind == kind)
     }
 
-    /// The texts of what is queued and belongs in the history.
+    /// Returns the queued texts that belong in the history.
     pub(super) fn remembered(&self) -> impl Iterator<Item = &str> {
         let remembered = self.queue.iter().filter(|response| response.kind.is_remembered());
         remembered.flat_map(|response| &response.utterances).map(|utterance| utterance.text.trim())
@@ -271,7 +271,7 @@ impl PlaybackLedger {
         self.queue.retain(|response| !matches!(response.utterances.as_slice(), [only] if only.number == number));
     }
 
-    /// Drops fillers of which nothing was heard, if nothing else is queued. Returns whether there were any.
+    /// Drops unheard fillers if nothing else is queued. Returns whether there were any.
     pub(super) fn drop_unheard_fillers(&mut self) -> bool {
         let unheard = |response: &Response| response.kind == Kind::Filler && response.began.is_none();
         let drop = !self.queue.is_empty() && self.queue.iter().all(unheard);
@@ -281,7 +281,7 @@ impl PlaybackLedger {
         drop
     }
 
-    /// The utterance that is played or waited for.
+    /// Returns the utterance that is being played or awaited.
     fn waiting(&self) -> Option<&Utterance> {
         self.queue.iter().flat_map(|response| &response.utterances).find(|utterance| !utterance.finished)
     }
@@ -293,35 +293,35 @@ impl PlaybackLedger {
         })
     }
 
-    /// No more of an utterance will be synthesized. That matters once everything before it was heard.
+    /// Records that the rest of an utterance will not be synthesized. This matters once everything before it was heard.
     pub(super) fn failed(&mut self, number: u32, failure: Failure) {
         if let Some((response, at)) = self.find(number) {
             response.utterances[at].failed = Some(failure);
         }
     }
 
-    /// Takes the reason why what is to be heard now will not be.
+    /// Takes the failure of the utterance that should be heard now.
     pub(super) fn take_failure(&mut self) -> Option<Failure> {
         let mut utterances = self.queue.iter_mut().flat_map(|response| &mut response.utterances);
         utterances.find(|utterance| !utterance.finished)?.failed.take()
     }
 
-    /// Since when nothing has moved that should have.
+    /// Returns since when nothing has progressed that should have.
     pub(super) fn stuck_since(&self) -> Option<Timestamp> {
         self.waiting().and(self.progress)
     }
 
-    /// When anything last moved.
+    /// Returns when anything last progressed.
     pub(super) fn progress(&self) -> Option<Timestamp> {
         self.progress
     }
 
-    /// Counts as progress: waiting was wanted until now.
+    /// Counts as progress: the wait until now was intended.
     pub(super) fn touch(&mut self, now: Timestamp) {
         self.progress = Some(now);
     }
 
-    /// How long it takes to play the rest; nothing while that is not known.
+    /// Returns how long the rest takes to play; `None` while unknown.
     pub(super) fn remaining(&self) -> Option<Duration> {
         self.queue.iter().try_fold(Duration::ZERO, |sum, response| {
             let unfinished = response.utterances.iter().filter(|utterance| !utterance.finished);
@@ -331,12 +331,12 @@ impl PlaybackLedger {
         })
     }
 
-    /// How much audio is queued.
+    /// Returns how much audio is queued.
     pub(super) fn queued(&self) -> Duration {
         self.queue.iter().flat_map(|response| &response.utterances).map(Utterance::remaining).sum()
     }
 
-    /// Audio was synthesized: so much in all. Returns whether it is of something still to be heard.
+    /// Records how much of an utterance was synthesized in total. Returns whether the utterance is still queued.
     pub(super) fn made(
         &mut self,
         number: u32,
@@ -354,7 +354,7 @@ impl PlaybackLedger {
         true
     }
 
-    /// A tone is played in place of the words, which are not heard. Returns whether there were any.
+    /// Replaces an utterance by a tone, so that its text is not heard. Returns whether it had any text, or is no longer queued.
     pub(super) fn replaced_by_tone(&mut self, number: u32, audio: Duration, now: Timestamp) -> bool {
         let Some((response, at)) = self.find(number) else { return true };
         let utterance = &mut response.utterances[at];
@@ -364,7 +364,7 @@ impl PlaybackLedger {
         words
     }
 
-    /// Audio was heard. Returns the kind and whether it was the first of its response, if it was news.
+    /// Records how much of an utterance was heard. If that is progress, returns the kind and whether it was the first audio of its response.
     pub(super) fn played(&mut self, number: u32, audio: Duration, now: Timestamp) -> Option<(Kind, bool)> {
         let (response, at) = self.find(number)?;
         let utterance = &mut response.utterances[at];
@@ -380,8 +380,7 @@ impl PlaybackLedger {
         Some((kind, first))
     }
 
-    /// All of an utterance was heard, and everything before it. Returns the kind, and whether that
-    /// was the first audio of its response.
+    /// Records that all of an utterance was heard, and everything before it. Returns the kind, and whether that was the first audio of its response.
     pub(super) fn finished(&mut self, number: u32, now: Timestamp) -> Option<(Kind, bool)> {
         self.find(number)?;
         self.progress = Some(now);
@@ -400,13 +399,13 @@ impl PlaybackLedger {
         None
     }
 
-    /// The next response of which everything was heard.
+    /// Takes the next response that was heard in full.
     pub(super) fn take_finished(&mut self) -> Option<Played> {
         let done = |head: &mut Response| !head.open && head.is_finished();
         self.queue.pop_front_if(done).map(Response::into_played)
     }
 
-    /// Drops everything that was not heard. Returns what was, and the items of which something was not.
+    /// Drops everything that was not heard. Returns what was heard, and the items that were not heard in full.
     pub(super) fn cut(&mut self) -> (Vec<Played>, Vec<Truncated>) {
         let mut truncated = Vec::new();
         let mut played = Vec::new();
@@ -415,7 +414,7 @@ impl PlaybackLedger {
             if let (Some(item), [utterance]) = (id, response.utterances.as_slice())
                 && !utterance.is_whole()
             {
-                // More than there is would be refused.
+                // Truncating beyond the end of an item would be refused.
                 truncated.push(Truncated { item, heard: utterance.played.min(utterance.audio.made) });
             }
             played.push(response.into_played());

@@ -1,4 +1,4 @@
-//! A response is due to the caller: since when, how the wait was bridged, and when the steps of the response happened.
+//! The deadline of a response to the caller: since when they wait, the fillers so far, and when each stage happened.
 
 use super::dialogue::Dialogue;
 use super::effect::{Effect, TurnTimes};
@@ -6,25 +6,25 @@ use crate::Timestamp;
 
 /// The caller waits to hear the agent.
 pub(super) struct ResponseDeadline {
-    /// From when the wait counts: the caller's last audio, their turn, or the event that a response is due to.
+    /// The start of the wait: the caller's last audio, their turn, or the event that needs a response.
     pub(super) since: Timestamp,
-    /// Since when one provider alone is waited for: the TTS, or a speech-to-speech model.
+    /// Since when only one provider is awaited: the TTS, or a speech-to-speech model.
     pub(super) provider_since: Option<Timestamp>,
-    /// When the caller's speech and their turn ended, until the first of the response is heard; nothing without a turn.
+    /// When the caller's speech and their turn ended, until the first of the response is heard; `None` without a turn.
     turn: Option<(Timestamp, Timestamp)>,
     pub(super) first_token: Option<Timestamp>,
     pub(super) first_audio: Option<Timestamp>,
-    /// How often a filler has bridged the wait, and when it last did.
+    /// How many fillers have covered the wait, and when the last one did.
     pub(super) fillers: u32,
     pub(super) filled_at: Option<Timestamp>,
-    /// Whether a speech-to-speech model has noticed the turn by itself.
+    /// Whether a speech-to-speech model has noticed the turn without being asked.
     pub(super) noticed: bool,
-    /// Whether the response was requested of a model that did not begin by itself.
+    /// Whether the response was requested from a model that did not begin on its own.
     pub(super) prompted: bool,
 }
 
 impl ResponseDeadline {
-    /// They wait without having said anything.
+    /// Creates a deadline for a caller who waits without having said anything.
     pub(super) fn without_turn(since: Timestamp) -> Self {
         Self {
             since,
@@ -39,7 +39,7 @@ impl ResponseDeadline {
         }
     }
 
-    /// They have finished a turn, from which the wait counts.
+    /// Creates a deadline for a caller who has finished a turn, from which the wait counts.
     pub(super) fn after_turn(speech_ended: Timestamp, turn_ended: Timestamp) -> Self {
         Self { turn: Some((speech_ended, turn_ended)), ..Self::without_turn(turn_ended) }
     }
@@ -48,14 +48,13 @@ impl ResponseDeadline {
         self.turn.is_some()
     }
 
-    /// A filler was said.
+    /// Records a filler.
     pub(super) fn filled(&mut self, now: Timestamp) {
         self.fillers += 1;
         self.filled_at = Some(now);
     }
 
-    /// The response is heard: counts the turn that it is due to, once, and reports when its steps happened. Returns whether it was
-    /// counted now.
+    /// Records that the response is heard: counts its turn, once, and reports the times of its stages. Returns whether it was counted now.
     pub(super) fn heard(&mut self, d: &mut Dialogue, turn: u32) -> bool {
         let Some((speech_ended, turn_ended)) = self.turn.take() else { return false };
         d.turns += 1;

@@ -1,4 +1,4 @@
-//! How long nothing was said. A caller who says nothing is reprompted, and in the end hung up on.
+//! Measures silence. A caller who says nothing is reprompted, and eventually hung up on.
 
 use super::playback::Kind;
 use crate::Timestamp;
@@ -6,9 +6,9 @@ use crate::Timestamp;
 /// Since when nothing was said.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SilenceTimer {
-    /// Since the caller's last sign of life, or since something that they had to listen to.
+    /// Since the caller last spoke or pressed a key, or last had to listen to something.
     caller: Timestamp,
-    /// Since anybody said anything.
+    /// Since either side last said something.
     anybody: Timestamp,
     reprompts: u32,
 }
@@ -34,12 +34,12 @@ impl SilenceTimer {
         self.reprompts += 1;
     }
 
-    /// The caller spoke or pressed a key.
+    /// Records that the caller spoke or pressed a key.
     pub(super) fn caller_active(&mut self, at: Timestamp) {
         *self = Self::since(self.caller.max(at));
     }
 
-    /// The agent has said something. Asking whether the caller is there is no reason to wait for them any longer.
+    /// Records that the agent has said something. A reprompt or a filler does not restart the wait for the caller.
     pub(super) fn agent_finished(&mut self, kind: Kind, now: Timestamp) {
         self.anybody = now;
         if !matches!(kind, Kind::Reprompt | Kind::Filler) {

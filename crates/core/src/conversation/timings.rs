@@ -1,55 +1,54 @@
-//! The times of a conversation that an agent's configuration does not set.
+//! Durations of a conversation that an agent's configuration does not set.
 
 use std::time::Duration;
 
-/// How long things take and may take. The defaults suit phone lines; [`Timings::default`] is what calls use.
+/// Durations and limits. The defaults suit telephone calls; calls use [`Timings::default`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Timings {
-    /// Speech that voice activity detection needs before it reports a start: how late `SpeechStarted` is.
+    /// Speech that voice activity detection needs before it reports a start: the delay of `SpeechStarted`.
     pub vad_onset: Duration,
-    /// Silence that it needs before it reports a stop: how late `SpeechStopped` is.
+    /// Silence that it needs before it reports a stop: the delay of `SpeechStopped`.
     pub vad_hangover: Duration,
-    /// Silence within speech over the agent that does not make two interruptions of it.
+    /// A pause this short within speech over the agent does not split it into two interruptions.
     pub same_speech: Duration,
-    /// How long after the end of speech the STT may take; then the turn goes on with what there is.
+    /// How long after the end of speech the STT may take; then the turn continues with the words so far.
     pub stt: Duration,
-    /// Noise shorter than this is nothing to ask the caller to repeat.
+    /// Noise shorter than this is not worth asking the caller to repeat.
     pub unclear_speech: Duration,
-    /// How long the agent stays silent after a short noise, to see whether words come of it.
+    /// How long the agent stays silent after a short noise, in case words are recognised in it.
     pub false_interruption: Duration,
-    /// A caller who speaks so soon after their turn was taken goes on with it: it was not over.
+    /// A caller who speaks within this time after the end of their turn continues it: it was not over.
     pub turn_resumed: Duration,
-    /// A single word over the agent that is shorter asks for no response.
+    /// A single word over the agent that is shorter than this needs no response.
     pub long_word: Duration,
-    /// Speech of which only backchannels are known interrupts after this long all the same.
+    /// Speech with only known backchannels interrupts anyway after this long.
     pub long_backchannel: Duration,
     /// Thanks and assent take no longer than this. Until then, voice over an agent that is about to do something does not stop it.
     pub courtesy: Duration,
-    /// A backchannel this close to the end of what the agent says is taken as a response to it.
+    /// A backchannel this close to the end of the agent's speech is taken as a response to it.
     pub backchannel_boundary: Duration,
-    /// How long the model may be silent, before its first word and between words.
+    /// How long the model may be silent before its first text and between pieces of text.
     pub model_silence: Duration,
-    /// How long a voice may take to go on when it is its turn to be heard, and how long the line may take to play it, where
-    /// [`Timings::dead_air`] does not apply.
+    /// How long the TTS may take to continue when its audio is due, and how long playback may stall, where [`Timings::dead_air`] does not apply.
     pub speech_silence: Duration,
     /// How long a tool may take.
     pub tool: Duration,
-    /// Without any audio of the response this long after the turn, a filler is said.
+    /// A filler is said if no audio of the response came this long after the turn.
     pub filler: Duration,
-    /// The longest silence of the agent while a response is due. A phrase then stands in for a late TTS; a filler
-    /// is said [`Timings::voice_start`] before.
+    /// The longest silence of the agent while a response is due. A phrase then replaces a late TTS; a filler is said [`Timings::voice_start`]
+    /// earlier.
     pub dead_air: Duration,
-    /// How long a voice needs to be heard.
+    /// How long a TTS needs until its audio is heard.
     pub voice_start: Duration,
-    /// In greeting mode `wait`, the agent greets after this much silence.
+    /// In greeting mode `wait`, the silence after which the agent greets.
     pub greeting_wait: Duration,
-    /// Kept between the last audio of a goodbye and the hang-up, so that the network delivers it.
+    /// Wait between the last audio of a goodbye and the hang-up, so that the network delivers it.
     pub goodbye_tail: Duration,
-    /// How long a late goodbye is waited for in silence, where no phrase that could cover the wait is cached.
+    /// How long to wait in silence for a late goodbye if no phrase that could cover the wait is cached.
     pub goodbye_silence: Duration,
-    /// The longest a goodbye may take before the call is ended anyway.
+    /// The maximum duration of a goodbye, after which the call ends anyway.
     pub goodbye_limit: Duration,
-    /// How long a machine's beep is awaited; then the message is left anyway.
+    /// How long to wait for a machine's beep; then the message is left anyway.
     pub beep: Duration,
 }
 

@@ -1,4 +1,4 @@
-//! What a model asks a tool.
+//! Tool calls of a model.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ pub struct ToolCall {
     pub name: String,
     /// A JSON object.
     pub arguments: Value,
-    /// What the provider wants back unchanged whenever it is shown this call again.
+    /// A signature that the provider requires back unchanged whenever it is shown this call again.
     pub signature: Option<String>,
 }
 

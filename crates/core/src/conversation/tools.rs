@@ -1,5 +1,5 @@
-//! Tools that the model calls. They run, and once all of a round have returned, the model goes on with their results. Those that return
-//! after the conversation has gone on without them still count: what a tool did is done, whether anybody waited or not.
+//! Tools that the model calls. Once all tools of a round have returned, the model continues with their results. A result that arrives after the
+//! conversation has continued without it still counts, because the tool has had its effect.
 
 use serde_json::Value;
 
@@ -8,44 +8,44 @@ use super::effect::Effect;
 use super::failure::{Failure, FailureCode};
 use super::tool_call::ToolCall;
 
-/// The tool by which the model ends the call. It does not run.
+/// The tool by which the model ends the call. It is never run.
 pub(super) const END_CALL: &str = "end_call";
-/// The result of a transfer before which the caller spoke.
+/// The result of a transfer when the caller spoke before it.
 pub(super) const NOT_TRANSFERRED: &str =
     "The caller spoke before they were transferred. Ask whether they still want to be.";
 /// The result of a transfer that the carrier did not carry out.
 pub(super) const NOT_PUT_THROUGH: &str = "The caller could not be transferred.";
-/// Has the model tell the caller that a transfer failed.
+/// Instructs the model to inform the caller that a transfer failed.
 pub(super) const TRANSFER_FAILED: &str =
     "Putting the caller through to somebody else did not work. Tell them so in one short sentence.";
 /// The result of a transfer beside another one, or while the call ends.
 pub(super) const NO_TRANSFER_NOW: &str = "The caller cannot be transferred now. Nothing was done.";
-/// How often tools run for one turn. A model that wants more than that goes round in circles.
+/// The maximum number of tool rounds for one turn. A model that exceeds it is in a loop.
 const MAX_ROUNDS: u32 = 8;
 
-/// A tool that runs, or has returned and is not in the history yet.
+/// A tool that is running, or has returned and is not in the history yet.
 struct Tool {
     /// The number of the request that called it.
     turn: u32,
     call: ToolCall,
     result: Option<Value>,
-    /// Where in the history its result belongs, once it is late.
+    /// The index of its result in the history, once it is late.
     place: Option<usize>,
     /// Whether the model waits for it.
     awaited: bool,
 }
 
-/// What a result belongs to.
+/// What a tool's result belongs to.
 pub(super) enum Returned {
-    /// To no tool that runs.
+    /// To no running tool.
     Unknown,
     /// To the round.
     InRound,
-    /// To a late tool of this name. It is in the history now.
+    /// To a late tool of this name; it is now in the history.
     Late(String),
 }
 
-/// Whether a tool did not do its work.
+/// Returns whether a tool failed.
 pub(super) fn is_error(result: &Value) -> bool {
     result.get("error").is_some_and(|error| !error.is_null())
 }
@@ -54,7 +54,7 @@ pub(super) fn is_error(result: &Value) -> bool {
 #[derive(Default)]
 pub(super) struct Tools {
     tools: Vec<Tool>,
-    /// How often in a row tools have run for the caller's turn.
+    /// How many rounds of tools have run in a row for the caller's turn.
     pub(super) rounds: u32,
 }
 
@@ -64,39 +64,39 @@ impl Tools {
         d.emit(Effect::RunTool { turn, call });
     }
 
-    /// Whether the model waits for a tool.
+    /// Returns whether the model waits for a tool.
     pub(super) fn is_running(&self) -> bool {
         self.tools.iter().any(|tool| tool.awaited && tool.result.is_none())
     }
 
-    /// Whether the model waits for another tool than this one.
+    /// Returns whether the model waits for a tool other than this one.
     pub(super) fn runs_beside(&self, id: &str) -> bool {
         self.tools.iter().any(|tool| tool.awaited && tool.result.is_none() && tool.call.id != id)
     }
 
-    /// Whether a tool has not returned, waited for or not.
+    /// Returns whether a tool has not returned, awaited or not.
     pub(super) fn is_unfinished(&self) -> bool {
         self.tools.iter().any(|tool| tool.result.is_none())
     }
 
-    /// Whether a tool has returned an error that is not in the history yet.
+    /// Returns whether a tool has returned an error that is not in the history yet.
     pub(super) fn have_failed(&self) -> bool {
         self.tools.iter().any(|tool| tool.result.as_ref().is_some_and(is_error))
     }
 
-    /// The request that called a tool which has not returned.
+    /// Returns the request that called a tool which has not returned.
     pub(super) fn turn_of(&self, id: &str) -> Option<u32> {
         self.tools.iter().rev().find(|tool| tool.call.id == id && tool.result.is_none()).map(|tool| tool.turn)
     }
 
-    /// The model waits for this tool only. The others are late.
+    /// Makes the model wait for this tool only. The others are late.
     pub(super) fn wait_only_for(&mut self, id: &str) {
         for tool in &mut self.tools {
             tool.awaited &= tool.call.id == id || tool.result.is_some();
         }
     }
 
-    /// Whether there are results that are not in the history yet.
+    /// Returns whether there are results that are not in the history yet.
     pub(super) fn has_results(&self) -> bool {
         self.tools.iter().any(|tool| tool.result.is_some())
     }
@@ -112,13 +112,13 @@ impl Tools {
         Returned::Late(self.tools.remove(at).call.name)
     }
 
-    /// Puts tools that have returned before those that run: the history has them in the order in which a session was given the results.
+    /// Puts tools that have returned before running ones, to match the order in which a session was given the results.
     pub(super) fn order_by_return(&mut self) {
         self.tools.sort_by_key(|tool| tool.result.is_none());
     }
 
-    /// Writes calls and results into the history. Tools that still run are late: `otherwise` stands for their results, and the model
-    /// waits for them if `awaited`.
+    /// Writes calls and results into the history. Tools that are still running are late: `otherwise` stands in for their results, and the model waits
+    /// for them if `awaited`.
     pub(super) fn record(&mut self, d: &mut Dialogue, otherwise: &Value, awaited: bool) {
         let round: Vec<&mut Tool> = self.tools.iter_mut().filter(|tool| tool.place.is_none()).collect();
         if round.is_empty() {
@@ -133,7 +133,7 @@ impl Tools {
         self.tools.retain(|tool| tool.result.is_none());
     }
 
-    /// The model does not wait for this tool any more, which returns in another way or not at all.
+    /// Stops waiting for this tool, which returns in another way or not at all.
     pub(super) fn dismiss(&mut self, id: &str) {
         self.tools.retain_mut(|tool| {
             tool.awaited &= tool.call.id != id || tool.result.is_some();
@@ -144,7 +144,7 @@ impl Tools {
     /// Counts a round.
     ///
     /// # Errors
-    /// When this model calls tools without end.
+    /// Fails if this model keeps calling tools without end.
     pub(super) fn count_round(&mut self, model: &str) -> Result<(), Failure> {
         self.rounds += 1;
         let circling = || Failure::new(FailureCode::Pipeline, format!("The {model} called tools without end."));

@@ -1,4 +1,4 @@
-//! The transcript and the history, in the order in which things were said: the words of a caller may be known late.
+//! The transcript and the history, in the order in which things were said. A caller's words may become known late.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -8,7 +8,7 @@ use super::history::History;
 use super::playback::Played;
 use crate::Timestamp;
 
-/// How long the missing words of a caller's turn hold up what was said after it.
+/// How long the missing words of a caller's turn hold up the lines after it.
 const MISSING_WORDS: Duration = Duration::from_secs(5);
 
 /// One line of the transcript.
@@ -16,17 +16,17 @@ const MISSING_WORDS: Duration = Duration::from_secs(5);
 pub struct Entry {
     /// Who spoke.
     pub speaker: Speaker,
-    /// The words: the caller's as recognised, the agent's as far as they were heard.
+    /// The text: the caller's as recognised, the agent's as far as it was heard.
     pub text: String,
     /// When the first of it was heard.
     pub start: Timestamp,
     /// When the last of it was heard.
     pub end: Timestamp,
-    /// Whether the agent was cut off.
+    /// Whether the agent was interrupted.
     pub interrupted: bool,
 }
 
-/// Who spoke.
+/// The speaker of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Speaker {
     /// The person (or machine) at the other end.
@@ -41,7 +41,7 @@ impl fmt::Debug for Entry {
     }
 }
 
-/// What the caller said, in full.
+/// A turn of the caller, with its full text.
 pub(super) struct CallerWords {
     pub(super) text: String,
     pub(super) start: Timestamp,
@@ -52,13 +52,13 @@ pub(super) struct CallerWords {
 
 enum UnwrittenLine {
     Caller(CallerWords),
-    /// A turn that was taken, and is in the history; the caller may yet go on with it.
+    /// A turn that was taken and is in the history; the caller may still continue it.
     Held(CallerWords),
-    /// A turn that the caller continues, with its words so far.
+    /// A turn that the caller continues, with its text so far.
     Reopened(CallerWords),
-    /// What was heard of the response to half a turn: the model does not see it.
+    /// What was heard of the response to half a turn; the model does not see it.
     Obsolete(Played),
-    /// A turn whose words follow, as this item; without one while the session that heard it is gone.
+    /// A turn whose text follows, as this item; without an item while the session that heard it is gone.
     Pending {
         item: Option<String>,
         start: Timestamp,
@@ -69,17 +69,17 @@ enum UnwrittenLine {
 }
 
 impl CallerWords {
-    /// Moves the words out of a line that is replaced by another one.
+    /// Moves the text out of a line that is replaced by another one.
     fn take(&mut self, remembered: bool) -> Self {
         Self { text: std::mem::take(&mut self.text), start: self.start, end: self.end, remembered }
     }
 }
 
-/// What was said, and what is not yet written because words before it are missing.
+/// What was said, and the lines that wait for missing words before them.
 pub(super) struct Transcript {
     pub(super) history: History,
     lines: VecDeque<UnwrittenLine>,
-    /// Whether missing words are not given up: there is no session that could tell them.
+    /// Whether to keep waiting for missing words, because no session could send them.
     pub(super) on_hold: bool,
 }
 
@@ -102,7 +102,7 @@ impl Transcript {
         self.add_turn(UnwrittenLine::Held(words));
     }
 
-    /// A turn that was reopened keeps its place, and what was heard of the response to its first part is obsolete.
+    /// Adds a turn. One that was reopened keeps its place, and the response to its first part becomes obsolete.
     fn add_turn(&mut self, turn: UnwrittenLine) {
         let reopened = |line: &UnwrittenLine| matches!(line, UnwrittenLine::Reopened(_));
         let Some(place) = self.lines.iter().position(reopened) else { return self.lines.push_back(turn) };
@@ -114,7 +114,7 @@ impl Transcript {
         }));
     }
 
-    /// The turn that was held is over.
+    /// Releases the held turn: it is over.
     pub(super) fn release(&mut self) {
         for line in &mut self.lines {
             if let UnwrittenLine::Held(words) = line {
@@ -123,7 +123,7 @@ impl Transcript {
         }
     }
 
-    /// Takes the held turn out of the history: the caller continues it.
+    /// Removes the held turn from the history: the caller continues it.
     pub(super) fn reopen(&mut self) {
         for line in &mut self.lines {
             if let UnwrittenLine::Held(words) = line {
@@ -133,7 +133,7 @@ impl Transcript {
         }
     }
 
-    /// Restores the words of a reopened turn whose continuation had none.
+    /// Restores the text of a reopened turn whose continuation had none.
     pub(super) fn restore(&mut self) {
         for line in &mut self.lines {
             if let UnwrittenLine::Reopened(words) = line {
@@ -142,12 +142,12 @@ impl Transcript {
         }
     }
 
-    /// Keeps the place of a turn whose words follow.
+    /// Keeps the place of a turn whose text follows.
     pub(super) fn add_pending(&mut self, item: String, start: Timestamp, end: Timestamp, now: Timestamp) {
         self.lines.push_back(UnwrittenLine::Pending { item: Some(item), start, end, since: now });
     }
 
-    /// Whether an item is a turn that a session which is gone has heard before.
+    /// Assigns an item to a turn that an earlier, lost session heard. Returns whether there was one.
     pub(super) fn adopt(&mut self, item: &str, now: Timestamp) -> bool {
         let orphan = |line: &&mut UnwrittenLine| matches!(line, UnwrittenLine::Pending { item: None, .. });
         let Some(UnwrittenLine::Pending { item: id, since, .. }) = self.lines.iter_mut().find(orphan) else {
@@ -157,7 +157,7 @@ impl Transcript {
         true
     }
 
-    /// When a turn began whose words are not known yet.
+    /// Returns when a turn began whose text is not known yet.
     pub(super) fn began(&self, item: &str) -> Option<Timestamp> {
         self.lines.iter().find_map(|line| match line {
             UnwrittenLine::Pending { item: Some(id), start, .. } if id == item => Some(*start),
@@ -165,7 +165,7 @@ impl Transcript {
         })
     }
 
-    /// The words of a turn are known. Returns whether it has a place.
+    /// Sets the text of a turn. Returns whether the turn has a place.
     pub(super) fn set_words(&mut self, item: &str, text: &str) -> bool {
         let pending =
             |line: &&mut UnwrittenLine| matches!(line, UnwrittenLine::Pending { item: Some(id), .. } if id == item);
@@ -176,7 +176,7 @@ impl Transcript {
         true
     }
 
-    /// Turns whose words are missing will be heard by another session. Returns when the first of them began.
+    /// Marks turns with missing text for another session to hear. Returns when the first of them began.
     pub(super) fn disown(&mut self, now: Timestamp) -> Option<Timestamp> {
         let mut began = None;
         for line in &mut self.lines {
@@ -188,7 +188,7 @@ impl Transcript {
         began
     }
 
-    /// When missing words are given up.
+    /// Returns when to stop waiting for missing words.
     pub(super) fn due_at(&self) -> Option<Timestamp> {
         match self.lines.front().filter(|_| !self.on_hold)? {
             UnwrittenLine::Pending { since, .. } => Some(*since + MISSING_WORDS),
@@ -196,7 +196,7 @@ impl Transcript {
         }
     }
 
-    /// Writes what is next in the order of the conversation: with words, unless none are missing before `late`.
+    /// Writes the next lines in order. A turn with missing words holds up the rest until it is overdue.
     pub(super) fn write(&mut self, now: Timestamp) -> Vec<Entry> {
         let mut entries = Vec::new();
         loop {
@@ -211,7 +211,7 @@ impl Transcript {
         }
     }
 
-    /// Writes everything that has words.
+    /// Writes all lines that have text.
     pub(super) fn write_all(&mut self) -> Vec<Entry> {
         let lines = std::mem::take(&mut self.lines);
         lines.into_iter().filter_map(|line| self.write_line(line)).collect()

@@ -1,4 +1,4 @@
-//! An answering machine at the other end: hung up on, or left a message.
+//! An answering machine: the agent hangs up or leaves a message.
 
 use super::Conversation;
 use super::decision::DecisionKind;
@@ -19,7 +19,7 @@ impl Conversation {
             *beeped |= beep;
             return;
         }
-        // What is taken back is no word for a person any more.
+        // The carrier's verdict was a person; a verdict of a machine withdraws it.
         self.dialogue.is_human &= by != MachineEvidence::Carrier;
         if self.is_person(by) {
             self.dialogue.decided(DecisionKind::MachineIgnored);
@@ -34,8 +34,8 @@ impl Conversation {
         self.dialogue.phase = Phase::Voicemail { since: self.dialogue.now, beeped: beep };
     }
 
-    /// Whether the caller is a person in spite of this evidence: one who was answered is. The agent may have spoken into a pause of a
-    /// greeting, so what only recordings say still counts after one response.
+    /// Returns whether the caller is a person in spite of this evidence: one who got a response is. The agent may have spoken into a pause of a
+    /// greeting, so phrases that only recordings say still count after one response.
     fn is_person(&self, by: MachineEvidence) -> bool {
         let d = &self.dialogue;
         let answered_since = || d.answered_at.is_some_and(|at| self.strategy.words_began(d) < at);
@@ -50,7 +50,7 @@ impl Conversation {
         self.dialogue.agent.answering_machine.message.as_deref().unwrap_or_default().trim()
     }
 
-    /// When the message is left at the latest.
+    /// Returns when the message is left at the latest.
     pub(super) fn beep_at(&self) -> Option<Timestamp> {
         match self.dialogue.phase {
             Phase::Voicemail { since, beeped: true } => Some(since),
@@ -59,7 +59,7 @@ impl Conversation {
         }
     }
 
-    /// Leaves the message after the beep, or when none comes. It may take its time.
+    /// Leaves the message after the beep, or when none comes. The message may be long.
     pub(super) fn leave_message(&mut self) -> bool {
         let due = self.dialogue.is_due(self.beep_at());
         if due {
