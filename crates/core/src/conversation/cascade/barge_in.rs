@@ -1,30 +1,30 @@
-//! When a caller who speaks over the agent means to interrupt.
+//! Barge-in: decides whether a caller who speaks over the agent interrupts it.
 //!
-//! The agent falls silent at once, which costs nothing: it can go on from the very sample. Whether it was an interruption is
-//! judged afterwards, by how long the voice lasted and by what was said.
+//! The agent pauses at once, which costs nothing: it can resume from the same sample. Whether it was an interruption is decided afterwards, by how
+//! long the voice lasted and what was said.
 
 use crate::Timestamp;
 use crate::agent::Interruption;
 use crate::conversation::timings::Timings;
 use crate::language::Language;
 
-/// Playback is held.
+/// The caller speaks over the agent, whose playback is paused.
 #[derive(Clone, Copy)]
 pub(super) struct Overlap {
     /// When the voice began.
     pub(super) onset: Timestamp,
-    /// When it was reported to have stopped.
+    /// When its end was reported.
     pub(super) stopped: Option<Timestamp>,
 }
 
-/// What an overlap turned out to be.
+/// The verdict on an overlap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// It is too early to say.
     Wait,
     /// The caller wants to speak.
     Interrupt,
-    /// It was nothing, or no more than "mm-hmm".
+    /// The overlap was noise or a backchannel such as "mm-hmm": resume.
     GoOn,
 }
 
@@ -32,19 +32,19 @@ pub(super) enum Verdict {
 #[derive(Clone, Copy)]
 pub(super) struct Words<'a> {
     pub(super) language: &'static Language,
-    /// The words so far.
+    /// The text so far.
     pub(super) text: &'a str,
-    /// Whether the STT has said all it has to say.
+    /// Whether the STT's transcript is final.
     pub(super) settled: bool,
-    /// Whether one word is enough: nothing of what the agent is saying was heard yet, so that nothing is lost by listening, or the
-    /// caller goes on with the turn that it responds to.
+    /// Whether one word is enough: nothing of the agent's current response was heard yet, so that nothing is lost by listening, or the caller
+    /// continues the turn that it responds to.
     pub(super) one_word_interrupts: bool,
     /// Whether the agent is about to do something for the caller, which thanks and assent do not stop.
     pub(super) courtesies: bool,
 }
 
 impl Words<'_> {
-    /// Whether the words alone show that the caller wants to speak.
+    /// Returns whether the text alone shows that the caller wants to speak.
     pub(super) fn interrupt(&self, settings: &Interruption) -> bool {
         let content = self.content(settings);
         let needed =
@@ -57,19 +57,19 @@ impl Words<'_> {
         words.iter().any(|word| self.language.commands.contains(&word.as_str()))
     }
 
-    /// Whether it is a word that asks for nothing. Said briefly in the middle of the agent's sentence it is a backchannel that the STT
-    /// misheard, more often than not.
+    /// Returns whether the text is a single word that needs no response. Said briefly in the middle of the agent's sentence, it is usually a
+    /// backchannel that the STT misheard.
     pub(super) fn are_aside(&self, settings: &Interruption) -> bool {
         let asks = self.text.trim_end().ends_with(['?', '？']);
         self.content(settings) == 1 && !self.one_word_interrupts && !asks && !self.has_command()
     }
 
-    /// Whether nothing in them needs a response.
+    /// Returns whether nothing in the text needs a response.
     pub(super) fn are_backchannel(&self, settings: &Interruption) -> bool {
         self.content(settings) == 0
     }
 
-    /// How many words are left when backchannels and hesitations are taken out, and courtesies where they do not count.
+    /// Returns how many words are left without backchannels and hesitations, and without courtesies where they do not count.
     fn content(&self, settings: &Interruption) -> usize {
         let mut words = self.language.words(self.text);
         if words.is_empty() {
@@ -88,14 +88,14 @@ impl Words<'_> {
     }
 }
 
-/// How many of the last words are the beginning of a phrase.
+/// Returns how many of the last words are the beginning of a phrase.
 fn unfinished(words: &[String], phrases: &[Vec<String>]) -> usize {
     let begins = |last: &[String]| phrases.iter().any(|phrase| phrase.len() > last.len() && phrase.starts_with(last));
     (1..=words.len()).rev().find(|count| begins(&words[words.len() - count..])).unwrap_or(0)
 }
 
 impl Overlap {
-    /// Voice began again; after a longer silence it is judged by itself.
+    /// Records that the voice began again. After a longer silence it counts as a new overlap.
     pub(super) fn resume(&mut self, onset: Timestamp, timings: &Timings) {
         let same =
             self.stopped.is_some_and(|stopped| onset.since(stopped - timings.vad_hangover) <= timings.same_speech);
@@ -110,7 +110,7 @@ impl Overlap {
             return Verdict::Interrupt;
         }
         let enough = self.speech_needed(said, settings, timings);
-        // While the audio is held there is time for the words: a second of "I see" is no interruption, and neither is a cough.
+        // While the audio is paused there is time to wait for the transcript: a second of "I see" is no interruption, and neither is a cough.
         match self.stopped {
             Some(_) if said.settled && said.text.is_empty() => Verdict::GoOn,
             _ if !said.settled && now < self.verdict_at(said, settings, timings) => Verdict::Wait,
@@ -121,12 +121,12 @@ impl Overlap {
         }
     }
 
-    /// When time alone brings a verdict.
+    /// Returns when time alone brings a verdict.
     pub(super) fn verdict_at(&self, said: Words<'_>, settings: &Interruption, timings: &Timings) -> Timestamp {
         match self.stopped {
-            // A stop is reported late: until then, voice that has ended still looks as if it went on.
+            // A stop is reported late: until then, a voice that has ended still seems to continue.
             None => self.onset + self.speech_needed(said, settings, timings) + timings.vad_hangover,
-            // An STT that takes long may yet say that it was a courtesy.
+            // A slow STT may still report a courtesy.
             Some(stopped) if said.courtesies => stopped + timings.false_interruption.max(timings.stt),
             Some(stopped) => stopped + timings.false_interruption,
         }
@@ -139,7 +139,7 @@ impl Overlap {
             return needed.max(timings.courtesy);
         }
         match (said.text.is_empty(), self.stopped) {
-            // Backchannels take as long as words, which are worth waiting for.
+            // Backchannels take as long as other words, so wait for the text.
             (true, None) => needed * 2,
             (false, _) if said.are_backchannel(settings) => needed.max(timings.long_backchannel),
             (false, Some(_)) if said.settled && said.are_aside(settings) => needed.max(timings.long_word),

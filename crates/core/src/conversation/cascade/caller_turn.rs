@@ -1,31 +1,31 @@
-//! What the caller says: voice and words of the turn that is being spoken.
+//! The caller's current turn: its voice activity and its text.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use crate::Timestamp;
 
-/// The caller's turn so far. Segments are joined in order, whatever the order of their words' arrival.
+/// The caller's turn so far. Segments are joined in order, in whichever order their text arrives.
 #[derive(Default)]
 pub(super) struct CallerTurn {
-    /// Since when there is voice on the line.
+    /// Since when voice has been detected.
     speaking: Option<Timestamp>,
-    /// Until when it is open whether there is: the turn is not over before.
+    /// Until when it is undecided whether the caller speaks; the turn is not over before that.
     speech_pending: Option<Timestamp>,
-    /// The first audio or key of the turn.
+    /// When the first audio or key of the turn came.
     began: Option<Timestamp>,
-    /// The last audio or key.
+    /// When the last audio or key came.
     ended: Option<Timestamp>,
     /// How much voice there was in this turn.
     voiced: Duration,
     finals: BTreeMap<u32, String>,
-    /// Stopped segments whose words are not in.
+    /// Stopped segments whose text has not arrived.
     missing: BTreeSet<u32>,
     partial: String,
     judged: bool,
-    /// The segment being spoken or to come next.
+    /// The current or next segment.
     current: u32,
-    /// Segments before this one belong to turns that are over.
+    /// Earlier segments belong to turns that are over.
     open_from: u32,
 }
 
@@ -40,18 +40,18 @@ pub(super) struct FinishedTurn {
     /// Whether some of a response to it was heard.
     pub(super) answered: bool,
     finals: BTreeMap<u32, String>,
-    /// Segments whose final words are not in. The last one of them has the words so far.
+    /// Segments whose final text has not arrived. The last one of them has the text so far.
     missing: BTreeSet<u32>,
     open_from: u32,
 }
 
 impl FinishedTurn {
-    /// Whether final words of it are not in.
+    /// Returns whether some of its final text has not arrived.
     pub(super) fn is_incomplete(&self) -> bool {
         !self.missing.is_empty()
     }
 
-    /// Takes the final words of a segment that was missing; false if it was not.
+    /// Sets the final text of a missing segment. Returns whether it was missing.
     pub(super) fn complete(&mut self, segment: u32, text: &str) -> bool {
         let missing = self.missing.remove(&segment);
         if missing && !text.trim().is_empty() {
@@ -60,12 +60,12 @@ impl FinishedTurn {
         missing
     }
 
-    /// The words of its segments.
+    /// Returns the text of its segments.
     pub(super) fn words(&self) -> String {
         joined(self.finals.values())
     }
 
-    /// The STT has transcribed a segment of it again, with the next one: its words come there.
+    /// Clears the text of a segment that the STT has transcribed again as part of the next one.
     pub(super) fn withdraw(&mut self, segment: u32) {
         if let Some(text) = self.finals.get_mut(&segment) {
             text.clear();
@@ -74,7 +74,7 @@ impl FinishedTurn {
 }
 
 impl CallerTurn {
-    /// Speech may be starting, and is known to have started by then; nothing when it was none.
+    /// Records that speech may be starting, to be decided by `until`; `None` if it was not speech.
     pub(super) fn speech_pending(&mut self, until: Option<Timestamp>) {
         self.speech_pending = until;
     }
@@ -100,7 +100,7 @@ impl CallerTurn {
         }
     }
 
-    /// Whether there are words in it.
+    /// Records a partial transcript. Returns whether it has text.
     pub(super) fn partial(&mut self, text: &str, now: Timestamp) -> bool {
         text.trim().clone_into(&mut self.partial);
         let words = !self.partial.is_empty();
@@ -110,7 +110,8 @@ impl CallerTurn {
         words
     }
 
-    /// Whether there are words in it; late words of a turn that is over do not count, unless it was over without any.
+    /// Records the final transcript of a segment. Returns whether it has text. Late text of a turn that is over is ignored, unless that turn had
+    /// none.
     pub(super) fn settled(&mut self, segment: u32, text: &str, now: Timestamp) -> bool {
         let awaited = self.missing.remove(&segment) || self.finals.contains_key(&segment) || segment >= self.current;
         if segment < self.open_from || (text.trim().is_empty() && !awaited) {
@@ -126,7 +127,7 @@ impl CallerTurn {
         words
     }
 
-    /// Words without voice: a quiet speaker whom voice activity detection missed.
+    /// Counts text without voice as speech: a quiet caller whom voice activity detection missed.
     fn found_words(&mut self, now: Timestamp) {
         self.began.get_or_insert(now);
         if self.speaking.is_none() {
@@ -134,7 +135,7 @@ impl CallerTurn {
         }
     }
 
-    /// The caller pressed a key.
+    /// Records that the caller pressed a key.
     pub(super) fn key(&mut self, now: Timestamp) {
         self.began.get_or_insert(now);
         self.touched(now);
@@ -148,17 +149,17 @@ impl CallerTurn {
         self.judged = true;
     }
 
-    /// Since when there is voice on the line.
+    /// Returns since when voice has been detected.
     pub(super) fn speaking(&self) -> Option<Timestamp> {
         self.speaking
     }
 
-    /// Until when it is open whether the caller speaks.
+    /// Returns until when it is undecided whether the caller speaks.
     pub(super) fn pending_until(&self) -> Option<Timestamp> {
         self.speech_pending
     }
 
-    /// When it began.
+    /// Returns when the turn began.
     pub(super) fn began(&self) -> Option<Timestamp> {
         self.began
     }
@@ -167,7 +168,7 @@ impl CallerTurn {
         self.ended
     }
 
-    /// How much voice there was in it.
+    /// Returns how much voice there was in the turn.
     pub(super) fn voiced(&self) -> Duration {
         self.voiced
     }
@@ -176,27 +177,27 @@ impl CallerTurn {
         self.judged
     }
 
-    /// Whether the words of every stopped segment are in.
+    /// Returns whether the text of every stopped segment has arrived.
     pub(super) fn is_settled(&self) -> bool {
         self.missing.is_empty()
     }
 
-    /// Whether the words are the STT's last ones.
+    /// Returns whether the STT's transcript is final.
     pub(super) fn is_final(&self) -> bool {
         self.is_settled() && self.partial.is_empty()
     }
 
-    /// Whether there are words, or are to be.
+    /// Returns whether there is text, or some is due.
     pub(super) fn has_words(&self) -> bool {
         !(self.missing.is_empty() && self.finals.is_empty() && self.partial.is_empty())
     }
 
-    /// The spoken words so far.
+    /// Returns the spoken text so far.
     pub(super) fn words(&self) -> String {
         joined(self.finals.values().chain([&self.partial]))
     }
 
-    /// Goes on with a turn that was taken too early.
+    /// Continues a turn that was taken too early.
     pub(super) fn reopen(&mut self, past: FinishedTurn) {
         self.began = Some(self.began.map_or(past.began, |began| began.min(past.began)));
         self.touched(past.ended);
@@ -206,8 +207,7 @@ impl CallerTurn {
         self.open_from = past.open_from;
     }
 
-    /// Ends the turn, with this as its text. Words that come late for it are for [`FinishedTurn::complete`], except when there were none
-    /// at all.
+    /// Ends the turn with this text. Its late text is for [`FinishedTurn::complete`], unless the turn had no text at all.
     pub(super) fn take(&mut self, text: String, now: Timestamp) -> FinishedTurn {
         let ended = self.ended.unwrap_or(now);
         if let Some(last) = self.missing.last().filter(|_| !self.partial.is_empty()) {

@@ -1,31 +1,32 @@
-//! Digits and letters that a caller dictates: whether more of them are to come.
+//! Digits and letters that a caller dictates: detects whether more will follow.
 
 use super::question::{is_request, is_yes_no_question};
 use crate::language::{Language, WordList};
 
-/// How far a dictation has come.
+/// How complete a dictation is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Dictation {
     /// One group of it.
     Begun,
     /// Several groups, or letters: their number is unknown.
     Partial,
-    /// A length that is usual, though there are longer ones.
+    /// A common length, though there are longer ones.
     Usual,
-    /// As long as such numbers are.
+    /// The full length of such a number.
     Complete,
 }
 
-/// Digits of a card's number.
+/// The number of digits of a card number.
 const CARD_DIGITS: usize = 16;
-/// A group of digits is seldom longer.
+/// The usual maximum length of a group of digits.
 const GROUP: usize = 4;
-/// Local telephone numbers have this many digits in North America.
+/// The number of digits of a local telephone number in North America.
 const LOCAL_DIGITS: usize = 7;
-/// Signs of amounts.
+/// Currency signs.
 const CURRENCIES: &[char] = &['$', '€', '£', '¥', '₹'];
 
-/// The dictation that the last words are part of, in response to what the agent asked. `closed`: the STT has closed the sentence.
+/// Returns the state of the dictation that the last words are part of, in response to what the agent asked. `closed`: the STT has closed the
+/// sentence.
 pub(super) fn dictation(language: &Language, text: &str, asked: &str, closed: bool) -> Option<Dictation> {
     let is_dictated = |word: &&str| digits_of(language, word) > 0 || is_letter(language, word);
     let words = language.words(behind_amounts(text));
@@ -35,7 +36,7 @@ pub(super) fn dictation(language: &Language, text: &str, asked: &str, closed: bo
     if !several {
         return None;
     }
-    // "Room 204." contains a number but is no dictation.
+    // "Room 204." contains a number but is not a dictation.
     let one_group = closed && tail.len() == 1 && digits <= GROUP;
     if one_group && !asks_number(language, asked) && !mentions(language.asks_number, language, text) {
         return None;
@@ -66,13 +67,13 @@ fn behind_amounts(text: &str) -> &str {
     behind.trim_start().trim_start_matches(|c: char| c.is_numeric() || matches!(c, '.' | ','))
 }
 
-/// Whether the agent has asked for a number that is dictated, and not whether one is right.
+/// Returns whether the agent has asked for a number that is dictated, rather than whether a number is right.
 pub(super) fn asks_number(language: &Language, asked: &str) -> bool {
     asks(language.asks_number, language, asked) && !is_confirmation(language, asked)
 }
 
-/// Whether it is answered by yes or no, as in "Is that the right number?" but not in "Could you tell me your number?". Where the language
-/// has no table of requests they cannot be told apart.
+/// Returns whether the question takes yes or no, like "Is that the right number?" but not "Could you tell me your number?". Without a table of
+/// requests for the language, the two cannot be distinguished.
 fn is_confirmation(language: &Language, asked: &str) -> bool {
     let known = !language.requests.is_empty();
     known && is_yes_no_question(asked, language) && !is_request(last_sentence(asked), language)
@@ -94,12 +95,12 @@ fn mentions(any: WordList, language: &Language, text: &str) -> bool {
     }
 }
 
-/// Whether a word is a letter that is being spelled.
+/// Returns whether a word is a letter that is being spelled.
 fn is_letter(language: &Language, word: &str) -> bool {
     word.chars().count() == 1 && (language.spaced || word.is_ascii()) && !language.one_letter_words.contains(&word)
 }
 
-/// How many digits a word stands for.
+/// Returns how many digits a word stands for.
 fn digits_of(language: &Language, word: &str) -> usize {
     let is_digit = |part: &str| language.digits.contains(&part);
     if is_digit(word) {

@@ -1,8 +1,8 @@
-//! When a caller has finished: how much silence their words need.
+//! Endpointing: how much silence ends the caller's turn.
 //!
-//! The evidence gives a probability that the turn is over, as weighed in `weights.rs`. The longer the silence, the less probable an end
-//! has to be: the turn ends after `turn_taking.min_silence_ms` where it is as probable as words can make it, and after
-//! `max_silence_ms` where it is not. That moment is computed rather than polled, and again whenever the evidence changes.
+//! The evidence gives a probability that the turn is over, weighed in `weights.rs`. The longer the silence, the lower the probability that is
+//! required: the turn ends after `turn_taking.min_silence_ms` at the highest probability that words can give, and after `max_silence_ms` at the
+//! lowest. The moment is computed rather than polled, and recomputed whenever the evidence changes.
 
 use std::time::Duration;
 
@@ -10,26 +10,26 @@ use super::evidence::{Evidence, Found, Spoken, evidence};
 use super::weights::BIAS;
 use crate::agent::{Eagerness, TurnTaking};
 
-/// Words cannot make an end more probable than this: people pause after whole sentences, too.
+/// The maximum probability that words can give: people pause after whole sentences, too.
 const CERTAIN: f32 = 0.75;
-/// From this probability on the LLM request is sent early.
+/// From this probability on, the LLM request is sent early.
 const LIKELY: f32 = 0.45;
 
-/// How probable it is that a turn is over.
+/// The probability that a turn is over.
 pub(super) struct Judgement {
-    /// What speaks for and against it.
+    /// The evidence for and against it.
     pub(super) found: Found,
-    /// From 0 to 1.
+    /// The probability, from 0 to 1.
     pub(super) probability: f32,
 }
 
-/// Judges a turn by what was said so far.
+/// Evaluates a turn by what was said so far.
 pub(super) fn judge(spoken: Spoken<'_>) -> Judgement {
     let found = evidence(spoken);
     Judgement { probability: probability(&found), found }
 }
 
-/// How probable an end is with this evidence, from 0 to 1.
+/// Returns the probability of an end with this evidence, from 0 to 1.
 #[must_use]
 pub fn probability(found: &[(Evidence, f32)]) -> f32 {
     let sum: f32 = found.iter().map(|(kind, value)| kind.weight() * value).sum();
@@ -37,7 +37,7 @@ pub fn probability(found: &[(Evidence, f32)]) -> f32 {
 }
 
 impl Judgement {
-    /// The silence after which the turn is over.
+    /// Returns the silence after which the turn is over.
     pub(super) fn silence_needed(&self, settings: &TurnTaking) -> Duration {
         let awaited = self.found.contains(&(Evidence::Answer, 1.0));
         let min = if awaited { settings.min_silence_ms * 3 / 4 } else { settings.min_silence_ms };
@@ -52,7 +52,7 @@ impl Judgement {
         wanted.min(Duration::from_millis(settings.max_silence_ms.into()))
     }
 
-    /// Whether the LLM request may be sent before the silence is over.
+    /// Returns whether the LLM request may be sent before the silence is over.
     pub(super) fn is_likely_end(&self) -> bool {
         self.probability >= LIKELY
     }
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
     use crate::language::Language;
 
-    /// Silence that words need, in milliseconds.
+    /// Returns the silence that a text needs, in milliseconds.
     fn needed(language: &str, text: &str, is_final: bool, asked: &str) -> u128 {
         let spoken = Spoken { language: Language::of(language), text, is_final, asked, pauses_ms: None };
         judge(spoken).silence_needed(&TurnTaking::default()).as_millis()

@@ -1,7 +1,7 @@
-//! What speaks for or against the end of a caller's turn.
+//! Evidence for or against the end of a caller's turn.
 //!
-//! Of a sentence's form only one thing counts, the most telling one; what the agent asked and how the caller speaks come on top. The
-//! punctuation of STT is weak evidence: local models put a full stop behind every pause.
+//! Only the strongest evidence from the form of the sentence counts; the agent's question and the caller's way of speaking are added to it. The
+//! punctuation of STT is weak evidence: local models put a full stop at every pause.
 
 use super::dictation::{self, Dictation};
 use super::question::{is_question, is_yes_no_question};
@@ -11,50 +11,50 @@ use crate::language::{Language, WordList};
 /// One kind of evidence. Its weight is in `weights.rs`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Evidence {
-    /// There are no words, though there was voice.
+    /// There is voice but no text.
     NoWords,
-    /// The words are not final.
+    /// The text is not final.
     NotFinal,
-    /// Nothing but an answer such as "yes"; half of that when the agent asked no such question.
+    /// Only an answer such as "yes"; half if the agent asked no such question.
     Answer,
-    /// The last word wants another one: "a table for".
+    /// The last word requires another one: "a table for".
     OpenWord,
-    /// The last word usually wants another one: "I could come on".
+    /// The last word usually has another one after it: "I could come on".
     LooseWord,
     /// The first digits or letters of several.
     DictationBegun,
     /// Digits or letters, fewer than expected.
     DictationPartial,
-    /// As many digits as expected; 0 for a length that is usual though there are longer ones.
+    /// As many digits as expected; 0 for a common length that may still be longer.
     DictationComplete,
-    /// A question of some words.
+    /// A question of several words.
     Question,
-    /// A question mark behind something that is none, or a question of two or three words.
+    /// A question mark after a text that is not a question, or a question of two or three words.
     DoubtfulQuestion,
     /// A sentence that the STT has closed.
     ClosedSentence,
     /// A comma or dash.
     Suspension,
-    /// It begins as a request does.
+    /// It begins like a request.
     Request,
-    /// One or two words that fit no question of the agent.
+    /// One or two words that do not answer a question from the agent.
     ShortPhrase,
-    /// One or two words, and the agent has asked for such.
+    /// One or two words, as the agent's question asks for.
     ShortAnswer,
-    /// The last word is a verb that wants an object.
+    /// The last word is a verb that needs an object.
     MissingObject,
-    /// A subordinate clause by itself.
+    /// A subordinate clause without a main clause.
     SubordinateClause,
     /// The agent asked for a number, and there is none.
     MissingNumber,
     /// This caller pauses within turns; 1 for each 400 ms above 400.
     LongPauses,
-    /// There is no table of words for the language.
+    /// The language has no table of words.
     UnknownLanguage,
 }
 
 impl Evidence {
-    /// How many kinds there are.
+    /// The number of kinds.
     pub const COUNT: usize = Self::ALL.len();
 
     /// All kinds, in the order of the weights.
@@ -81,13 +81,13 @@ impl Evidence {
         Self::UnknownLanguage,
     ];
 
-    /// What 1 of it adds to the log odds of an end.
+    /// Returns the log odds that a value of 1 adds to an end.
     #[must_use]
     pub fn weight(self) -> f32 {
         WEIGHTS[self as usize]
     }
 
-    /// Its name in reports.
+    /// Returns its name in reports.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -119,30 +119,30 @@ const _: () = assert!(WEIGHTS.len() == Evidence::COUNT, "each kind of evidence n
 
 const SENTENCE_ENDS: &[char] = &['.', '!', '?', '。', '！', '？', '।'];
 const SUSPENSIONS: &[char] = &[',', ';', ':', '-', '\u{2014}', '\u{2026}', '、', '，'];
-/// A clause of more words may have its main clause with it.
+/// A clause with more words may include its main clause.
 const SHORT_CLAUSE: usize = 6;
-/// A request of fewer words may be its beginning.
+/// A request with fewer words may be only the beginning of one.
 const SHORTEST_REQUEST: usize = 5;
 
-/// What is known about the caller's turn.
+/// The caller's turn so far, with its context.
 #[derive(Clone, Copy)]
 pub struct Spoken<'a> {
-    /// In which language.
+    /// The language.
     pub language: &'static Language,
-    /// The words so far.
+    /// The text so far.
     pub text: &'a str,
-    /// Whether the STT is sure of them.
+    /// Whether the STT's transcript is final.
     pub is_final: bool,
     /// What the agent said last.
     pub asked: &'a str,
-    /// How long this caller's pauses within turns are, in milliseconds; nothing before the first.
+    /// The average length of this caller's pauses within turns, in milliseconds; `None` before the first.
     pub pauses_ms: Option<u32>,
 }
 
-/// Evidence with how much of it there is: 1, unless its kind says otherwise.
+/// Evidence with its amount: 1 unless the kind defines otherwise.
 pub type Found = Vec<(Evidence, f32)>;
 
-/// The evidence in a turn so far.
+/// Returns the evidence in a turn so far.
 #[must_use]
 pub fn evidence(spoken: Spoken<'_>) -> Found {
     let mut found = Found::new();
@@ -197,7 +197,7 @@ fn of_words(spoken: Spoken<'_>, words: &[String], found: &mut Found) {
     }
 }
 
-/// The form of the last sentence.
+/// Adds evidence from the form of the last sentence.
 fn of_sentence(language: &Language, text: &str, words: &[String], closed: bool, found: &mut Found) {
     let last = last_sentence(text);
     let sentence = language.words(last);
@@ -226,7 +226,7 @@ fn of_sentence(language: &Language, text: &str, words: &[String], closed: bool, 
     }
 }
 
-/// Whether the last sentence is a question by its words, too, and not by its mark alone.
+/// Returns whether the last sentence is a question by its words and not only by its question mark.
 fn is_whole_question(language: &Language, text: &str) -> bool {
     let last = last_sentence(text);
     let sentence = language.words(last);
@@ -253,7 +253,7 @@ fn last_sentence(text: &str) -> &str {
     text[start..].trim()
 }
 
-/// Whether a question word is in it, where the language knows questions by such.
+/// Returns whether the sentence has a question word, in languages that mark questions with them.
 fn asks_by_word(language: &Language, words: &[String]) -> bool {
     match language.stranding {
         Some(stranding) => {
@@ -263,13 +263,13 @@ fn asks_by_word(language: &Language, words: &[String]) -> bool {
     }
 }
 
-/// Whether the last word belongs to a verb, as in "turn it on".
+/// Returns whether the last word belongs to a verb, as in "turn it on".
 fn is_particle(language: &Language, words: &[String]) -> bool {
     let before = words.len().checked_sub(2).and_then(|at| words.get(at));
     language.stranding.is_none_or(|stranding| before.is_some_and(|word| is_in(stranding.pronouns, word)))
 }
 
-/// Whether the last word is one that only some sentences end in, and this is none of them.
+/// Returns whether the last word can end only some sentences, and this is not one of them.
 fn wants_another_word(language: &Language, words: &[String], closed: bool) -> bool {
     let (Some(stranding), Some((last, before))) = (language.stranding, words.split_last()) else { return false };
     if is_in(stranding.prepositions, last) {

@@ -1,4 +1,4 @@
-//! Providers that fail. The first failure is covered with a phrase; a second in a row, or one that is final, ends the call.
+//! Failures of providers. The first failure is covered with a phrase; a second in a row, or one that is final, ends the call.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use crate::conversation::phrases;
 use crate::conversation::playback::Kind;
 use crate::language::Language;
 
-/// Has the model say again what the text-to-speech provider could not say.
+/// Instructs the model to repeat what the TTS could not say.
 const VOICE_BROKE_OFF: &str = "The caller did not hear your last sentence to its end. Say it again.";
 
 impl Cascade {
@@ -28,7 +28,7 @@ impl Cascade {
         }
     }
 
-    /// The current request has failed.
+    /// Handles the failure of the current request.
     pub(super) fn fail_llm(&mut self, d: &mut Dialogue, failure: Failure) {
         let Some(request) = self.request.take() else { return };
         self.llm_waited = Duration::ZERO;
@@ -54,7 +54,7 @@ impl Cascade {
         }
     }
 
-    /// A caller who speaks while they wait replaces the request by another one; the waits add up.
+    /// Returns when the LLM request times out. A caller who speaks while waiting replaces the request; the waits add up.
     pub(super) fn llm_timeout_at(&self, d: &Dialogue) -> Option<Timestamp> {
         match self.request.as_ref()?.stage {
             LlmStage::Streaming(since) => Some(since + d.timings.model_silence.saturating_sub(self.llm_waited)),
@@ -62,7 +62,7 @@ impl Cascade {
         }
     }
 
-    /// The LLM has been silent for too long.
+    /// Handles an LLM that has been silent for too long.
     pub(super) fn time_out_llm(&mut self, d: &mut Dialogue) -> bool {
         if !d.is_due(self.llm_timeout_at(d)) {
             return false;
@@ -91,7 +91,7 @@ impl Cascade {
         }
     }
 
-    /// No phrase can cover the wait for the TTS: a goodbye is waited for in silence, and nothing else.
+    /// Handles a late TTS when no phrase can cover the wait: waits in silence for a goodbye, and ends the call for anything else.
     pub(super) fn go_without_filler(&mut self, d: &mut Dialogue) {
         match d.phase.closing_mut() {
             Some(closing) => closing.filler = GoodbyeFiller::Missing,
@@ -99,7 +99,7 @@ impl Cascade {
         }
     }
 
-    /// The TTS has failed at what is to be heard now. What was said before that has been heard.
+    /// Handles a TTS failure of the utterance that should be heard now. Everything before it has been heard.
     pub(super) fn handle_tts_failure(&mut self, d: &mut Dialogue) -> bool {
         let Some(failure) = d.playback.take_failure() else { return false };
         self.tts_failures += 1;
@@ -122,13 +122,13 @@ impl Cascade {
         true
     }
 
-    /// Audio that is held does not have to go on.
+    /// Returns when the TTS times out. Paused audio does not count.
     pub(super) fn tts_timeout_at(&self, d: &Dialogue) -> Option<Timestamp> {
         let since = d.playback.stuck_since().filter(|_| self.overlap.is_none() && !d.dtmf_sending)?;
         Some(since + d.timings.speech_silence)
     }
 
-    /// The TTS has been silent for too long.
+    /// Handles a TTS that has been silent for too long.
     pub(super) fn time_out_tts(&mut self, d: &mut Dialogue) -> bool {
         let due = d.is_due(self.tts_timeout_at(d));
         if due {
@@ -137,8 +137,8 @@ impl Cascade {
         due
     }
 
-    /// Ends the call, with a phrase if one is cached. A goodbye that fails does not change why the call ends; a message that
-    /// nobody hears was not left.
+    /// Ends the call, with a phrase if one is cached. A failed goodbye does not change the reason for the end; a message that was not heard counts as
+    /// not left.
     pub(super) fn end_without_tts(&mut self, d: &mut Dialogue, failure: Failure) {
         if d.phase.is_voicemail() || d.media.is_none() {
             return self.end_call(d, End::Failed(failure));
@@ -154,8 +154,8 @@ impl Cascade {
         self.say_short_goodbye(d, true);
     }
 
-    /// Says a short goodbye in place of the one that could not be spoken: if `cached`, without asking the TTS any more. Without
-    /// words for it, the call ends at once.
+    /// Says a short goodbye in place of one that could not be spoken, from the cache only if `cached`. Ends the call at once if there is no phrase
+    /// for it.
     fn say_short_goodbye(&mut self, d: &mut Dialogue, cached: bool) {
         let Some(closing) = d.phase.closing() else { return };
         let phrase = goodbye(closing, d.language);
@@ -171,7 +171,7 @@ impl Cascade {
         }
     }
 
-    /// Apologises and ends the call. A phrase that covers the wait is heard to its end: no apology breaks into it.
+    /// Apologises and ends the call. A filler that is playing is heard to its end first.
     pub(super) fn give_up(&mut self, d: &mut Dialogue, failure: Failure) {
         if d.phase.is_closing() || d.phase.is_voicemail() {
             return;
@@ -190,7 +190,7 @@ impl Cascade {
     }
 }
 
-/// The phrase that stands in for a goodbye which cannot be spoken; empty in a language without a table.
+/// Returns the phrase that replaces a goodbye which cannot be spoken; empty in a language without a table.
 fn goodbye(closing: &Closing, language: &Language) -> &'static str {
     match closing.reason {
         End::Failed(_) => phrases::usual(language.phrases.technical),

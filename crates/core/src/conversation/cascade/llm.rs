@@ -1,7 +1,6 @@
-//! Requests to the LLM, and saying what it responds.
+//! Requests to the LLM, and saying its responses.
 //!
-//! Everything the LLM sends carries the number of its request. What belongs to another request than the current one came too
-//! late, and is dropped.
+//! Everything from the LLM carries the number of its request. Anything for a request other than the current one is too late and is dropped.
 
 use std::time::Duration;
 
@@ -27,34 +26,34 @@ pub(super) struct CompletionRequest {
     pub(super) turn: u32,
     /// What its response is said as.
     pub(super) kind: Kind,
-    /// The caller's words that it contains, when their turn may yet go on.
+    /// The caller's text in the request, if their turn may still continue.
     pub(super) early: Option<String>,
     pub(super) stage: LlmStage,
     sentences: SentenceSplitter,
-    /// Ready to be said once the turn is over.
+    /// Sentences to say once the turn is over.
     held: Vec<String>,
-    /// Whether any of the response is on its way to the caller.
+    /// Whether any of the response was queued for the caller.
     pub(super) said: bool,
     /// Whether something was said before its tools ran.
     said_before: bool,
     first_text: Option<Timestamp>,
     ends_call: bool,
-    /// Tools that are to run once this response is complete.
+    /// Tools to run once this response is complete.
     pub(super) calls: Vec<ToolCall>,
-    /// What is said while they run: the words of the first that has any.
+    /// What to say while they run: the first text that any of them has.
     pub(super) filler: Option<String>,
-    /// The LLM has failed at it once, and the caller has not heard that it takes longer.
+    /// Whether the LLM has failed once at this request and the caller has not been told that it takes longer.
     pub(super) is_retry: bool,
 }
 
 /// The stage of a response.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum LlmStage {
-    /// More of it is awaited since then.
+    /// More of it has been awaited since then.
     Streaming(Timestamp),
     /// It is complete.
     Done,
-    /// Its tools run since then.
+    /// Its tools have been running since then.
     Tools(Timestamp),
 }
 
@@ -63,24 +62,23 @@ pub(super) struct TurnResponse {
     /// The number of its request.
     turn: u32,
     first_utterance: Option<u32>,
-    /// When a filler is said without waiting for dead air.
+    /// When to say a filler before dead air sets in.
     pub(super) filler_at: Option<Timestamp>,
 }
 
 impl CompletionRequest {
-    /// Whether more comes of it than words: tools, or the end of the call.
+    /// Returns whether the response has consequences beyond text: tools, or the end of the call.
     pub(super) fn acts(&self) -> bool {
         self.ends_call || !self.calls.is_empty() || matches!(self.stage, LlmStage::Tools(_))
     }
 }
 
-/// Whether two transcripts differ in case and punctuation at most.
+/// Returns whether two transcripts differ at most in case and punctuation.
 pub(super) fn same_words(one: &str, other: &str) -> bool {
     plain(one) == plain(other)
 }
 
-/// The words in lower case with a space between them, and the signs of numbers: "10.5" is not "105". Where words are written without
-/// spaces there are none.
+/// Returns the words in lower case with a space between them, keeping the signs of numbers: "10.5" is not "105". Scripts without spaces get none.
 fn plain(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let (mut last, mut before, mut gap) = (None, None, false);
@@ -101,12 +99,12 @@ fn plain(text: &str) -> String {
     plain
 }
 
-/// Whether words end at a punctuation mark: not at an apostrophe.
+/// Returns whether a punctuation mark ends a word. An apostrophe does not.
 fn is_mark(c: char) -> bool {
     (c.is_ascii_punctuation() && c != '\'') || matches!(c, '\u{2010}'..='\u{2015}' | '\u{2026}')
 }
 
-/// Whether it changes the number that it stands at: "-5", "10.5", "$5", "5%".
+/// Returns whether the mark changes the number next to it: "-5", "10.5", "$5", "5%".
 fn is_sign_of_number(before: Option<char>, c: char, after: Option<char>) -> bool {
     const BEFORE: &[char] = &['.', ',', ':', '/', '-', '\u{2212}', '+', '#'];
     const BESIDE: &[char] = &['%', '$', '€', '£', '¥', '₹', '°'];
@@ -116,7 +114,7 @@ fn is_sign_of_number(before: Option<char>, c: char, after: Option<char>) -> bool
 }
 
 impl Cascade {
-    /// Asks the model. `early` are the caller's words when their turn may yet go on.
+    /// Requests a completion. `early` is the caller's text if their turn may still continue.
     pub(super) fn request_completion(
         &mut self,
         d: &mut Dialogue,
@@ -126,7 +124,7 @@ impl Cascade {
     ) {
         self.last_turn += 1;
         let turn = self.last_turn;
-        // What came late is in the history by now.
+        // The history includes late results by now.
         self.late_result &= early.is_some();
         d.emit(CascadeEffect::RequestCompletion { turn, messages, speculative: early.is_some() });
         self.tools.rounds = 0;
@@ -147,7 +145,7 @@ impl Cascade {
         });
     }
 
-    /// Responds to what the caller said, with the response to an early request if there is one.
+    /// Responds to what the caller said, with the response to a matching early request if there is one.
     pub(super) fn respond(&mut self, d: &mut Dialogue, said: &FinishedTurn) {
         let early =
             self.request.take_if(|request| request.early.as_ref().is_some_and(|early| same_words(early, &said.text)));
@@ -175,7 +173,7 @@ impl Cascade {
         }
     }
 
-    /// The current request, if it has this number and still streams.
+    /// Returns the current request if it has this number and is still streaming.
     fn streaming(&mut self, now: Timestamp, turn: u32) -> Option<&mut CompletionRequest> {
         let request = self.request.as_mut().filter(|request| request.turn == turn)?;
         let streaming = matches!(request.stage, LlmStage::Streaming(_));
@@ -219,7 +217,7 @@ impl Cascade {
         self.say_sentences(d, rest.into_iter().collect(), last);
     }
 
-    /// Says sentences of the response, or holds them back while the turn may go on.
+    /// Says sentences of the response, or holds them back while the turn may continue.
     fn say_sentences(&mut self, d: &mut Dialogue, sentences: Vec<String>, whole: bool) {
         let Some(request) = self.request.as_mut() else { return };
         if request.early.is_some() {
@@ -239,7 +237,7 @@ impl Cascade {
         }
     }
 
-    /// What follows from a complete response: nothing, tools or the end. Not while it is open whether the caller interrupts.
+    /// Acts on a complete response: runs its tools or ends the call. Waits while it is undecided whether the caller interrupts.
     pub(super) fn finish_response(&mut self, d: &mut Dialogue) -> bool {
         if self.overlap.is_some() {
             return false;
@@ -254,7 +252,7 @@ impl Cascade {
         true
     }
 
-    /// Finishes the response: the caller hears the rest of it, then it is their turn, unless the call ends.
+    /// Finishes the response: the caller hears the rest of it, and then it is their turn, unless the call ends.
     fn conclude(&mut self, d: &mut Dialogue, request: &CompletionRequest) {
         if request.said || request.said_before {
             d.playback.close();
@@ -270,7 +268,7 @@ impl Cascade {
     }
 
     fn run_tools(&mut self, d: &mut Dialogue, mut request: CompletionRequest) {
-        // What tools do cannot be taken back with the turn.
+        // The effects of tools cannot be undone with the turn.
         self.release_turn(d);
         let (turn, calls) = (request.turn, std::mem::take(&mut request.calls));
         let filler = request.filler.take().filter(|_| !request.said && !request.said_before);
@@ -295,7 +293,7 @@ impl Cascade {
         }
     }
 
-    /// The caller waits for what a tool found, although they have spoken meanwhile: the model is asked when nobody speaks.
+    /// Requests a response to a late tool result: the caller waits for it, although they have spoken meanwhile. Waits until the line is silent.
     pub(super) fn tell_late_result(&mut self, d: &mut Dialogue) -> bool {
         let may = self.late_result && d.phase.is_open() && d.is_calm() && self.overlap.is_none();
         let may = may && self.request.is_none() && !self.caller_is_heard(d);
@@ -306,8 +304,8 @@ impl Cascade {
         may
     }
 
-    /// Requests the response again, with the results. Tools that have not returned count as failed. A response that ends the call needs
-    /// no other one, if everything went well.
+    /// Requests the response again with the results. Tools that have not returned count as failed. A response that ends the call needs no further one
+    /// if all tools succeeded.
     fn send_tool_results(&mut self, d: &mut Dialogue) {
         let Some(request) = self.request.take() else { return };
         let done = request.ends_call && !self.tools.is_running() && !self.tools.have_failed();
@@ -317,7 +315,7 @@ impl Cascade {
         }
         let rounds = self.tools.rounds;
         let mut messages = d.transcript.history.messages();
-        // What the model says before its calls enters the history as it is heard, and must not be said twice.
+        // Text before the tool calls enters the history only as it is heard, and must not be said twice.
         if let Some(calls) = messages.iter_mut().rfind(|message| !message.tool_calls.is_empty()) {
             calls.text = d.playback.remembered().collect::<Vec<_>>().join(" ");
         }
@@ -328,8 +326,8 @@ impl Cascade {
         }
     }
 
-    /// Tools go on when the caller speaks meanwhile, and must not be called once more for the same. A transfer that has not begun never
-    /// will.
+    /// Leaves tools running while the caller speaks; the model must not call them again for the same purpose. A transfer that has not begun is
+    /// cancelled.
     fn leave_tools_running(&mut self, d: &mut Dialogue, turn: u32) {
         if let Some(transfer) = d.pending_transfer.take() {
             self.tools.returned(d, turn, &transfer.tool_call, &json!({ "error": NOT_TRANSFERRED }));
@@ -338,7 +336,8 @@ impl Cascade {
         self.tools.record(d, &json!({ "status": running }), false);
     }
 
-    /// A transfer takes as long as what is said before it; when everything else has returned, only that is waited for.
+    /// Returns when running tools time out. A transfer takes as long as what is said before it, so it has no timeout once all other tools have
+    /// returned.
     pub(super) fn tools_timeout_at(&self, d: &Dialogue) -> Option<Timestamp> {
         if d.pending_transfer.as_ref().is_some_and(|transfer| !self.tools.runs_beside(&transfer.tool_call)) {
             return None;
@@ -349,7 +348,7 @@ impl Cascade {
         }
     }
 
-    /// The model goes on without tools that take too long.
+    /// Continues without tools that take too long.
     pub(super) fn time_out_tools(&mut self, d: &mut Dialogue) -> bool {
         let due = d.is_due(self.tools_timeout_at(d));
         match &d.pending_transfer {
@@ -360,12 +359,12 @@ impl Cascade {
         due
     }
 
-    /// Whether the response to the caller's turn, or the greeting, is still under way.
+    /// Returns whether the response to the caller's turn, or the greeting, is still under way.
     pub(super) fn is_responding(&self) -> bool {
         self.response.is_some() || self.llm_pending()
     }
 
-    /// Whether the model works on what will be said for sure.
+    /// Returns whether the model works on a response that will be said for certain.
     pub(super) fn llm_pending(&self) -> bool {
         self.request.as_ref().is_some_and(|request| request.early.is_none())
     }
@@ -399,7 +398,7 @@ impl Cascade {
         }
     }
 
-    /// The response that an utterance is part of: it was not said before it.
+    /// Returns the response that an utterance is part of, unless the utterance was said before it.
     fn response_with(&mut self, utterance: u32) -> Option<(u32, &mut ResponseDeadline)> {
         let response =
             self.response.as_ref().filter(|it| it.first_utterance.is_some_and(|first| first <= utterance))?;

@@ -1,4 +1,4 @@
-//! What STT and LLM report, and the requests to the LLM.
+//! Reports from STT and LLM, and requests to the LLM.
 
 use std::fmt;
 
@@ -8,25 +8,25 @@ use crate::conversation::failure::Failure;
 use crate::conversation::history::Message;
 use crate::conversation::tool_call::ToolCall;
 
-/// One thing that STT or LLM reports. Its `Debug` names the event and its numbers, never what was said.
+/// One report from STT or LLM. Its `Debug` names the event and its numbers, never what was said.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CascadeInput {
-    /// What the STT makes of the segment being spoken, so far. Replaces the partial before it.
+    /// The STT's text so far for the segment being spoken. Replaces the previous partial.
     TranscriptPartial {
-        /// The words.
+        /// The text.
         text: String,
     },
-    /// The STT's words for one segment. A second one for the same segment replaces the first.
+    /// The STT's text for one segment. A second one for the same segment replaces the first.
     TranscriptFinal {
         /// The number of the `SpeechStopped` that ends (or will end) this segment.
         segment: u32,
-        /// The words; empty when there were none.
+        /// The text; empty if nothing was recognised.
         text: String,
     },
-    /// An STT that judges turns itself says that the caller has finished.
+    /// The end of turn as detected by an STT with endpointing of its own.
     EndOfTurn,
-    /// The caller can no longer be understood; fallbacks have been tried.
+    /// STT failed, including its fallbacks; the caller can no longer be understood.
     SttFailed(Failure),
     /// More of the LLM's response.
     LlmText {
@@ -39,9 +39,9 @@ pub enum CascadeInput {
     LlmToolCall {
         /// The number of the [`CascadeEffect::RequestCompletion`].
         turn: u32,
-        /// What it calls.
+        /// The tool call.
         call: ToolCall,
-        /// Said while it runs, unless the LLM has said something itself.
+        /// What to say while it runs, unless the LLM has said something itself.
         filler: Option<String>,
     },
     /// The LLM's response is complete.
@@ -49,7 +49,7 @@ pub enum CascadeInput {
         /// The number of the [`CascadeEffect::RequestCompletion`].
         turn: u32,
     },
-    /// The LLM could not respond; fallbacks have been tried.
+    /// The LLM and its fallbacks failed to respond.
     LlmFailed {
         /// The number of the [`CascadeEffect::RequestCompletion`].
         turn: u32,
@@ -61,23 +61,23 @@ pub enum CascadeInput {
 /// A request to the LLM, or its cancellation.
 #[derive(Clone, PartialEq)]
 pub enum CascadeEffect {
-    /// Request a completion. It comes back with this turn number.
+    /// Request a completion. Its response carries this number.
     RequestCompletion {
-        /// Numbers the requests of this conversation, rising.
+        /// Number of the request; increases within a conversation.
         turn: u32,
-        /// Everything the LLM is to know: the instructions, then what was said and heard.
+        /// The context for the LLM: the instructions, then what was said and heard.
         messages: Vec<Message>,
-        /// Whether the caller may yet go on, and the response be thrown away.
+        /// Whether the caller may still continue, so that the response may be discarded.
         speculative: bool,
     },
     /// Synthesize the first sentence of a speculative completion. It is said once the turn is over, or never.
     PrepareSpeech {
-        /// The number of the [`CascadeEffect::RequestCompletion`]; its cancellation cancels this as well.
+        /// The number of the [`CascadeEffect::RequestCompletion`]; cancelling that cancels this, too.
         turn: u32,
         /// The text of the [`Effect::Speak`](crate::conversation::Effect::Speak) that may follow.
         text: String,
     },
-    /// The completion of this turn is no longer wanted. Unknown and finished turns may be named.
+    /// Cancel the completion of this turn. The turn may be unknown or finished.
     CancelCompletion {
         /// The number of the [`CascadeEffect::RequestCompletion`].
         turn: u32,

@@ -1,10 +1,8 @@
-//! Turns by STT, LLM and TTS: we judge when the caller has finished and when they interrupt, and speak the LLM's response
-//! sentence by sentence.
+//! Turn-taking by STT, LLM and TTS: decides when the caller has finished and when they interrupt, and speaks the LLM's response sentence by sentence.
 //!
-//! `caller_turn` is what the caller says; `endpointing` weighs the `evidence` that it is over, and says how much silence that needs
-//! (`turn_taking`). `llm` requests the response,
-//! which `sentences` cuts into utterances, and has its tools run. `barge_in` judges callers who speak over the agent (`overlap`).
-//! `dead_air` lets no caller wait in silence, and `failures` covers up for providers.
+//! `caller_turn` is what the caller says; `endpointing` weighs the `evidence` that the turn is over, and computes how much silence that needs
+//! (`turn_taking`). `llm` requests the response, which `sentences` splits into utterances, and runs its tools. `barge_in` evaluates callers who speak
+//! over the agent (`overlap`). `dead_air` limits the silence while the caller waits, and `failures` covers failures of providers.
 
 mod barge_in;
 mod caller_turn;
@@ -57,39 +55,39 @@ use crate::language::WordList;
 pub(super) struct Cascade {
     /// What the caller is saying.
     turn: CallerTurn,
-    /// The LLM request, or its tools run.
+    /// The current LLM request, which may be streaming or running its tools.
     request: Option<CompletionRequest>,
     tools: Tools,
-    /// A result came after the model had gone on without it, and the model has not been asked since.
+    /// Whether a tool result came after the model had continued without it, and no request has followed.
     late_result: bool,
-    /// The caller's turn whose response is under way.
+    /// The response to the caller's turn that is under way.
     response: Option<TurnResponse>,
-    /// Playback is held because the caller speaks over it.
+    /// The caller speaks over the agent, and playback is paused.
     overlap: Option<Overlap>,
     last_turn: u32,
     speculations: u32,
     llm_failures: u32,
-    /// How long the LLM was waited for since its last sign of life, in requests that were cancelled.
+    /// How long the LLM has been silent in requests that were cancelled.
     llm_waited: Duration,
     tts_failures: u32,
     /// The caller waits to hear something.
     response_deadline: Option<ResponseDeadline>,
     /// When the agent was last heard.
     heard_at: Option<Timestamp>,
-    /// When it was last heard with more than a filler.
+    /// When something other than a filler was last heard.
     spoke_at: Option<Timestamp>,
-    /// How many fillers stood in for a late TTS since it was last heard.
+    /// How many fillers have replaced a late TTS since the agent was last heard.
     dead_air_fillers: u32,
     unclear: u32,
-    /// How long the caller pauses within turns.
+    /// The caller's pauses within turns.
     pauses: Pauses,
-    /// When a turn with words was last taken.
+    /// When a turn with text was last taken.
     turn_taken: Option<Timestamp>,
-    /// That turn, while the caller may go on with it.
+    /// That turn, while the caller may still continue it.
     resumable: Option<FinishedTurn>,
-    /// Whether the turn that was reopened had been counted as answered.
+    /// Whether the reopened turn had been counted as answered.
     uncounted: bool,
-    /// Whether the turn before this one had a filler.
+    /// Whether the previous turn had a filler.
     filled: bool,
 }
 
@@ -180,14 +178,14 @@ impl Strategy for Cascade {
     }
 
     fn played(&mut self, d: &mut Dialogue, kind: Kind) {
-        // A filler answers nothing.
+        // A filler is not a response.
         if kind != Kind::Filler {
             self.release_turn(d);
         }
         if kind == Kind::Response {
             self.response = None;
         }
-        // A phrase may have come from the cache, and says nothing about the TTS.
+        // A phrase may come from the cache, so it does not show that the TTS works.
         if !matches!(kind, Kind::Filler | Kind::Apology) {
             self.tts_failures = 0;
         }
@@ -224,7 +222,7 @@ impl Strategy for Cascade {
     }
 
     fn transfer_started(&mut self, d: &mut Dialogue, _: &str) {
-        // A response that stopped for the transfer was not cut short by it.
+        // A response that stopped for the transfer was not interrupted by it.
         d.playback.close();
         self.stop_speaking(d);
     }
@@ -309,10 +307,10 @@ impl Strategy for Cascade {
         self.is_busy(d) && self.may_be_interrupted(d)
     }
 
-    /// A caller who speaks meanwhile is heard out where that can change anything.
+    /// Waits for a caller who speaks to finish, if that can change anything.
     fn goodbye_silence(&self, d: &Dialogue) -> Option<Duration> {
         let heard_out = !d.may_cancel_goodbye() || (self.turn.speaking().is_none() && self.turn.is_settled());
-        // What was promised is done before the line is gone.
+        // Tools that the agent announced finish before the hang-up.
         let done = !d.is_ended_by_agent() || !self.tools.is_unfinished();
         (d.playback.is_idle() && heard_out && done).then_some(d.timings.goodbye_tail)
     }
@@ -330,19 +328,18 @@ impl Cascade {
         d.speak(kind, text, last_of_turn)
     }
 
-    /// Says one utterance, a response by itself.
+    /// Says one utterance as a response of its own.
     fn say_text(&mut self, d: &mut Dialogue, kind: Kind, text: &str) {
         self.speak(d, kind, text, true);
         d.playback.close();
     }
 
-    /// Says one of the phrases; nothing in a language without a table.
     /// Says one of the phrases. In a language that has none, the model puts `situation` into words.
     fn say_or_ask(&mut self, d: &mut Dialogue, kind: Kind, phrases: WordList, situation: &str) {
         if !phrases.is_empty() {
             return self.say_one_of(d, kind, phrases);
         }
-        // A late result of the tool would have the model asked a second time.
+        // A late tool result would cause a second request.
         self.late_result = false;
         self.response_deadline = Some(ResponseDeadline::without_turn(d.now));
         let mut messages = d.transcript.history.messages();
@@ -356,7 +353,7 @@ impl Cascade {
         }
     }
 
-    /// Falls silent at once: what was heard is recorded, the rest is forgotten. What the API wanted said and has not begun waits on.
+    /// Stops speaking at once: records what was heard and drops the rest. Texts from the API that have not begun stay queued.
     fn stop_speaking(&mut self, d: &mut Dialogue) {
         self.release_turn(d);
         self.cancel_llm(d);

@@ -1,4 +1,4 @@
-//! The caller speaks while the agent speaks or is about to: the audio is held at once, then it goes on or is cut.
+//! Overlap: the caller speaks while the agent speaks or is about to. Playback pauses at once, and then resumes or is cut.
 
 use super::Cascade;
 use super::barge_in::{Overlap, Verdict, Words};
@@ -35,7 +35,7 @@ impl Cascade {
         }
     }
 
-    /// Whether the agent speaks or will do so before it listens again.
+    /// Returns whether the agent speaks or will do so before it listens again.
     pub(super) fn is_busy(&self, d: &Dialogue) -> bool {
         !d.playback.is_idle() || self.llm_pending()
     }
@@ -46,33 +46,33 @@ impl Cascade {
         allowed && d.agent.interruption.enabled && !d.phase.is_closing() && !d.phase.is_voicemail()
     }
 
-    /// What the caller said over the agent.
+    /// Returns what the caller said over the agent.
     pub(super) fn words_over_agent<'a>(&self, d: &Dialogue, text: &'a str) -> Words<'a> {
         let one_word_interrupts = self.resumes_turn(d) || !d.playback.was_heard();
         let (settled, courtesies) = (self.turn.is_final(), self.is_about_to_act());
         Words { language: d.language, text, settled, one_word_interrupts, courtesies }
     }
 
-    /// Whether words that are a backchannel anywhere else are an answer: the agent has asked what takes a yes or a no, and nothing of its
-    /// response to other words was heard.
+    /// Returns whether a text that would otherwise be a backchannel is an answer: the agent has asked a yes-or-no question, and nothing of its
+    /// response to other text was heard.
     pub(super) fn answers_question(&self, d: &Dialogue, text: &str) -> bool {
         let asked = self.resumable.is_some() && is_yes_no_question(&d.last_said, d.language);
         asked && !text.is_empty() && self.llm_pending() && d.playback.is_idle()
     }
 
-    /// Whether tools run or wait for the agent to finish speaking, or the call is to end then.
+    /// Returns whether tools run or wait for the agent to finish speaking, or the call ends then.
     fn is_about_to_act(&self) -> bool {
         self.request.as_ref().is_some_and(CompletionRequest::acts)
     }
 
-    /// Whether the caller speaks so soon after their turn was taken that they go on with it.
+    /// Returns whether the caller speaks so soon after their turn was taken that they continue it.
     fn resumes_turn(&self, d: &Dialogue) -> bool {
         let onset = self.overlap.map_or_else(|| self.turn.began(), |overlap| Some(overlap.onset));
         let taken = self.turn_taken.map(|taken| taken + d.timings.turn_resumed);
         onset.zip(taken).is_some_and(|(onset, until)| onset <= until)
     }
 
-    /// Takes back that the turn was over. One response is due to both parts.
+    /// Reopens a turn that was taken too early. One response is due to both parts.
     pub(super) fn reopen_turn(&mut self, d: &mut Dialogue, past: FinishedTurn) {
         if let Some(onset) = self.turn.began() {
             self.pauses.add(onset.since(past.ended));
@@ -93,7 +93,7 @@ impl Cascade {
         Some(overlap.verdict_at(self.words_over_agent(d, &text), &d.agent.interruption, &d.timings))
     }
 
-    /// Voice is judged while the audio is held; words also when they come after it went on, or when no voice was found.
+    /// Evaluates an overlap. Voice counts while the audio is paused; text also counts after it was resumed, or if no voice was detected.
     pub(super) fn judge_overlap(&mut self, d: &mut Dialogue) -> bool {
         if self.overlap.is_none() && !(self.has_turn(d) && self.is_busy(d) && self.may_be_interrupted(d)) {
             return false;
@@ -104,7 +104,7 @@ impl Cascade {
         let verdict = match &self.overlap {
             _ if words.settled && self.answers_question(d, &text) => Verdict::Interrupt,
             Some(overlap) => overlap.judge(words, settings, &d.timings, d.now),
-            // A caller who is asked to repeat has been understood after all, only late.
+            // A caller who is asked to repeat was understood after all, only late.
             None if words.interrupt(settings) || (d.playback.current() == Some(Kind::Unclear) && !text.is_empty()) => {
                 Verdict::Interrupt
             }

@@ -1,18 +1,18 @@
-//! How long a caller pauses within turns: who hesitates once will do so again.
+//! How long a caller pauses within turns: one who hesitates once will do so again.
 
 use std::time::Duration;
 
-/// Shorter silence is between words.
+/// Shorter silences are gaps between words.
 const SHORTEST: Duration = Duration::from_millis(200);
 
-/// The pauses of one caller, the recent ones above all.
+/// A running average of one caller's pauses, weighted towards recent ones.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Pauses {
     mean_ms: Option<u32>,
 }
 
 impl Pauses {
-    /// The caller went on after so much silence.
+    /// Records that the caller continued after this much silence.
     pub(super) fn add(&mut self, pause: Duration) {
         if pause < SHORTEST {
             return;
@@ -21,7 +21,7 @@ impl Pauses {
         self.mean_ms = Some(self.mean_ms.map_or(pause, |mean| (mean * 7 + pause * 3) / 10));
     }
 
-    /// How long they are, in milliseconds; nothing before the first.
+    /// Returns the average length in milliseconds; `None` before the first.
     pub(super) fn mean_ms(self) -> Option<u32> {
         self.mean_ms
     }

@@ -1,16 +1,16 @@
-//! Questions, and which of them are answered by yes or no.
+//! Recognises questions, and those that take yes or no.
 
 use crate::language::{Language, YesNo};
 
 const SENTENCE_ENDS: &[char] = &['.', '!', '?', '。', '！', '？', '।'];
 const QUESTION_MARKS: &[char] = &['?', '？'];
 
-/// Whether a text ends in a question.
+/// Returns whether a text ends in a question.
 pub(super) fn is_question(text: &str, language: &Language) -> bool {
     question(text, language).is_some()
 }
 
-/// Whether an answer to `said` is probably yes or no.
+/// Returns whether an answer to `said` is probably yes or no.
 pub(super) fn is_yes_no_question(said: &str, language: &Language) -> bool {
     let Some(question) = question(said, language).filter(|_| language.is_known()) else { return false };
     match language.yes_no {
@@ -35,13 +35,13 @@ pub(super) fn is_yes_no_question(said: &str, language: &Language) -> bool {
     }
 }
 
-/// Whether it has the words of a request: "Could you tell me your number?" is answered by more than "yes".
+/// Returns whether it is phrased as a request: "Could you tell me your number?" needs more than "yes".
 pub(super) fn is_request(said: &str, language: &Language) -> bool {
     let words = format!(" {} ", language.words(said).join(" "));
     language.requests.iter().any(|request| words.contains(&format!(" {request} ")))
 }
 
-/// The text without the mark, or the ending, that makes it a question; nothing when it is none.
+/// Returns the text without the mark or ending that makes it a question; `None` if it is not one.
 fn question<'t>(text: &'t str, language: &Language) -> Option<&'t str> {
     let text = text.trim_end();
     let plain = text.trim_end_matches('。');

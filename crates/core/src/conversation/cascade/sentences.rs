@@ -1,26 +1,26 @@
-//! Cuts the model's stream into sentences that a voice can speak: the first clause early, then whole sentences.
+//! Splits the model's stream into sentences for the TTS: the first clause early, then whole sentences.
 
 use crate::language::Language;
 
-/// Characters of the first sentence before a comma may end it.
+/// The minimum length in characters at which a comma may end the first sentence.
 const FIRST_CLAUSE_MIN: usize = 12;
-/// Characters after which the first sentence ends between two words, punctuation or not.
+/// The length in characters after which the first sentence ends between two words, even without punctuation.
 const FIRST_PIECE_MAX: usize = 60;
 /// A later sentence shorter than this is spoken together with the next one.
 const SENTENCE_MIN: usize = 20;
-/// Characters after which any sentence ends between two words.
+/// The length in characters after which any sentence ends between two words.
 const PIECE_MAX: usize = 200;
 
 const SENTENCE_ENDS: &[char] = &['.', '!', '?', '\u{2026}', '।'];
 const CLAUSE_ENDS: &[char] = &[',', ';', ':', '\u{2014}'];
-/// The same where no space follows.
+/// Sentence and clause ends that need no space after them.
 const WIDE_SENTENCE_ENDS: &[char] = &['。', '！', '？'];
 const WIDE_CLAUSE_ENDS: &[char] = &['、', '，'];
-/// May stand between the end of a sentence and the space after it.
+/// Characters that may stand between the end of a sentence and the space after it.
 const CLOSERS: &[char] =
     &['"', '\'', ')', ']', '\u{201d}', '\u{2019}', '*', '_', '.', '!', '?', '」', '』', '）', '。', '！', '？'];
 
-/// A stream being cut. Where it is cut does not depend on how it was chopped into deltas.
+/// A stream being split. The result does not depend on how the stream was divided into deltas.
 pub(super) struct SentenceSplitter {
     language: &'static Language,
     pending: String,
@@ -32,7 +32,7 @@ impl SentenceSplitter {
         Self { language, pending: String::new(), begun: false }
     }
 
-    /// Takes more text and gives the sentences that are ready. A sentence is ready when the next one has begun.
+    /// Adds text and returns the sentences that are ready. A sentence is ready when the next one has begun.
     pub(super) fn push(&mut self, delta: &str) -> Vec<String> {
         self.pending.push_str(delta);
         let mut ready = Vec::new();
@@ -45,13 +45,13 @@ impl SentenceSplitter {
         ready
     }
 
-    /// What is left when the stream is over.
+    /// Returns what is left at the end of the stream.
     pub(super) fn finish(&mut self) -> Option<String> {
         clean(&std::mem::take(&mut self.pending))
     }
 }
 
-/// Cuts a text that is already whole. Nothing when there is nothing to speak in it.
+/// Splits a complete text. Empty if it contains nothing to speak.
 pub(super) fn sentences_of(text: &str, language: &'static Language) -> Vec<String> {
     let mut sentences = SentenceSplitter { begun: true, ..SentenceSplitter::new(language) };
     let mut all = sentences.push(text);
@@ -59,7 +59,7 @@ pub(super) fn sentences_of(text: &str, language: &'static Language) -> Vec<Strin
     all
 }
 
-/// Where the first sentence of `text` ends, in bytes; nothing while more text might change that.
+/// Returns where the first sentence of `text` ends, in bytes; `None` while more text might change that.
 fn cut(text: &str, first: bool, language: &Language) -> Option<usize> {
     let forced = if first { FIRST_PIECE_MAX } else { PIECE_MAX };
     let mut last_space = None;
@@ -101,7 +101,7 @@ fn has_words(text: &str) -> bool {
     text.contains(char::is_alphanumeric)
 }
 
-/// Whether the dot at `at` belongs to an abbreviation, an initial, an ordinal or the number of a list.
+/// Returns whether the dot at `at` belongs to an abbreviation, an initial, an ordinal or a list number.
 fn is_abbreviation(text: &str, at: usize, language: &Language) -> bool {
     if !text[at..].starts_with('.') {
         return false;
@@ -115,7 +115,7 @@ fn is_abbreviation(text: &str, at: usize, language: &Language) -> bool {
     initial || (number && (starts_line || ordinal)) || language.abbreviations.contains(&word.to_lowercase().as_str())
 }
 
-/// Plain words for a voice: no markdown, no emoji, single spaces. Nothing when no word is left.
+/// Returns plain text for a TTS: no markdown, no emoji, single spaces. `None` if no word is left.
 fn clean(text: &str) -> Option<String> {
     let mut plain = String::with_capacity(text.len());
     for line in text.lines() {
@@ -132,14 +132,14 @@ fn clean(text: &str) -> Option<String> {
     has_words(&plain).then_some(plain)
 }
 
-/// A line without the marks of a heading; a key such as `#1` is none.
+/// Removes the marks of a heading from a line. A key such as `#1` is not one.
 fn without_heading(line: &str) -> &str {
     let rest = line.trim_start_matches('#');
     if line.len() - rest.len() <= 6 && (rest.is_empty() || rest.starts_with(' ')) { rest } else { line }
 }
 
-/// Takes out the stars of emphasis, as CommonMark has it (section 6.2), and those whose counterpart stands in another sentence. A star
-/// that stands alone or beside a digit is a key or a sign.
+/// Removes the asterisks of emphasis as defined by CommonMark (section 6.2), and those whose counterpart is in another sentence. An asterisk on its
+/// own or next to a digit is a key or a sign.
 fn without_emphasis(text: &str) -> String {
     let characters: Vec<char> = text.chars().collect();
     let mut kept = vec![true; characters.len()];
@@ -156,14 +156,14 @@ fn without_emphasis(text: &str) -> String {
         if run > 1 {
             kept[at..at + run].fill(before.is_whitespace() && after.is_whitespace());
         } else if is_alone(before, after) {
-            // It is no mark.
+            // It is not a mark.
         } else if let Some(opened) =
             opener.filter(|opened| !before.is_whitespace() && !is_code(&characters[opened + 1..at]))
         {
             (kept[opened], kept[at], opener) = (false, false, None);
         } else {
             kept[at] = is_key(before, after);
-            // One beside a digit may open emphasis as well.
+            // One next to a digit may also open emphasis.
             opener = if after.is_whitespace() { opener } else { Some(at) };
         }
         at += run;
@@ -171,7 +171,7 @@ fn without_emphasis(text: &str) -> String {
     characters.into_iter().zip(kept).filter_map(|(c, kept)| kept.then_some(c)).collect()
 }
 
-/// Whether a star between these stands by itself: between blanks, at the end of a sentence, in quotation marks or brackets.
+/// Returns whether an asterisk between these characters stands alone: between blanks, at the end of a sentence, in quotation marks or brackets.
 fn is_alone(before: char, after: char) -> bool {
     let encloses = |c: char| {
         matches!(c, '"' | '\'' | '(' | ')' | '[' | ']' | '„' | '“' | '”' | '«' | '»' | '‘' | '’' | '「' | '」')
@@ -180,13 +180,13 @@ fn is_alone(before: char, after: char) -> bool {
     blank || (encloses(before) && encloses(after))
 }
 
-/// Whether a star between these is a key: beside a digit or another key.
+/// Returns whether an asterisk between these characters is a key: next to a digit or another key.
 fn is_key(before: char, after: char) -> bool {
     let key = |c: char| c.is_ascii_digit() || c == '#';
     key(before) || key(after)
 }
 
-/// Whether what stands between two stars is a code of the phone.
+/// Returns whether the text between two asterisks is a phone code.
 fn is_code(between: &[char]) -> bool {
     between.iter().all(|c| c.is_ascii_digit() || *c == '#')
 }
@@ -316,7 +316,7 @@ mod tests {
         }
     }
 
-    /// A delta that ends within `.?!.` once let the longest piece end before it.
+    /// A delta that ends within `.?!.` once made the longest piece end before it.
     #[test]
     fn an_end_of_several_marks_is_awaited_at_the_longest_piece() {
         let text = format!("{} .?!. Next one.", "a".repeat(FIRST_PIECE_MAX - 3));

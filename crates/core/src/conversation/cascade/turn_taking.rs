@@ -1,4 +1,4 @@
-//! When the caller's turn is over, and what is done about it.
+//! Turn-taking: when the caller's turn is over, and what follows from it.
 
 use std::time::Duration;
 
@@ -16,13 +16,13 @@ use crate::conversation::playback::Kind;
 use crate::conversation::response_deadline::ResponseDeadline;
 use crate::conversation::transcript::CallerWords;
 
-/// Early LLM requests per turn: each one is wasted when the caller goes on.
+/// The maximum number of early LLM requests per turn: each one is wasted if the caller continues.
 pub(super) const MAX_SPECULATIONS: u32 = 3;
-/// How often in a row the caller is asked to repeat. After that there is noise on the line rather than speech.
+/// How often in a row the caller is asked to repeat. After that, it is probably noise rather than speech.
 const MAX_UNCLEAR: u32 = 2;
 
 impl Cascade {
-    /// When the turn is over unless something is said; nothing while there is none or it cannot be taken.
+    /// Returns when the turn is over unless something is said; `None` while there is no turn or it cannot be taken.
     pub(super) fn turn_over_at(&self, d: &Dialogue) -> Option<Timestamp> {
         let waits = self.is_busy(d) || self.overlap.is_some() || d.phase.is_closing() || d.phase.is_transferring();
         if waits || !self.has_turn(d) {
@@ -41,21 +41,21 @@ impl Cascade {
         } else {
             self.judge(d, &words).silence_needed(&d.agent.turn_taking)
         };
-        // An STT that takes long has not forgotten what was said.
+        // A slow STT may still return text.
         let recognised = if self.turn.is_settled() { silence } else { silence.max(d.timings.stt) };
-        // Words over the agent's are waited for like others, once the caller can hear that it is their turn.
+        // Text over the agent's speech is awaited like any other, once the caller can hear that it is their turn.
         let over = self.spoke_at.map_or(ended, |spoke| spoke.max(ended)) + recognised;
         Some(self.turn.pending_until().map_or(over, |pending| over.max(pending)))
     }
 
-    /// How probable it is that the caller has finished with these words.
+    /// Evaluates how probable it is that the caller has finished with this text.
     fn judge(&self, d: &Dialogue, words: &str) -> Judgement {
         let pauses_ms = self.pauses.mean_ms();
         let is_final = self.turn.is_final();
         judge(Spoken { language: d.language, text: words, is_final, asked: &d.last_said, pauses_ms })
     }
 
-    /// A decision about the turn, with the evidence for it.
+    /// Returns a decision about the turn, with the evidence for it.
     fn decision(&self, d: &Dialogue, kind: DecisionKind) -> Effect {
         let judgement = self.judge(d, &self.turn.words());
         Effect::Decision(Box::new(Decision {
@@ -67,7 +67,7 @@ impl Cascade {
         }))
     }
 
-    /// The caller speaks again: a pause where they might have finished says how they speak.
+    /// Records a pause when the caller speaks again. One where they might have finished shows how they speak.
     pub(super) fn note_pause(&mut self, d: &Dialogue, onset: Timestamp) {
         let Some(ended) = self.turn.ended() else { return };
         if self.judge(d, &self.turn.words()).is_likely_end() {
@@ -86,7 +86,7 @@ impl Cascade {
         if said.text.is_empty() {
             self.cancel_llm(d);
             if d.transcript.history.is_unanswered() && !d.phase.is_voicemail() {
-                // Noise that was taken for an interruption is not to cost the response.
+                // Noise that was taken for an interruption must not cost the caller the response.
                 d.emit(decision);
                 self.respond(d, &said);
             } else if self.is_to_repeat(d, &said) {
@@ -112,8 +112,8 @@ impl Cascade {
         true
     }
 
-    /// The STT's final words of a turn that was taken without them. If they say more, the turn is taken again with them, as long as nothing
-    /// of a response to it was heard. Returns whether they belong to that turn.
+    /// Records the STT's final text of a turn that was taken without it. If it says more, the turn is taken again, as long as nothing of a response
+    /// was heard. Returns whether the text belongs to that turn.
     pub(super) fn complete_turn(&mut self, d: &mut Dialogue, segment: u32, text: &str) -> bool {
         let Some(past) = &mut self.resumable else { return false };
         if !past.complete(segment, text) {
@@ -127,7 +127,7 @@ impl Cascade {
         true
     }
 
-    /// When the caller can no longer go on with the turn that was taken.
+    /// Returns when the caller can no longer continue the turn that was taken.
     pub(super) fn turn_closed_at(&self, d: &Dialogue) -> Option<Timestamp> {
         let past = self.resumable.as_ref()?;
         let late = if past.is_incomplete() && !past.answered { d.timings.stt } else { Duration::ZERO };
@@ -144,7 +144,7 @@ impl Cascade {
         due
     }
 
-    /// The caller has not gone on with the turn that was taken, or it is too late for that.
+    /// Releases the turn that was taken: the caller has not continued it, or no longer can.
     pub(super) fn release_turn(&mut self, d: &mut Dialogue) {
         if self.resumable.take().is_some() {
             d.transcript.release();
@@ -152,17 +152,17 @@ impl Cascade {
         }
     }
 
-    /// Whether the caller has said or typed something that nobody has dealt with, not counting voice that goes on.
+    /// Returns whether the caller has said or typed something that is not dealt with yet, not counting voice in progress.
     pub(super) fn has_turn(&self, d: &Dialogue) -> bool {
         self.turn.has_words() || !d.dtmf.is_empty()
     }
 
-    /// The same, counting it.
+    /// Returns the same as [`Self::has_turn`], counting voice in progress.
     pub(super) fn caller_is_heard(&self, d: &Dialogue) -> bool {
         self.turn.speaking().is_some() || self.has_turn(d)
     }
 
-    /// Words and keys of the turn, as the model sees them.
+    /// Returns the text and keys of the turn, as the model sees them.
     fn caller_text(&self, d: &Dialogue) -> String {
         let (words, keys) = (self.turn.words(), d.dtmf.text());
         let space = if words.is_empty() || keys.is_empty() { "" } else { " " };
@@ -176,7 +176,7 @@ impl Cascade {
         let said = self.turn.take(text, d.now);
         let counted = std::mem::take(&mut self.uncounted);
         if wordless {
-            // Noise reopened a turn, and the STT found no words in both together: it is not to cost those that were known.
+            // Noise reopened a turn, and the STT found no text in both together: the text that was known must not be lost.
             d.turns += u32::from(counted);
             d.transcript.restore();
             d.write_transcript();
@@ -184,8 +184,8 @@ impl Cascade {
         said
     }
 
-    /// Whether the caller is to repeat a turn of which no words came. An STT that returns nothing at all says nothing about the caller,
-    /// who is not to be left in silence.
+    /// Returns whether to ask the caller to repeat a turn without text. An STT that returns nothing at all may have missed speech, and the caller
+    /// must not be left in silence.
     fn is_to_repeat(&self, d: &Dialogue, said: &FinishedTurn) -> bool {
         let unclear = said.voiced >= d.timings.unclear_speech && self.unclear < MAX_UNCLEAR;
         let greets = d.phase.awaits_greeting() && !d.agent.greeting.text.trim().is_empty();
@@ -199,7 +199,7 @@ impl Cascade {
         self.say_one_of(d, Kind::Unclear, d.language.phrases.unclear);
     }
 
-    /// Asks the model although the turn is not over, when it probably is.
+    /// Requests a completion before the turn is over, if the end is probable.
     pub(super) fn speculate(&mut self, d: &mut Dialogue) -> bool {
         let may = d.agent.turn_taking.speculative && self.speculations < MAX_SPECULATIONS;
         let silent = self.turn.speaking().is_none() && d.dtmf.is_empty();
@@ -218,7 +218,7 @@ impl Cascade {
         true
     }
 
-    /// The caller has said more than the LLM request contains.
+    /// Drops the early request if the caller has said more than it contains.
     pub(super) fn drop_speculation(&mut self, d: &mut Dialogue) -> bool {
         let early = self.request.as_ref().and_then(|request| request.early.as_ref());
         let outdated = early.is_some_and(|words| !same_words(words, &self.caller_text(d)));
@@ -229,7 +229,7 @@ impl Cascade {
         outdated
     }
 
-    /// "Mm-hmm" while the agent speaks needs no response, unless the agent is about to finish: then it is one itself.
+    /// Drops a backchannel while the agent speaks, unless the agent is about to finish: then it is a response.
     pub(super) fn drop_backchannel(&mut self, d: &mut Dialogue) -> bool {
         let listening_to = self.is_busy(d) && self.overlap.is_none() && !d.phase.is_closing();
         let complete = self.has_turn(d) && self.turn.speaking().is_none() && self.turn.is_final();
@@ -254,8 +254,8 @@ impl Cascade {
         true
     }
 
-    /// When a filler bridges the wait for a response: soon after the turn, though not in two turns in a row, which would be a
-    /// habit; and whenever it lasts so long that callers wonder whether anybody is there, also in the middle of a response.
+    /// Returns when a filler covers the wait for a response: soon after the turn, though not in two turns in a row, which would sound like a habit;
+    /// and whenever the wait is so long that callers wonder whether the line is dead, even in the middle of a response.
     pub(super) fn filler_at(&self, d: &Dialogue) -> Option<Timestamp> {
         let listening = self.overlap.is_some() || self.turn.speaking().is_some();
         let engaged = !d.phase.is_open() || d.dtmf_sending;
@@ -295,7 +295,7 @@ fn caller_words(said: &FinishedTurn, remembered: bool) -> CallerWords {
     CallerWords { text: said.text.clone(), start: said.began, end: said.ended, remembered }
 }
 
-/// Writes what the caller said.
+/// Records what the caller said in the transcript.
 pub(super) fn record(d: &mut Dialogue, said: &FinishedTurn, remembered: bool) {
     if !said.text.is_empty() {
         d.record_caller(caller_words(said, remembered));
