@@ -13,7 +13,7 @@ const PIECE_MAX: usize = 200;
 
 const SENTENCE_ENDS: &[char] = &['.', '!', '?', '\u{2026}', '।'];
 const CLAUSE_ENDS: &[char] = &[',', ';', ':', '\u{2014}'];
-/// Sentence and clause ends that need no space after them.
+/// Ends of sentences that need no space after them. The clause ends below do not, either.
 const WIDE_SENTENCE_ENDS: &[char] = &['。', '！', '？'];
 const WIDE_CLAUSE_ENDS: &[char] = &['、', '，'];
 /// Characters that may stand between the end of a sentence and the space after it.

@@ -1,4 +1,4 @@
-//! Items of speech-to-speech sessions in the ledger: their text and audio come little by little, and the session may go.
+//! Items of speech-to-speech sessions in the ledger: their text and audio arrive piece by piece, and the session may be lost.
 
 use std::time::Duration;
 
@@ -12,12 +12,12 @@ impl PlaybackLedger {
         self.queue.iter_mut().find(known).map(|response| &mut response.utterances[0])
     }
 
-    /// Whether an item is queued.
+    /// Returns whether an item is queued.
     pub(in crate::conversation) fn contains_item(&mut self, id: &str) -> bool {
         self.item(id).is_some()
     }
 
-    /// More audio of an item has come.
+    /// Adds audio to an item.
     pub(in crate::conversation) fn item_audio(&mut self, id: &str, audio: Duration, now: Timestamp) {
         if let Some(utterance) = self.item(id) {
             utterance.audio.made += audio;
@@ -25,22 +25,22 @@ impl PlaybackLedger {
         }
     }
 
-    /// More of the text of an item has come.
+    /// Adds text to an item.
     pub(in crate::conversation) fn item_text(&mut self, id: &str, text: &str) {
         if let Some(utterance) = self.item(id) {
             utterance.text.push_str(text);
         }
     }
 
-    /// An item has all its audio. Returns its utterance, once.
+    /// Marks an item as having all its audio. Returns its utterance, once.
     pub(in crate::conversation) fn item_complete(&mut self, id: &str) -> Option<u32> {
         let utterance = self.item(id).filter(|utterance| !utterance.audio.complete)?;
         utterance.audio.complete = true;
         Some(utterance.number)
     }
 
-    /// A response of the model is over, and with it its items. Text that is further than the audio of one that broke off is cut.
-    /// Returns the utterances that are complete now.
+    /// Marks the items of a finished response as complete. If it broke off, text that is ahead of the audio is cut. Returns the utterances that are
+    /// now complete.
     pub(in crate::conversation) fn response_over(&mut self, id: &str, broke_off: bool) -> Vec<u32> {
         let mut complete = Vec::new();
         for response in &mut self.queue {
@@ -58,7 +58,7 @@ impl PlaybackLedger {
         complete
     }
 
-    /// Nothing more is added to the items of a response.
+    /// Closes the items of a response: nothing more is added to them.
     pub(in crate::conversation) fn close_response(&mut self, id: &str) {
         for response in &mut self.queue {
             if response.item.as_ref().is_some_and(|item| item.response == id) {
@@ -67,7 +67,7 @@ impl PlaybackLedger {
         }
     }
 
-    /// The session that knew the items is gone.
+    /// Removes the ids of the items: the session that knew them is gone.
     pub(in crate::conversation) fn disown_items(&mut self) {
         for item in self.queue.iter_mut().filter_map(|response| response.item.as_mut()) {
             item.id = None;

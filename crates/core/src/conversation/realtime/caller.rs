@@ -1,4 +1,4 @@
-//! What the caller says and types: by our own VAD, by the model's, and in the words that the session tells later.
+//! The caller's speech and keys: from our own VAD, from the model's, and from transcripts that the session sends later.
 
 use super::responses::output;
 use super::sessions::SessionState;
@@ -11,18 +11,18 @@ use crate::conversation::response_deadline::ResponseDeadline;
 use crate::conversation::tools::NOT_TRANSFERRED;
 use crate::conversation::transcript::CallerWords;
 
-/// When the caller spoke.
+/// Times of the caller's speech.
 #[derive(Default)]
 pub(super) struct CallerSpeech {
-    /// Since when they speak, or spoke last, by our own VAD.
+    /// When they last started to speak, by our own VAD.
     pub(super) began: Option<Timestamp>,
-    /// The same since the last turn was committed.
+    /// The first such start since the last turn was committed.
     pub(super) turn_began: Option<Timestamp>,
     pub(super) ended: Option<Timestamp>,
     pub(super) is_voiced: bool,
-    /// When they fell silent whom only our own VAD has heard.
+    /// When they stopped speaking, if only our own VAD has heard them.
     pub(super) missed: Option<Timestamp>,
-    /// Since when the model hears them speak.
+    /// Since when the model has heard them speak.
     pub(super) speaking: Option<Timestamp>,
     /// When they began to say what was transcribed last.
     pub(super) words_began: Option<Timestamp>,
@@ -40,7 +40,7 @@ impl Realtime {
         let ended = (d.now - d.timings.vad_hangover).max(d.began);
         (self.caller.is_voiced, self.caller.ended) = (false, Some(ended));
         d.silence.caller_active(d.now);
-        // No session hears them now; they wait all the same.
+        // No session hears them now; they wait for a response anyway.
         if self.session.is_lost() && self.listens_to_caller(d) {
             self.session = SessionState::Lost { hears_first: true };
             d.caller_active();
@@ -50,7 +50,7 @@ impl Realtime {
         }
     }
 
-    /// The caller fell silent then, after words that the model may have missed: it hears nobody and is about to say nothing.
+    /// Notes that the caller stopped speaking at `ended`, if the model may have missed the speech: it hears no one and is about to say nothing.
     fn note_missed(&mut self, d: &Dialogue, ended: Timestamp) {
         let nobody_talks = self.caller.speaking.is_none() && d.playback.is_idle() && !self.is_responding();
         let waits = self.response_deadline.is_some() || self.tools.is_running() || d.phase.is_closing();
@@ -68,12 +68,12 @@ impl Realtime {
         self.caller.speaking = Some(d.now);
         self.caller.missed = None;
         d.caller_active();
-        // Noise of a while ago, which the model took for no turn, is not the beginning of this one.
+        // Earlier noise that the model did not take for a turn is not the beginning of this one.
         let before = self.caller.ended.is_some_and(|ended| ended + APART < d.now) && !self.caller.is_voiced;
         if before && self.session != SessionState::CatchingUp {
             self.caller.turn_began = None;
         }
-        // What was said before this session began interrupts nothing.
+        // Speech from before this session began does not interrupt.
         let now = self.session != SessionState::CatchingUp || self.caller.is_voiced;
         if now && d.agent.interruption.enabled {
             self.interrupted(d);
@@ -100,7 +100,7 @@ impl Realtime {
         }
     }
 
-    /// The caller speaks over the agent, which falls silent at once; the provider has stopped the response by itself.
+    /// Stops the agent because the caller speaks over it. The provider has already stopped the response.
     fn interrupted(&mut self, d: &mut Dialogue) {
         d.cut();
         self.response_was_stopped(d);
@@ -151,7 +151,7 @@ impl Realtime {
         d.dtmf.over_at(&d.agent.dtmf).filter(|_| !waits)
     }
 
-    /// Keys are a turn of the caller's like any other.
+    /// Takes the caller's keys as a turn, like any other.
     pub(super) fn take_keys(&mut self, d: &mut Dialogue) -> bool {
         if !d.is_due(self.keys_due_at(d)) {
             return false;

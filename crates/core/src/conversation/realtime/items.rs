@@ -1,4 +1,4 @@
-//! What the model says, item by item, and the fillers of the TTS beside it.
+//! What the model says, item by item, and the fillers of the TTS.
 
 use std::time::Duration;
 
@@ -7,21 +7,21 @@ use crate::conversation::dialogue::Dialogue;
 use crate::conversation::effect::Effect;
 use crate::conversation::playback::Kind;
 
-/// The longest silence that a filler may end.
+/// The longest silence before a filler.
 const SILENCE: Duration = Duration::from_millis(2_900);
-/// How long the TTS may take at least, and when it could not speak the last time.
+/// The minimum time for the TTS, and the time for it after a failure.
 const TTS: Duration = Duration::from_millis(500);
 const FAILED_TTS: Duration = Duration::from_millis(200);
 
 impl Realtime {
-    /// Queues an item of the response under way, unless it is. Returns whether it is wanted.
+    /// Queues an item of the response under way, unless it is queued already. Returns whether the item is wanted.
     fn queue_item(&mut self, d: &mut Dialogue, response: &str, item: &str) -> bool {
         let running = self.response.as_mut().filter(|running| running.id == response && !running.cancelled);
         let Some(running) = running else { return false };
         running.sounded = true;
         let kind = running.kind;
         if !d.playback.contains_item(item) {
-            // The response is here before the filler that was to cover the wait for it.
+            // The response has arrived before the filler that was to cover the wait for it.
             if d.playback.drop_unheard_fillers() {
                 d.emit(Effect::ClearPlayback);
             }
@@ -60,14 +60,14 @@ impl Realtime {
         }
     }
 
-    /// A response is over: so is the audio of its items. Of one that broke off the text may be further than the audio.
+    /// Completes the items of a response that is over. If it broke off, the text may be ahead of the audio.
     pub(super) fn complete_items(d: &mut Dialogue, response: &str, broke_off: bool) {
         for utterance in d.playback.response_over(response, broke_off) {
             d.emit(RealtimeEffect::ItemComplete { utterance });
         }
     }
 
-    /// Says something by TTS, since the model does not. A tone stands in for an empty text.
+    /// Says something by TTS in place of the model. A tone replaces an empty text.
     pub(super) fn speak_filler(&mut self, d: &mut Dialogue, kind: Kind, text: &str) {
         let left = (d.silence.anybody() + SILENCE).since(d.now);
         let deadline = d.playback.queued() + if self.tts_failed { FAILED_TTS } else { left.max(TTS) };

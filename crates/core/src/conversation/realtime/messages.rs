@@ -1,4 +1,4 @@
-//! What the session of a speech-to-speech model reports, and what it is sent.
+//! Reports from the session of a speech-to-speech model, and commands to it.
 
 use std::fmt;
 use std::time::Duration;
@@ -10,49 +10,49 @@ use crate::conversation::failure::Failure;
 use crate::conversation::tool_call::ToolCall;
 use crate::time::nanoseconds;
 
-/// One thing that a session reports. Its `Debug` names the event, never what was said.
+/// One report from a session. Its `Debug` names the event, never what was said.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RealtimeInput {
     /// The model hears the caller speak.
     SpeechStarted,
-    /// The model judges that the caller's turn is over.
+    /// The model detected the end of the caller's turn.
     SpeechStopped,
-    /// The caller's turn is an item of the conversation; its words follow.
+    /// The caller's turn is an item of the conversation; its transcript follows.
     TurnCommitted {
         /// The item.
         item: String,
     },
-    /// The words of a caller's item.
+    /// The transcript of a caller's item.
     TurnTranscribed {
         /// The item.
         item: String,
-        /// The words; empty when there were none.
+        /// The text; empty if nothing was recognised.
         text: String,
     },
     /// The model begins to respond.
     ResponseStarted {
         /// The response.
         response: String,
-        /// The [`RealtimeCommand::Respond`] that it follows; nothing when the provider decided it.
+        /// The [`RealtimeCommand::Respond`] that it follows; `None` if the provider started it.
         request: Option<u32>,
     },
     /// A [`RealtimeCommand::Respond`] came while the model was speaking.
     Busy {
-        /// Which.
+        /// The number of the command.
         request: u32,
     },
-    /// Audio of the model has come.
+    /// Audio from the model arrived.
     Audio {
         /// The response that it belongs to.
         response: String,
         /// The item that it belongs to.
         item: String,
-        /// How much came now.
+        /// How much arrived now.
         #[serde(with = "nanoseconds")]
         audio: Duration,
     },
-    /// Text of the model has come.
+    /// Text from the model arrived.
     Text {
         /// The response that it belongs to.
         response: String,
@@ -70,48 +70,48 @@ pub enum RealtimeInput {
     ToolCall {
         /// The response that it belongs to.
         response: String,
-        /// What it calls.
+        /// The tool call.
         call: ToolCall,
-        /// What is said while it runs, unless the model has said something itself.
+        /// What to say while it runs, unless the model has said something itself.
         filler: Option<String>,
     },
     /// A response is over.
     ResponseDone {
         /// The response.
         response: String,
-        /// What went wrong, in the provider's words.
+        /// What went wrong, in the provider's own message.
         failed: Option<String>,
         /// How long the provider asks to wait before the next request, in milliseconds.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         retry_after_ms: Option<u64>,
     },
-    /// There is no session yet. The one that is being opened knows the greeting.
+    /// There is no session yet. The one that is being opened has the greeting.
     SessionConnecting,
-    /// The session is gone, and another one is being opened. It is to know `Conversation::history_with_queued`.
+    /// The session is lost, and another one is being opened. Give it `Conversation::history_with_queued`.
     SessionLost,
-    /// There is a session. It hears what the caller said from `Conversation::unheard_since` on.
+    /// The session is open. It hears what the caller said from `Conversation::unheard_since` on.
     SessionReady,
-    /// There is no session, and there will be none.
+    /// The session failed, and no other will be opened.
     SessionFailed(Failure),
 }
 
 /// Instructions for one response.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Instructions {
-    /// None: whatever the conversation calls for.
+    /// None: respond as the conversation requires.
     Freely,
-    /// These, beside the session's.
+    /// Follow these in addition to the session's instructions.
     Directed(String),
-    /// Say exactly these words.
+    /// Say exactly this text.
     Exactly(String),
 }
 
 /// A command to a session. Its `Debug` names the command, never what is said.
 #[derive(Clone, PartialEq)]
 pub enum RealtimeCommand {
-    /// Have the model respond. It is not speaking now.
+    /// Make the model respond. It is not speaking now.
     Respond {
-        /// Numbers the requests of this conversation, rising.
+        /// Number of the request; increases within a conversation.
         request: u32,
         /// What to say.
         instructions: Instructions,
@@ -121,11 +121,11 @@ pub enum RealtimeCommand {
         /// The response.
         response: String,
     },
-    /// Have the model forget what the caller did not hear of an item.
+    /// Remove what the caller did not hear of an item from the model's context.
     Truncate {
         /// The item.
         item: String,
-        /// What they heard.
+        /// How much they heard.
         heard: Duration,
     },
     /// The result of a tool.
@@ -135,26 +135,26 @@ pub enum RealtimeCommand {
         /// The result.
         result: Value,
     },
-    /// Add what the caller did other than speaking.
+    /// Add a text about what the caller did other than speaking.
     AddContext {
-        /// The words for it.
+        /// The text.
         text: String,
     },
-    /// End the caller's turn, which the model has not noticed: what it has received is their turn.
+    /// End the caller's turn, which the model has not detected: the audio it has received is the turn.
     EndTurn,
 }
 
-/// An action of the driver for the model.
+/// An action of the driver for a speech-to-speech model.
 #[derive(Clone, PartialEq)]
 pub enum RealtimeEffect {
     /// Send this command to the session.
     Send(RealtimeCommand),
-    /// The session understands nothing of what the caller says: open another one, in another format or of another model. Its end
-    /// is known here, as after [`RealtimeInput::SessionLost`].
+    /// Open another session, in another format or with another model, because the current one does not understand the caller. The current session
+    /// counts as lost, as after [`RealtimeInput::SessionLost`].
     ReplaceSession,
     /// Play the audio of this item after everything already queued.
     QueueItem {
-        /// Numbered with those of `Effect::Speak`.
+        /// Number of the utterance, in one sequence with those of `Effect::Speak`.
         utterance: u32,
         /// The item.
         item: String,

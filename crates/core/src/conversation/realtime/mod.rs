@@ -1,7 +1,7 @@
-//! Turns by a speech-to-speech model: it hears, judges turns and speaks; everything else is ours.
+//! Turn-taking by a speech-to-speech model: it listens, detects turns and speaks; everything else is done here.
 //!
-//! `responses` has the model speak and runs its tools, `items` are what it says, `sessions` takes the conversation from a session that
-//! is lost to the next one, `caller` is what the caller says, and `waits` bridges and bounds the caller's waits.
+//! `responses` requests responses and runs tools, `items` are what the model says, `sessions` moves the conversation from a lost session to the next
+//! one, `caller` is what the caller says, and `waits` covers and bounds the caller's waits.
 
 mod caller;
 mod items;
@@ -36,25 +36,25 @@ use super::tools::{NOT_PUT_THROUGH, TRANSFER_FAILED, Tools};
 use crate::Timestamp;
 use crate::agent::{AgentConfig, GreetingMode};
 
-/// Added to the instructions when the model is to open the conversation in its own words.
+/// Added to the instructions to make the model open the conversation in its own words.
 const GREET: &str = "The caller has just come on the line. Greet them in one or two short sentences.";
-/// The same when the caller says nothing.
+/// Added to the instructions when the caller says nothing.
 const STILL_THERE: &str =
     "The caller has said nothing for a while. Ask in one short sentence whether they are still there.";
-/// The same when the longest duration is reached.
+/// Added to the instructions when the maximum duration is reached.
 const TIME_IS_UP: &str = "The time for this call is over. Say so, with an apology and goodbye, in one short sentence.";
-/// A goodbye that does not go on, or a message of which nothing is heard by then, is not waited for.
+/// How long to wait for a goodbye to continue, or for a message to start.
 const UNHEARD: Duration = Duration::from_secs(5);
-/// After a filler that covers the wait for a goodbye; then a short one stands in for it.
+/// How long to wait after a filler that covers the wait for a goodbye; then a short goodbye replaces it.
 const GOODBYE_AFTER_FILLER: Duration = Duration::from_millis(2_400);
 
 /// The state of a conversation by a speech-to-speech model.
 pub(super) struct Realtime {
     session: SessionState,
     understanding: Understanding,
-    /// What the caller has said since is not known to any session.
+    /// What the caller has said since then is not known to any session.
     unheard_since: Timestamp,
-    /// Text that the next session gets before anything else.
+    /// Text for the next session, before anything else.
     queued_context: Vec<String>,
     caller: CallerSpeech,
     /// The response that the model is giving.
@@ -62,19 +62,19 @@ pub(super) struct Realtime {
     /// The response that was requested and has not begun.
     requested: Option<ResponseRequest>,
     requests: VecDeque<ResponseRequest>,
-    /// The provider asked to be asked nothing before.
+    /// The provider asked for no requests until then.
     paused_until: Option<Timestamp>,
     last_request: u32,
-    /// Responses in a row that came to nothing.
+    /// The number of failed responses in a row.
     failures: u32,
     tools: Tools,
-    /// What is said while they run.
+    /// What to say while tools run.
     filler: Option<String>,
-    /// One that was called in a session that was lost has returned, and the model has not spoken since.
+    /// Whether a tool called in a lost session has returned, and the model has not spoken since.
     late_result: bool,
-    /// The call ends when they have returned, after a goodbye that was not said yet.
+    /// Whether the call ends once the tools have returned, after a goodbye that was not said yet.
     owes_goodbye: bool,
-    /// Whether the TTS could not speak the last time.
+    /// Whether the TTS failed the last time.
     tts_failed: bool,
     response_deadline: Option<ResponseDeadline>,
 }
@@ -132,14 +132,14 @@ impl Realtime {
         !protected && !closing && !d.phase.is_voicemail() && !d.phase.is_transferring()
     }
 
-    /// Falls silent for a reason of our own.
+    /// Stops speaking, without an interruption by the caller.
     fn stop_speaking(&mut self, d: &mut Dialogue) {
         d.cut();
         self.stop_response(d);
         (self.response_deadline, self.caller.missed) = (None, None);
     }
 
-    /// Whether a goodbye is to come of which nothing has.
+    /// Returns whether a goodbye is due of which nothing has arrived.
     fn lacks_goodbye(&self, d: &Dialogue) -> bool {
         let begun = self.response.as_ref().is_some_and(|response| response.sounded);
         self.is_responding() && !begun && d.playback.is_idle() && !d.phase.is_voicemail()
@@ -151,7 +151,7 @@ impl Realtime {
         self.requests.clear();
     }
 
-    /// Apologises by TTS and ends the call. A filler that is being heard is heard to its end before.
+    /// Apologises by TTS and ends the call. A filler that is playing is heard to its end first.
     fn give_up(&mut self, d: &mut Dialogue, failure: Failure) {
         if let Some(closing) = d.phase.closing() {
             let reason = closing.reason.clone();
@@ -344,7 +344,7 @@ impl Strategy for Realtime {
     }
 
     fn goodbye_silence(&self, d: &Dialogue) -> Option<Duration> {
-        // What was promised is done before the line is gone.
+        // Tools that the model announced finish before the hang-up.
         let unfinished = d.is_ended_by_agent() && self.tools.is_running();
         if unfinished || !d.playback.is_starved() {
             return None;
@@ -359,7 +359,7 @@ impl Strategy for Realtime {
         })
     }
 
-    /// Says something while a goodbye does not come, and in the end says goodbye in its place.
+    /// Says something while a goodbye does not come, and eventually replaces it.
     fn replace_goodbye(&mut self, d: &mut Dialogue) -> bool {
         if !self.lacks_goodbye(d) {
             return false;
@@ -375,13 +375,13 @@ impl Strategy for Realtime {
         true
     }
 
-    /// Words come some time after the turn, which may have been answered meanwhile.
+    /// The transcript arrives some time after the turn, which may have been answered meanwhile.
     fn words_began(&self, d: &Dialogue) -> Timestamp {
         self.caller.words_began.unwrap_or(d.now)
     }
 
     fn unheard_since(&self, d: &Dialogue) -> Timestamp {
-        // The greeting, which was requested of this session, is the response to whatever they have said.
+        // The greeting, which was requested from this session, is the response to anything they have said.
         if self.requested.is_some() { d.now } else { self.unheard_since }
     }
 }

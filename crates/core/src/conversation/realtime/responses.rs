@@ -1,4 +1,4 @@
-//! Responses requested of the model, one at a time, and the tools that it calls.
+//! Responses, requested from the model one at a time, and the tools that it calls.
 
 use std::time::Duration;
 
@@ -16,30 +16,30 @@ use crate::conversation::response_deadline::ResponseDeadline;
 use crate::conversation::tool_call::ToolCall;
 use crate::conversation::tools::{END_CALL, Returned, is_error};
 
-/// The turn of all its tools: what they return goes to the model whatever was said meanwhile.
+/// The turn number of all its tools: their results go to the model regardless of what was said meanwhile.
 pub(super) const TURN: u32 = 0;
-/// How often a response is requested again when the model is busy.
+/// How often a response is requested again while the model is busy.
 const TRIES: u32 = 3;
-/// How often in a row a model that asks for a pause is asked again, and the longest pause: a caller waits no longer.
+/// How often in a row to retry a model that asks for a pause, and the longest pause: a caller does not wait longer.
 const BUSY_TRIES: u32 = 3;
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
-/// How long the end of a response that was stopped is waited for.
+/// How long to wait for the end of a response that was stopped.
 const STOPPED: Duration = Duration::from_secs(3);
-/// The result of `end_call` beside a tool that failed.
+/// The result of `end_call` if another tool failed.
 const TOOL_FAILED: &str = "The call continues, because another tool failed. Tell the caller.";
 /// Added to the instructions when the call ends without a goodbye.
 pub(super) const SAY_GOODBYE: &str = "The call is about to end. Say goodbye in one short sentence.";
-/// The same when it broke off in the middle of a sentence.
+/// Added to the instructions when the model broke off in the middle of a sentence.
 pub(super) const GO_ON: &str = "You broke off while you were speaking, so the end of what you last said was not heard. Finish it in one \
     or two short sentences, without saying again what stands in the conversation.";
 
-/// Something that the model is to speak about.
+/// A request for a response.
 pub(super) struct ResponseRequest {
     pub(super) number: u32,
     pub(super) kind: Kind,
     pub(super) instructions: Instructions,
     pub(super) tries: u32,
-    /// The caller has spoken since.
+    /// Whether the caller has spoken since.
     pub(super) unwanted: bool,
     /// When it was sent.
     pub(super) requested_at: Option<Timestamp>,
@@ -55,18 +55,18 @@ impl ResponseRequest {
     }
 }
 
-/// What the model is saying.
+/// The response that the model is giving.
 pub(super) struct Response {
     pub(super) id: String,
     pub(super) kind: Kind,
     pub(super) instructions: Instructions,
-    /// Whether we requested it.
+    /// Whether it was requested from here.
     requested: bool,
     pub(super) sounded: bool,
     called: bool,
     /// Whether it has called `end_call`.
     ends: bool,
-    /// Nothing more of it is wanted, since when its end is waited for.
+    /// Whether the rest of it is no longer wanted, and since when its end is awaited.
     pub(super) cancelled: bool,
     stopped_at: Option<Timestamp>,
 }
@@ -82,7 +82,7 @@ impl Realtime {
         self.requests.rotate_right(1);
     }
 
-    /// Asks again for what the model has not begun with. What the API wants said waits until it may be said.
+    /// Repeats a request that the model has not begun. Text from the API goes back to its queue.
     pub(super) fn request_again(&mut self, d: &mut Dialogue, request: ResponseRequest) {
         match request {
             ResponseRequest { kind: Kind::Said, instructions: Instructions::Exactly(text), .. } => {
@@ -92,12 +92,12 @@ impl Realtime {
         }
     }
 
-    /// Whether the model speaks or is about to.
+    /// Returns whether the model speaks or is about to.
     pub(super) fn is_responding(&self) -> bool {
         self.response.is_some() || self.requested.is_some() || !self.requests.is_empty()
     }
 
-    /// Whether something is to come that the caller waits for: not what the API has said, nor a question to who is silent.
+    /// Returns whether the caller waits for a response: not for a text from the API, nor for a reprompt.
     pub(super) fn is_awaited(&self) -> bool {
         let awaited = |kind: Kind| !matches!(kind, Kind::Said | Kind::Reprompt);
         let tools = self.tools.is_running() && !self.is_responding();
@@ -109,7 +109,7 @@ impl Realtime {
         tools || requested || begun
     }
 
-    /// Tells the model what to speak about next, when it is its turn.
+    /// Sends the next request to the model when it is due.
     pub(super) fn request_next(&mut self, d: &mut Dialogue) -> bool {
         let busy = self.response.is_some()
             || self.requested.is_some()
@@ -119,20 +119,20 @@ impl Realtime {
         let Some(request) = self.requests.front().filter(|_| !busy) else { return false };
         let may = match request.kind {
             Kind::Goodbye | Kind::Voicemail => true,
-            // What nobody waits for comes when nothing else does.
+            // The caller does not wait for these, so they come last.
             Kind::Said | Kind::Reprompt => {
                 self.caller.speaking.is_none() && self.response_deadline.is_none() && d.playback.is_idle()
             }
             _ => self.caller.speaking.is_none(),
         };
-        // What cannot be said now is overtaken: the model responds to who speaks.
+        // A request that cannot be sent now is obsolete: the model will respond to the caller who is speaking.
         let Some(request) = self.requests.pop_front().filter(|_| may) else { return false };
         d.emit(RealtimeCommand::Respond { request: request.number, instructions: request.instructions.clone() });
         self.requested = Some(ResponseRequest { requested_at: Some(d.now), ..request });
         true
     }
 
-    /// When the next response may be requested, if not yet.
+    /// Returns when the next response may be requested, if not yet.
     pub(super) fn pause_ends_at(&self, d: &Dialogue) -> Option<Timestamp> {
         self.paused_until.filter(|until| *until > d.now && !self.requests.is_empty())
     }
@@ -167,7 +167,7 @@ impl Realtime {
         }
     }
 
-    /// The model has begun to respond by itself, which is as good as a response that was requested.
+    /// Handles a busy model: it began to respond on its own, which serves as the requested response.
     pub(super) fn busy(&mut self, d: &mut Dialogue, request: u32) {
         let Some(mut requested) = self.requested.take_if(|requested| requested.number == request) else { return };
         requested.tries += 1;
@@ -188,7 +188,7 @@ impl Realtime {
         self.drop_requests();
     }
 
-    /// The provider has stopped it already, since the caller speaks.
+    /// Records that the provider has stopped the response because the caller speaks.
     pub(super) fn response_was_stopped(&mut self, d: &Dialogue) {
         let now = d.now;
         if let Some(response) = &mut self.response {
@@ -198,7 +198,7 @@ impl Realtime {
         self.drop_requests();
     }
 
-    /// What the API wants said is still wanted.
+    /// Drops requests, except those for text from the API.
     fn drop_requests(&mut self) {
         if let Some(requested) = &mut self.requested {
             requested.unwanted = requested.kind != Kind::Said;
@@ -210,7 +210,7 @@ impl Realtime {
         self.response.as_ref()?.stopped_at.map(|at| at + STOPPED)
     }
 
-    /// A server that does not report the end of what it stopped.
+    /// Stops waiting for the end of a cancelled response, which some servers do not report.
     pub(super) fn give_up_on_cancelled(&mut self, d: &mut Dialogue) -> bool {
         let due = d.is_due(self.cancel_timeout_at());
         if due && let Some(response) = self.response.take() {
@@ -219,7 +219,7 @@ impl Realtime {
         due
     }
 
-    /// When the requested response is no longer expected to begin.
+    /// Returns when the requested response is no longer expected to begin.
     pub(super) fn request_timeout_at(&self) -> Option<Timestamp> {
         let requested = self.requested.as_ref().filter(|_| !self.session.is_lost() && self.response.is_none())?;
         Some(requested.requested_at? + if requested.unwanted { STOPPED } else { RESPONSE })
@@ -261,7 +261,7 @@ impl Realtime {
         if failed.is_none() && self.response_deadline.is_none() {
             return;
         }
-        // A caller who has had a response need not hear what a tool has done.
+        // A caller who has had a response need not hear about a tool's effect.
         if failed.is_none()
             && self.tools.rounds > 0
             && self.response_deadline.as_ref().is_some_and(|deadline| !deadline.is_after_turn())
@@ -280,7 +280,7 @@ impl Realtime {
         }
     }
 
-    /// Has the model say the goodbye that did not come with its `end_call`.
+    /// Requests the goodbye that was missing before `end_call`.
     fn request_goodbye(&mut self, d: &mut Dialogue) {
         if let Some(id) = d.phase.closing_mut().and_then(|closing| closing.tool_call.take()) {
             d.emit(RealtimeCommand::ToolOutput { id, result: json!({ "ok": true }) });
@@ -288,7 +288,7 @@ impl Realtime {
         self.request_response(Kind::Goodbye, Instructions::Directed(SAY_GOODBYE.to_owned()));
     }
 
-    /// The model failed in the middle of what it said.
+    /// Handles a response that failed midway.
     fn broke_off(&mut self, d: &mut Dialogue, kind: Kind, words: &str) {
         if d.phase.is_closing() || self.caller.speaking.is_some() {
             return;
@@ -309,7 +309,7 @@ impl Realtime {
         let ends = call.name == END_CALL;
         let running = self.response.as_mut().filter(|running| running.id == response);
         let cancelled = running.as_ref().is_none_or(|running| running.cancelled);
-        // What is called beside `end_call` is done before the call ends.
+        // Tools called together with `end_call` finish before the call ends.
         let beside_end = !ends && !cancelled && running.as_ref().is_some_and(|running| running.ends);
         let closing = d.phase.is_closing() && !(beside_end && d.is_ended_by_agent());
         if closing || d.phase.is_voicemail() || (ends && cancelled) {
@@ -333,7 +333,7 @@ impl Realtime {
         self.tools.run(d, TURN, call);
     }
 
-    /// Says what is said while a tool runs, when the model has said nothing.
+    /// Says the filler of a running tool if the model has said nothing.
     fn fill_tools(&mut self, d: &mut Dialogue, sounded: bool) {
         let filler = self.filler.take().filter(|_| !sounded && self.tools.is_running() && d.playback.is_idle());
         if let Some(filler) = filler.filter(|words| self.caller.speaking.is_none() && !words.trim().is_empty()) {
@@ -358,7 +358,7 @@ impl Realtime {
         self.respond_when_tools_have(d);
     }
 
-    /// A tool has failed before the call ended: the model is to tell the caller.
+    /// Cancels the end of the call because a tool has failed, so that the model can inform the caller.
     fn stay_on_the_line(&mut self, d: &mut Dialogue) {
         self.owes_goodbye = false;
         if let Phase::Closing(Closing { tool_call: Some(id), .. }) = std::mem::replace(&mut d.phase, Phase::Conversing)
@@ -367,7 +367,7 @@ impl Realtime {
         }
     }
 
-    /// Once every tool has returned, the model goes on, unless the caller speaks: then it will anyway.
+    /// Requests a response once every tool has returned, unless the caller speaks: then the model responds anyway.
     fn respond_when_tools_have(&mut self, d: &mut Dialogue) {
         let has_news = self.tools.has_results() || self.late_result;
         if !has_news || self.tools.is_running() || self.response.is_some() {

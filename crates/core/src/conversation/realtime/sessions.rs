@@ -1,4 +1,4 @@
-//! From a session that is lost to the next one, which gets history and results as text, and hears again what has no text yet.
+//! Replaces a lost session: the next one gets history and results as text, and the audio again of what has no transcript yet.
 
 use std::time::Duration;
 
@@ -13,23 +13,23 @@ use crate::conversation::playback::Kind;
 use crate::conversation::response_deadline::ResponseDeadline;
 use crate::conversation::tools::Returned;
 
-/// What is heard again begins this long before our own VAD noticed the caller.
+/// How much audio from before our own VAD noticed the caller is replayed.
 const LEAD: Duration = Duration::from_millis(200);
-/// Who fell silent longer ago and was not heard by the model had nothing to say.
+/// Speech that ended longer ago and was not heard by the model is ignored.
 const RECENT: Duration = Duration::from_secs(5);
-/// So many turns of the caller may be lost on a session before it is replaced with the next one.
+/// How many turns of the caller may go without a response before the session is replaced.
 const UNDERSTANDS_NOTHING: u32 = 1;
-/// The result of a tool that has none yet.
+/// The placeholder for the result of a tool that is still running.
 const STILL_RUNNING: &str = "It is still running. Its result will follow; do not call it again for the same.";
 
-/// Where the model's session stands.
+/// The state of the model's session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SessionState {
-    /// It hears the caller.
+    /// It hears the caller live.
     Ready,
-    /// It hears what the caller said before it began.
+    /// It hears what the caller said before the session began.
     CatchingUp,
-    /// There is none; the next one hears the caller before it responds, if `hears_first`.
+    /// There is no session; the next one hears the caller before it responds if `hears_first`.
     Lost { hears_first: bool },
 }
 
@@ -39,24 +39,25 @@ impl SessionState {
     }
 }
 
-/// Whether the session understands the caller.
+/// Evidence that the session understands the caller.
 #[derive(Debug, Default)]
 pub(super) struct Understanding {
-    /// It has transcribed words of theirs, or responded by itself.
+    /// Whether it has transcribed text from the caller or responded without a request.
     shown: bool,
-    /// Our own VAD has heard them speak since their last turn was counted.
+    /// Whether our own VAD has heard them speak since their last turn was counted.
     pub(super) spoken: bool,
-    /// Turns of theirs of which it has shown nothing.
+    /// The number of their turns without any such evidence.
     unanswered: u32,
 }
 
 impl Realtime {
-    /// The model has understood something of what the caller said in this session.
+    /// Records that the model has understood something that the caller said in this session.
     pub(super) fn understood(&mut self) {
         self.understanding.shown = true;
     }
 
-    /// Counts a turn of the caller that the model does not respond to by itself: two of which it has understood nothing are enough.
+    /// Counts a turn of the caller to which the model does not respond without a request. Returns whether the session should be replaced, which is so
+    /// after two.
     pub(super) fn session_understands_nothing(&mut self) -> bool {
         let after_turn = self.response_deadline.as_ref().is_some_and(ResponseDeadline::is_after_turn);
         if !after_turn || !std::mem::take(&mut self.understanding.spoken) || self.understanding.shown {
@@ -90,12 +91,12 @@ impl Realtime {
             self.request_response_first(requested.kind, requested.instructions);
         }
         if hears_first {
-            // It responds to what it hears.
+            // The model responds to what it hears.
             self.requests.retain(|request| !request.is_free_response());
         }
     }
 
-    /// When the caller began with what the model has not heard, or of which only the lost session knew the words.
+    /// Returns when the caller began to say what the model has not heard, or what only the lost session transcribed.
     fn unheard(&mut self, d: &mut Dialogue) -> Option<Timestamp> {
         let responding = self.response.as_ref().is_some_and(|response| !response.cancelled);
         let waits = self.response_deadline.is_some() || responding || self.caller.speaking.is_some();
@@ -130,7 +131,7 @@ impl Realtime {
 
     pub(super) fn session_ready(&mut self, d: &mut Dialogue) {
         let hears_first = self.session == SessionState::Lost { hears_first: true };
-        // What the caller has said it hears now, and may respond by itself.
+        // The session now hears what the caller has said, and may respond without a request.
         let catching_up = hears_first && self.requested.is_none();
         self.set_session(d, if catching_up { SessionState::CatchingUp } else { SessionState::Ready });
         self.understanding = Understanding::default();
@@ -150,12 +151,12 @@ impl Realtime {
         }
     }
 
-    /// The next session knows what was called, and hears of what comes of it later: what a tool does is done once.
+    /// Leaves tools running: the next session knows that they were called and gets their results later, so that each tool runs once.
     fn leave_tools_running(&mut self, d: &mut Dialogue) {
         self.tools.record(d, &json!({ "status": STILL_RUNNING }), true);
     }
 
-    /// What a tool of ours comes to, in the session that called it or in another one.
+    /// Records the failure of a tool that runs here, in the session that called it or in a later one.
     pub(super) fn tool_failed(&mut self, d: &mut Dialogue, id: &str, error: &str) {
         match self.tools.returned(d, TURN, id, &json!({ "error": error })) {
             Returned::Late(name) => self.returned_late(d, &name, &json!({ "error": error })),

@@ -14,17 +14,17 @@ use crate::conversation::{Conversation, Effect, FailureCode, Input, MachineEvide
 /// How late the end of speech is reported.
 const HANGOVER_MS: i64 = 120;
 
-/// A conversation and what came of it: effects in short words, in order.
+/// A conversation and its effects in order, abbreviated.
 struct Script {
     engine: Conversation,
     now: i64,
     done: Vec<String>,
     words: Vec<String>,
-    /// When what was said began and ended.
+    /// The start and end of what was said.
     lines: Vec<(i64, i64)>,
     /// How long the caller waited for each response.
     waits: Vec<i64>,
-    /// The last utterance of the other voice.
+    /// The last utterance of the TTS.
     cover: u32,
     /// The last request for a response.
     request: u32,
@@ -47,7 +47,7 @@ impl Script {
         }
     }
 
-    /// The greeting is on the line: two seconds of audio, as item `hello`.
+    /// Returns a conversation whose greeting plays: two seconds of audio, as item `hello`.
     fn greeted() -> Self {
         let mut script = Self::new(|_| {});
         script.at(0, Input::MediaStarted);
@@ -63,7 +63,7 @@ impl Script {
         self
     }
 
-    /// Lets time pass.
+    /// Advances the time.
     fn until(&mut self, ms: i64) -> &mut Self {
         while let Some(due) = self.engine.next_deadline().filter(|due| due.as_millis() <= ms) {
             self.now = due.as_millis().max(self.now);
@@ -114,7 +114,7 @@ impl Script {
         }
     }
 
-    /// A whole response with one item.
+    /// Gives a whole response with one item.
     fn says(&mut self, ms: i64, response: &str, request: Option<u32>, item: &str, text: &str, lasts: u64) -> &mut Self {
         let (id, item) = (response.to_owned(), item.to_owned());
         self.at(ms, Input::from(RealtimeInput::ResponseStarted { response: id.clone(), request }));
@@ -142,7 +142,7 @@ impl Script {
         self.played(ms, utterance, 20).at(ms, Input::PlaybackFinished { utterance })
     }
 
-    /// The caller speaks from `ms` for half a second.
+    /// Lets the caller speak from `ms` for half a second.
     fn caller(&mut self, ms: i64, item: &str) -> &mut Self {
         self.at(ms, Input::SpeechStarted).at(ms, Input::from(RealtimeInput::SpeechStarted));
         self.at(ms + 500, Input::SpeechStopped { segment: 0 }).at(ms + 500, Input::from(RealtimeInput::SpeechStopped));
@@ -158,7 +158,7 @@ impl Script {
     }
 }
 
-/// So much audio of a filler was synthesized.
+/// Returns the input that reports this much synthesized audio of a filler.
 fn synthesized(utterance: u32, ms: u64) -> Input {
     let audio = Duration::from_millis(ms);
     Input::SpeechSynthesized { utterance, audio, words: Vec::new(), complete: true }
@@ -462,7 +462,7 @@ fn silence_and_the_longest_duration_end_a_call() {
     assert_eq!(long.done().last().map(String::as_str), Some("11s MaxDuration"));
 }
 
-/// The times at which something was said to cover a wait, whose audio lasts a second each.
+/// Returns the times of the fillers, whose audio lasts a second each.
 fn bridged(script: &mut Script, until: i64) -> Vec<i64> {
     let mut times = Vec::new();
     for ms in ((script.now / 20 + 1) * 20..until).step_by(20) {

@@ -1,5 +1,5 @@
-//! How long the caller waits: a response is requested of a model that does not begin by itself, fillers bridge the wait, and in the
-//! end it is given up. A turn that the model does not end is ended here.
+//! How long the caller waits: a response is requested from a model that does not begin on its own, fillers cover the wait, and eventually it is given
+//! up. A turn that the model does not end is ended here.
 
 use std::time::Duration;
 
@@ -11,22 +11,22 @@ use crate::conversation::phrases;
 use crate::conversation::playback::Kind;
 use crate::conversation::response_deadline::ResponseDeadline;
 
-/// A model that responds by itself has begun by then; else a response is requested.
+/// A model that responds on its own has begun by then; otherwise a response is requested.
 const PROMPT_AFTER: Duration = Duration::from_secs(1);
-/// How long the model may take to say something, once nothing else is waited for.
+/// How long the model may take to respond, once nothing else is awaited.
 pub(super) const RESPONSE: Duration = Duration::from_secs(8);
-/// Between two fillers.
+/// The time between two fillers.
 const AGAIN: Duration = Duration::from_millis(2_400);
-/// How long the model may hear a caller speak of whom our own VAD hears nothing any more, and when they never did.
+/// How long the model may hear a caller speak after our own VAD no longer does, and if it never did.
 const OVERDUE: Duration = Duration::from_millis(2_700);
 const UNHEARD: Duration = Duration::from_secs(8);
-/// What our own VAD hears this long before the model does is the same.
+/// Speech that our own VAD hears at most this long before the model does is the same speech.
 pub(super) const APART: Duration = Duration::from_secs(1);
-/// How long audio may take to go on in the middle of a sentence.
+/// How long audio may stall in the middle of a sentence.
 const STUCK: Duration = Duration::from_secs(8);
 
 impl Realtime {
-    /// When a turn that the model does not end, or has not noticed at all, is over all the same.
+    /// Returns when a turn that the model does not end, or has not noticed at all, is over anyway.
     pub(super) fn overdue_at(&self, d: &Dialogue) -> Option<Timestamp> {
         if self.caller.is_voiced || d.phase.is_closing() {
             return None;
@@ -40,7 +40,7 @@ impl Realtime {
         })
     }
 
-    /// A model that hears the caller for ever, or never, says nothing for ever.
+    /// Ends a turn that the model does not end. A model that hears the caller without end, or not at all, never responds.
     pub(super) fn end_overdue_turn(&mut self, d: &mut Dialogue) -> bool {
         let due = d.is_due(self.overdue_at(d));
         if due && let Some(since) = self.caller.speaking.take().or(self.caller.missed) {
@@ -52,7 +52,7 @@ impl Realtime {
         due
     }
 
-    /// Whoever hears nothing while tools run, or while the model is to go on, waits as well.
+    /// Starts a response deadline if the caller hears nothing while tools run or while the model is about to continue.
     pub(super) fn wait_in_silence(&mut self, d: &mut Dialogue) -> bool {
         let silent = d.playback.is_idle()
             && self.caller.speaking.is_none()
@@ -65,14 +65,14 @@ impl Realtime {
         due
     }
 
-    /// The caller hears the agent.
+    /// Records that the caller hears the agent.
     pub(super) fn response_is_heard(&mut self, d: &mut Dialogue) {
         if let Some(mut deadline) = self.response_deadline.take() {
             deadline.heard(d, d.turns + 1);
         }
     }
 
-    /// What the caller waits for in silence.
+    /// Returns the response that the caller waits for in silence.
     fn waited_for(&self, d: &Dialogue) -> Option<&ResponseDeadline> {
         let talks = self.caller.speaking.is_some() || !d.playback.is_idle() || d.dtmf_sending;
         self.response_deadline.as_ref().filter(|_| !talks && d.phase.is_open())
@@ -84,7 +84,7 @@ impl Realtime {
         Some(deadline.provider_since.unwrap_or(deadline.since) + PROMPT_AFTER)
     }
 
-    /// Requests a response that the model does not begin by itself. One that understands nothing is replaced.
+    /// Requests a response that the model does not begin on its own. A model that understands nothing is replaced.
     pub(super) fn prompt_response(&mut self, d: &mut Dialogue) -> bool {
         let due = d.is_due(self.prompt_response_at(d));
         if due && self.session_understands_nothing() {
@@ -122,7 +122,7 @@ impl Realtime {
     }
 
     pub(super) fn response_timeout_at(&self, d: &Dialogue) -> Option<Timestamp> {
-        // A filler is no response.
+        // A filler is not a response.
         let over = !d.phase.is_open();
         let elsewhere = self.tools.is_running()
             || self.session.is_lost()
@@ -147,7 +147,7 @@ impl Realtime {
         d.playback.progress().filter(|_| stuck && !d.phase.is_closing()).map(|at| at + STUCK)
     }
 
-    /// Gives up a sentence that does not go on. A filler is skipped.
+    /// Gives up a sentence whose audio does not continue. A filler is skipped.
     pub(super) fn time_out_audio(&mut self, d: &mut Dialogue) -> bool {
         let due = d.is_due(self.audio_timeout_at(d));
         if due && d.playback.contains_only(Kind::Filler) {

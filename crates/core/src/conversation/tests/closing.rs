@@ -1,6 +1,6 @@
 use super::*;
 
-/// The agent says goodbye from 3 s to 4.5 s and wants to end the call.
+/// Has the agent say goodbye from 3 s to 4.5 s and request the end of the call.
 fn goodbye() -> Talk {
     let mut talk = Talk::with(&quiet_agent());
     talk.until(1_000).caller_says("That is all.", 500).until(3_000);

@@ -8,7 +8,7 @@ fn press<'a>(talk: &'a mut Talk, keys: &str) -> &'a mut Talk {
     talk
 }
 
-/// When the model was asked, and about what.
+/// Returns when the model was asked, and about what.
 fn asked(talk: &Talk) -> (Vec<u64>, Vec<String>) {
     let said = talk.history().into_iter().filter(|(role, _)| *role == Role::User).map(|(_, text)| text).collect();
     (talk.asks().into_iter().map(|(ms, _)| ms).collect(), said)

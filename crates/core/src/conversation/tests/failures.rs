@@ -47,7 +47,7 @@ fn a_model_that_never_answers_ends_the_call_with_a_word() {
     assert!(matches!(end, (21_900..30_000, End::Failed(failure)) if failure.code == FailureCode::ProviderTimeout));
 }
 
-/// The longest time without a audio of the agent from `since` to the end, in milliseconds.
+/// Returns the longest time without audio from the agent, from `since` to the end, in milliseconds.
 fn longest_silence(talk: &Talk, since: u64) -> u64 {
     let mut silent_since = since;
     let mut longest = 0;

@@ -1,4 +1,4 @@
-//! Whatever happens in whatever order, a conversation stays within its rules.
+//! Random inputs in random order: the conversation keeps its invariants.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,7 +12,7 @@ use crate::replay::{Header, InputLog, InputLogWriter, TurnStrategy, rerun};
 
 const MACHINE: [MachineEvidence; 3] = [MachineEvidence::Carrier, MachineEvidence::Words, MachineEvidence::Beep];
 
-/// What happens next, its first argument, its second, and how many milliseconds later.
+/// The kind of the next input, its two arguments, and how many milliseconds later it comes.
 type Step = (u8, u8, u8, u8);
 
 fn agent(seed: u16) -> AgentConfig {
@@ -40,7 +40,7 @@ fn agent(seed: u16) -> AgentConfig {
 struct Watched {
     conversation: Conversation,
     agent: AgentConfig,
-    /// Digits pressed that a turn has not shown yet.
+    /// Pressed digits that no turn has shown yet.
     keys: String,
     now: Timestamp,
     began: Timestamp,
@@ -50,7 +50,7 @@ struct Watched {
     texts: HashMap<u32, String>,
     /// Utterances of which anything was played.
     heard: HashSet<u32>,
-    /// Whether the audio of phrases is kept, and which were said before everything else.
+    /// Whether phrases are cached, and the utterances that were said before everything else.
     ready: bool,
     first: HashSet<u32>,
     words: u32,
@@ -77,7 +77,7 @@ impl Watched {
         assert_eq!(self.conversation.next_deadline().is_none(), self.ended, "a deadline, or an end");
     }
 
-    /// Gives what is answered at once.
+    /// Checks an effect. Returns the immediate response to it.
     fn check(&mut self, effect: Effect) -> Option<Input> {
         assert!(!self.ended, "nothing follows a hang-up");
         match effect {
@@ -121,7 +121,7 @@ impl Watched {
         None
     }
 
-    /// Every word is of an utterance that was at least partly played.
+    /// Checks that every word belongs to an utterance that was at least partly played.
     fn check_heard(&self, text: &str) {
         let heard: Vec<&str> = self.heard.iter().filter_map(|n| self.texts.get(n)).map(String::as_str).collect();
         for word in text.split(' ') {
@@ -129,7 +129,7 @@ impl Watched {
         }
     }
 
-    /// Digits of a turn were pressed, in that order and since the turn before; none is longer than may be.
+    /// Checks that the digits of a turn were pressed since the previous turn, in that order, and that no input is too long.
     fn check_keys(&mut self, text: &str) {
         let inputs = crate::privacy::pressed_in(text);
         assert!(inputs.is_empty() || self.agent.dtmf.enabled, "nobody listens to keys");
@@ -146,7 +146,7 @@ impl Watched {
         }
     }
 
-    /// Lets time pass, with a tick at each deadline.
+    /// Advances the time, with a tick at each deadline.
     fn pass(&mut self, until: Timestamp) {
         while let Some(deadline) = self.conversation.next_deadline().filter(|deadline| *deadline <= until) {
             self.now = self.now.max(deadline);
@@ -157,7 +157,7 @@ impl Watched {
         self.now = self.now.max(until);
     }
 
-    /// New words, so that each is known again.
+    /// Returns new text, so that each word can be recognised again.
     fn say(&mut self, kind: u8) -> String {
         let phrase = match kind % 8 {
             0 => return String::new(),
@@ -171,7 +171,7 @@ impl Watched {
         phrase
     }
 
-    /// A number near the last one: mostly right, sometimes late, sometimes never heard of.
+    /// Returns a number near the last one: mostly right, sometimes late, sometimes unknown.
     fn near(last: u32, by: u8) -> u32 {
         match by % 8 {
             0 => last.saturating_sub(1),
@@ -273,7 +273,7 @@ fn keeps_the_rules_and_ends(seed: u16, early: usize, steps: Vec<Step>) -> Result
         log: InputLogWriter::default(),
         effects: Vec::new(),
     };
-    // Another run takes as long as the first: one of eight is enough.
+    // Another run takes as long as the first: one in eight is enough.
     let replayed = steps.len().is_multiple_of(8);
     for (i, step) in steps.into_iter().enumerate() {
         if i == early && !watched.media {

@@ -127,8 +127,8 @@ fn a_turn_that_was_cut_is_one_turn_all_the_same() {
     assert_eq!(talk.conversation.turns(), 1, "both responses were heard, and are due to one turn");
 }
 
-/// The agent answers a turn. Before it has finished, there is a second of noise on the line, with which the STT withdraws the words of
-/// the turn: it finds none in both together.
+/// Lets the agent answer a turn. Before it has finished, there is a second of noise, with which the STT withdraws the turn's text: it finds none in
+/// both together.
 fn with_withdrawn_turn() -> Talk {
     let mut talk = Talk::with(&quiet_agent());
     talk.until(1_000).caller_says("A table for the evening.", 500).until(2_000).model_says(ANSWER);

@@ -1,4 +1,4 @@
-//! Agents that speak another language than English, and one of which there is no table.
+//! Agents in languages other than English, and in one without a table.
 
 use super::*;
 use crate::conversation::tools::TRANSFER_FAILED;
@@ -11,7 +11,7 @@ fn agent(language: &str) -> AgentConfig {
     agent
 }
 
-/// A call with a filler, a question asked again, a failed transfer and the time that is up.
+/// Returns a call with a filler, a repeated question, a failed transfer and a reached maximum duration.
 fn eventful(language: &str) -> Talk {
     let mut agent = agent(language);
     agent.limits.max_duration_seconds = 60;

@@ -1,4 +1,4 @@
-//! Stories in virtual time: a caller, a model and a line that plays 60 ms of audio for each character.
+//! Scenarios in virtual time: a caller, a model and playback of 60 ms of audio for each character.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -46,7 +46,7 @@ const MS_PER_CHARACTER: u64 = 60;
 /// How late the end of speech is reported.
 const HANGOVER_MS: u64 = 120;
 
-/// How the voice works.
+/// How the TTS behaves.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Voice {
     Speaks,
@@ -54,26 +54,26 @@ enum Voice {
     SaysNothing,
 }
 
-/// The agent's end of the line.
+/// Playback at the agent's end.
 struct Line {
     queue: VecDeque<(u32, u64)>,
     played_ms: u64,
     held: bool,
 }
 
-/// A conversation with everything around it.
+/// A conversation and its environment.
 struct Talk {
     conversation: Conversation,
     now: u64,
     voice: Voice,
-    /// Whether the audio of phrases is kept.
+    /// Whether phrases are cached.
     ready: bool,
     line: Line,
     segment: u32,
     effects: Vec<(u64, Effect)>,
 }
 
-/// An agent that says nothing unasked: stories about greetings set their own.
+/// Returns an agent that does not greet: tests of greetings set their own.
 fn quiet_agent() -> AgentConfig {
     let mut agent = AgentConfig::new("Book tables.");
     agent.greeting.mode = GreetingMode::Wait;
@@ -90,14 +90,14 @@ fn failure(code: FailureCode) -> Failure {
     Failure::new(code, "It broke.")
 }
 
-/// How long a text takes to say, in milliseconds and as a duration.
+/// Returns how long a text takes to say, in milliseconds and as a duration.
 fn length(text: &str) -> (u64, Duration) {
     let ms = MS_PER_CHARACTER * u64::try_from(text.chars().count()).unwrap();
     (ms, Duration::from_millis(ms))
 }
 
 impl Talk {
-    /// Media flows from 0 ms on.
+    /// Returns a conversation with media from 0 ms on.
     fn with(agent: &AgentConfig) -> Self {
         Self::with_voice(agent, Voice::Speaks)
     }
@@ -110,7 +110,7 @@ impl Talk {
         talk
     }
 
-    /// An answered turn: the caller asked something at 1 s, the agent says `llm` from 3 s on.
+    /// Returns an answered turn: the caller asked something at 1 s, and the agent says `answer` from 3 s on.
     fn with_answer(agent: &AgentConfig, answer: &str) -> Self {
         let mut talk = Self::with(agent);
         talk.until(1_000).caller_says("Is there a table?", 500);
@@ -156,7 +156,7 @@ impl Talk {
         }
     }
 
-    /// Lets time pass, deadline by deadline and frame by frame.
+    /// Advances the time, deadline by deadline and frame by frame.
     fn until(&mut self, ms: u64) -> &mut Self {
         while self.now < ms {
             let frame = (self.now / 20 + 1) * 20;
@@ -174,7 +174,7 @@ impl Talk {
         self
     }
 
-    /// 20 ms of audio are heard.
+    /// Plays 20 ms of audio.
     fn play(&mut self) {
         let Some(&(utterance, length)) = self.line.queue.front().filter(|_| !self.line.held) else { return };
         self.line.played_ms += 20;
@@ -187,13 +187,13 @@ impl Talk {
         }
     }
 
-    /// Voice from now on. It is reported 64 ms after it began.
+    /// Starts the caller's voice. It is reported after 64 ms.
     fn caller_starts(&mut self) -> &mut Self {
         let reported = self.now + 64;
         self.until(reported).tell(Input::SpeechStarted)
     }
 
-    /// The voice ends now: that is reported 120 ms later, and its words 180 ms after that.
+    /// Ends the caller's voice. The end is reported 120 ms later, and the text 180 ms after that.
     fn caller_stops(&mut self, words: &str) -> &mut Self {
         let ended = self.now;
         let segment = self.segment;
@@ -202,7 +202,7 @@ impl Talk {
         self.until(ended + 300).tell(Input::from(CascadeInput::TranscriptFinal { segment, text: words.to_owned() }))
     }
 
-    /// The caller speaks for `ms` from now on. Returns 300 ms after the last audio.
+    /// Lets the caller speak for `ms` from now on. Returns 300 ms after the last audio.
     fn caller_says(&mut self, words: &str, ms: u64) -> &mut Self {
         let ends = self.now + ms;
         self.caller_starts().until(ends).caller_stops(words)
@@ -222,7 +222,7 @@ impl Talk {
         self.tell(Input::from(CascadeInput::LlmDone { turn }))
     }
 
-    /// A whole answer to the last question.
+    /// Gives a whole response to the last request.
     fn model_says(&mut self, text: &str) -> &mut Self {
         self.delta(text).model_done()
     }
@@ -242,7 +242,7 @@ impl Talk {
         self.tell(Input::from(CascadeInput::LlmFailed { turn, failure: failure(code) }))
     }
 
-    /// When each question was asked, and whether early.
+    /// Returns when each request was made, and whether early.
     fn asks(&self) -> Vec<(u64, bool)> {
         let ask = |(ms, effect): &(u64, Effect)| match effect {
             Effect::Cascade(CascadeEffect::RequestCompletion { speculative, .. }) => Some((*ms, *speculative)),
@@ -259,7 +259,7 @@ impl Talk {
         self.effects.iter().rev().find_map(turn).expect("the model was asked")
     }
 
-    /// What the model was last asked, without the instructions.
+    /// Returns the last request to the model, without the instructions.
     fn last_question(&self) -> Vec<(Role, String)> {
         let messages = |(_, effect): &(u64, Effect)| match effect {
             Effect::Cascade(CascadeEffect::RequestCompletion { messages, .. }) => Some(messages.clone()),
@@ -272,7 +272,7 @@ impl Talk {
         plain(self.conversation.history())
     }
 
-    /// What the voice was given, and when.
+    /// Returns the texts given to the TTS, and when.
     fn spoken(&self) -> Vec<(u64, &str)> {
         let mut spoken = Vec::new();
         for (ms, effect) in &self.effects {
@@ -283,7 +283,7 @@ impl Talk {
         spoken
     }
 
-    /// Who said what, and whether it was cut off.
+    /// Returns who said what, and whether it was interrupted.
     fn transcript(&self) -> Vec<(Speaker, &str, bool)> {
         let mut entries = Vec::new();
         for (_, effect) in &self.effects {
@@ -294,12 +294,12 @@ impl Talk {
         entries
     }
 
-    /// When effects of a kind came.
+    /// Returns when effects of a kind came.
     fn times(&self, wanted: impl Fn(&Effect) -> bool) -> Vec<u64> {
         self.effects.iter().filter(|(_, effect)| wanted(effect)).map(|(ms, _)| *ms).collect()
     }
 
-    /// When and why the call was ended.
+    /// Returns when and why the call was ended.
     fn end(&self) -> Option<(u64, &End)> {
         self.effects.iter().find_map(|(ms, effect)| match effect {
             Effect::HangUp { reason } => Some((*ms, reason)),

@@ -1,8 +1,8 @@
-//! What the agent has announced and has not done yet, while the caller speaks.
+//! Actions that the agent has announced and not done yet, while the caller speaks.
 
 use super::*;
 
-/// The agent announces a transfer from 2 s to 3.38 s.
+/// Has the agent announce a transfer from 2 s to 3.38 s.
 fn putting_through() -> Talk {
     let mut talk = Talk::with(&quiet_agent());
     talk.until(1_000).caller_says("Somebody else, please.", 500).until(2_000);
@@ -109,7 +109,7 @@ fn thanks_do_not_keep_the_line_open_and_a_question_does() {
     }
 }
 
-/// The model says something, books and ends the call in one response, in either order.
+/// Has the model say something, book and end the call in one response, in either order.
 fn book_and_end(first: &str, second: &str, words: &str) -> Talk {
     let mut talk = Talk::with(&quiet_agent());
     talk.until(1_000).caller_says("Friday at seven, bye.", 500).until(2_000);

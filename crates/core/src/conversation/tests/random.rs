@@ -1,4 +1,4 @@
-//! Random cases for as long as a budget of time allows, so that a slow machine tries fewer rather than failing.
+//! Random cases within a time budget, so that a slow machine tries fewer rather than failing.
 
 use std::fmt::Debug;
 use std::time::{Duration, Instant};
@@ -6,15 +6,15 @@ use std::time::{Duration, Instant};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestError, TestRng, TestRunner};
 
-/// For how many seconds a test tries cases.
+/// How many seconds a test tries cases.
 const SECONDS: &str = "SWITCHHOOK_RANDOM_SECONDS";
 const DEFAULT_SECONDS: u64 = 2;
 /// The seed of the only case to try.
 const SEED: &str = "SWITCHHOOK_RANDOM_SEED";
-/// How many smaller cases are tried in the place of one that fails.
+/// How many smaller cases are tried in place of one that fails.
 const SHRINKS: u32 = 10_000;
 
-/// Checks values of `strategy`. Prints how many, and panics with the smallest that fails and the seed that leads to it.
+/// Checks values of `strategy`. Prints how many, and panics with the smallest failing value and its seed.
 #[expect(clippy::print_stdout, reason = "how many cases a budget allowed belongs into the log of a run")]
 pub(super) fn check<S: Strategy>(strategy: &S, check: impl Fn(S::Value) -> Result<(), TestCaseError>)
 where

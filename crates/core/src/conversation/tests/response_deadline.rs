@@ -1,5 +1,4 @@
-//! A caller who is owed an answer hears something within three seconds, or the call is over: with voices and models that are
-//! late, stop or fail.
+//! A caller who is due a response hears something within three seconds, or the call is over: with TTS and models that are late, stop or fail.
 
 use std::collections::BTreeMap;
 
@@ -8,24 +7,24 @@ use proptest::prelude::*;
 use super::*;
 use crate::agent::Greeting;
 
-/// How one utterance is spoken, after how many milliseconds.
+/// How one utterance is synthesized, after how many milliseconds.
 #[derive(Clone, Copy, Debug)]
 enum Manner {
-    /// Whole.
+    /// All of it.
     Comes(u64),
-    /// So much of it, then nothing more for the second while, then the rest.
+    /// Part of it, then nothing for the second duration, then the rest.
     Pauses(u64, u64, u64),
-    /// So much of it.
+    /// Only part of it.
     Stops(u64, u64),
     Fails(u64, FailureCode),
     Hangs,
 }
 
-/// What the model does with a question, after how many milliseconds.
+/// How the model responds to a request, after how many milliseconds.
 #[derive(Clone, Copy, Debug)]
 enum Model {
     Answers(u64),
-    /// A sentence, and the next one so much later.
+    /// A sentence, and the next one that much later.
     Hesitates(u64, u64),
     Fails(u64),
     /// Says goodbye and ends the call.
@@ -43,18 +42,18 @@ struct Sound {
     complete: bool,
 }
 
-/// A call in which everything takes its time. The agent's voice is heard in frames of 20 ms.
+/// A call with delays everywhere. The agent's audio is heard in frames of 20 ms.
 struct Slow {
     conversation: Conversation,
     now: u64,
     manners: Vec<Manner>,
     models: Vec<Model>,
     ready: bool,
-    /// What will happen, in order.
+    /// Inputs to come, in order.
     ahead: BTreeMap<(u64, u32), Input>,
     planned: u32,
     queue: VecDeque<(u32, Sound)>,
-    /// The last question that is not answered.
+    /// The last request without a response.
     asked: Option<u32>,
     waiting_since: Option<u64>,
     heard_at: u64,
@@ -95,7 +94,7 @@ impl Slow {
         self.ahead.insert((self.now + after, self.planned), input);
     }
 
-    /// A turn that begins now and takes a second.
+    /// Lets the caller take a turn of one second, starting now.
     fn caller_asks(&mut self, segment: u32, words: &str) {
         self.later(64, Input::SpeechStarted);
         self.later(1_000 + HANGOVER_MS, Input::SpeechStopped { segment });
@@ -109,7 +108,7 @@ impl Slow {
             )) if self.asked == Some(*turn) => {
                 self.asked = None;
             }
-            // It is the caller who is waited for until then.
+            // Until then, the agent waits for the caller.
             Input::SpeechStarted => self.waiting_since = None,
             Input::SpeechStopped { .. } => self.waiting_since = Some(self.now - HANGOVER_MS),
             _ => {}
@@ -248,7 +247,7 @@ impl Slow {
         }
     }
 
-    /// Measures how long the caller has been waiting without a audio of the agent.
+    /// Measures how long the caller has been waiting without audio from the agent.
     fn watch(&mut self) {
         if self.heard_at == self.now {
             self.waiting_since = None;
@@ -341,7 +340,7 @@ fn a_phrase_whose_audio_does_not_come_is_replaced_by_a_cached_goodbye() {
     assert!(matches!(call.end, Some((13_200..13_700, End::MaxDuration))), "{:?}", call.end);
 }
 
-/// A call that the model ends with its first answer, whose audio comes so.
+/// Returns a call that the model ends with its first response, whose audio comes as `manner` says.
 fn goodbye(ready: bool, manner: Manner) -> Slow {
     let mut call = Slow::new(&quiet_agent(), ready, &[manner, manner], &[Model::Ends(300)]);
     call.until(1_000);
@@ -403,7 +402,7 @@ fn model() -> impl Strategy<Value = Model> {
     ]
 }
 
-/// Whether phrases are cached, the greeting's mode, whether the model speculates; how speech and models answer, and when the caller asks.
+/// Whether phrases are cached, the greeting's mode, whether the model speculates; how TTS and models respond, and when the caller asks.
 type Case = (bool, usize, bool, Vec<Manner>, Vec<Model>, Vec<u64>);
 
 #[test]
@@ -428,7 +427,7 @@ fn waits_no_longer((ready, mode, speculative, manners, models, turns): Case) -> 
     }
     let last = call.now + 40_000;
     call.until(last);
-    // A goodbye is worth a longer wait where no phrase is cached that could cover it. A frame later it is heard.
+    // A longer wait is allowed for a goodbye if no phrase is cached that could cover it. It is heard a frame later.
     let ends = models.iter().any(|model| matches!(model, Model::Ends(_)));
     let longest = if ends && !ready { 6_190 } else { 3_040 };
     prop_assert!(call.longest_wait <= longest, "{} ms: {:?} {:?}", call.longest_wait, call.said, call.end);

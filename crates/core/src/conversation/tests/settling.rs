@@ -1,4 +1,4 @@
-//! A conversation whose rules never come to rest ends, and says so.
+//! A conversation whose rules apply endlessly ends, and reports why.
 
 use std::time::Duration;
 

@@ -50,7 +50,7 @@ fn words_that_the_recogniser_still_owes_are_awaited_for_a_while() {
     assert_eq!(talk.asks().len(), 1, "2.5 s after the last audio the turn goes on with what there is");
 }
 
-/// A caller whose turn is taken at 4 s with the words so far, and whose final words come at `final_ms`.
+/// Returns a conversation whose turn is taken at 4 s with the text so far, and whose final text comes at `final_ms`.
 fn taken_without_final_words(words: &str, final_ms: u64, answer: Option<&str>) -> Talk {
     let mut talk = Talk::with(&quiet_agent());
     talk.until(1_000).caller_starts().partial("Wait, actually, make it").until(1_500);

@@ -114,7 +114,7 @@ fn a_beep_after_the_verdict_counts_whatever_was_said_before() {
     assert_eq!((last_spoken(&talk), talk.times(ignored).len()), ((9_000, MESSAGE), 0));
 }
 
-/// A caller whom the agent has answered so often, and then says what a machine says.
+/// Returns a conversation in which the caller was answered `turns` times and then says what a machine says.
 fn answered(turns: u64, human: bool, by: MachineEvidence) -> Talk {
     let mut agent = caller_of_machines();
     agent.answering_machine.on_machine = OnMachine::Hangup;

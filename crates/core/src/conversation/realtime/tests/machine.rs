@@ -1,11 +1,11 @@
-//! Who is taken for a machine, when.
+//! When a caller is taken for a machine.
 
 use super::*;
 use crate::agent::{MachineDetection, OnMachine};
 
 const BY_ANY: [MachineEvidence; 3] = [MachineEvidence::Carrier, MachineEvidence::Words, MachineEvidence::Beep];
 
-/// The caller is greeted until 2 s, and hung up on or left a message if they are a machine.
+/// Greets the caller until 2 s; a machine is hung up on or left a message.
 fn greeted(on_machine: OnMachine) -> Script {
     let mut script = Script::new(|agent| {
         agent.answering_machine.mode = MachineDetection::Detect;

@@ -1,8 +1,8 @@
-//! Callers whom only our own VAD hears.
+//! Callers that only our own VAD hears.
 
 use super::*;
 
-/// The caller speaks for so long, and the model does not notice.
+/// Lets the caller speak for `lasts` milliseconds without the model noticing.
 fn missed(script: &mut Script, ms: i64, lasts: i64) {
     script.at(ms, Input::SpeechStarted).at(ms + lasts + HANGOVER_MS, Input::SpeechStopped { segment: 0 });
 }

@@ -1,8 +1,8 @@
-//! What the model has announced and has not done yet.
+//! Actions that the model has announced and not done yet.
 
 use super::*;
 
-/// The model answers the caller, with words if there are any, and calls these tools.
+/// Lets the model respond to the caller, with text if there is any, and call these tools.
 fn calls(words: &str, tools: &[&str]) -> Script {
     let mut script = Script::greeted();
     script.heard(2_000, 1).caller(3_000, "c1").said(3_500, "c1", "Friday at seven, bye.");
