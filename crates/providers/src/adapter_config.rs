@@ -1,4 +1,4 @@
-//! What an adapter is built from: outbound clients, and one connection's settings and key.
+//! The input of an adapter: outbound clients, and one connection's settings and key.
 
 use std::ops::RangeInclusive;
 
@@ -12,26 +12,26 @@ use switchhook_net::outbound::ws::{WebSockets, http_address};
 /// The longest text of a setting, in characters.
 const LONGEST_TEXT: usize = 2_000;
 
-/// A connection to a provider in the cloud, or to a server that speaks its protocol.
+/// A connection to a cloud provider, or to a server with the same protocol.
 pub struct AdapterConfig<'a> {
-    /// For requests.
+    /// The client for requests.
     pub http: &'a reqwest::Client,
-    /// For streams.
+    /// The client for streams.
     pub websockets: &'a WebSockets,
-    /// Where both may go.
+    /// The addresses that both may reach.
     pub addresses: &'a AddressPolicy,
     /// The connection's settings.
     pub settings: &'a Map<String, Value>,
-    /// Its `api_key`; servers of one's own may need none.
+    /// The connection's `api_key`; self-hosted servers may need none.
     pub key: Option<Private<String>>,
 }
 
 /// Errors are sentences that name the setting.
 impl<'a> AdapterConfig<'a> {
-    /// `base_url` without a slash at its end, `default` when there is none. The scheme is that of HTTP also where a websocket is meant.
+    /// Returns `base_url` without a trailing slash, or `default` if there is none. The scheme is HTTP's even for websockets.
     ///
     /// # Errors
-    /// When it is no address, or one that may not be used.
+    /// When it is not a valid URL, or not an allowed one.
     pub fn base_url(&self, default: &str) -> Result<String, String> {
         let wrong = |refusal| format!("settings.base_url {refusal}.");
         let base = entered_url(&http_address(self.text("base_url")?.unwrap_or(default).trim())).map_err(wrong)?;
@@ -39,10 +39,10 @@ impl<'a> AdapterConfig<'a> {
         Ok(base.trim_end_matches('/').to_owned())
     }
 
-    /// A text; an empty one counts as none.
+    /// Reads a text; an empty one counts as missing.
     ///
     /// # Errors
-    /// When it is something else or very long.
+    /// When it is not a text, or too long.
     pub fn text(&self, name: &str) -> Result<Option<&'a str>, String> {
         match self.given(name) {
             None => Ok(None),
@@ -51,10 +51,10 @@ impl<'a> AdapterConfig<'a> {
         }
     }
 
-    /// One of `choices`.
+    /// Reads one of `choices`.
     ///
     /// # Errors
-    /// When it is something else.
+    /// When it is not one of them.
     pub fn choice<T: Copy>(&self, name: &str, choices: &[(&str, T)]) -> Result<Option<T>, String> {
         let Some(value) = self.given(name) else { return Ok(None) };
         let chosen = choices.iter().find(|(word, _)| value.as_str() == Some(*word));
@@ -62,10 +62,10 @@ impl<'a> AdapterConfig<'a> {
         chosen.map(|(_, chosen)| Some(*chosen)).ok_or_else(|| format!("settings.{name} must be one of {}.", words()))
     }
 
-    /// A number within `range`.
+    /// Reads a number within `range`.
     ///
     /// # Errors
-    /// When it is something else or outside.
+    /// When it is not a number, or out of range.
     pub fn number(&self, name: &str, range: RangeInclusive<f64>) -> Result<Option<f64>, String> {
         let Some(value) = self.given(name) else { return Ok(None) };
         let number = value.as_f64().filter(|number| range.contains(number));
@@ -74,10 +74,10 @@ impl<'a> AdapterConfig<'a> {
             .ok_or_else(|| format!("settings.{name} must be a number from {} to {}.", range.start(), range.end()))
     }
 
-    /// A whole number within `range`.
+    /// Reads an integer within `range`.
     ///
     /// # Errors
-    /// When it is something else or outside.
+    /// When it is not an integer, or out of range.
     pub fn integer(&self, name: &str, range: RangeInclusive<u32>) -> Result<Option<u32>, String> {
         let Some(value) = self.given(name) else { return Ok(None) };
         let number =
@@ -87,10 +87,10 @@ impl<'a> AdapterConfig<'a> {
             .ok_or_else(|| format!("settings.{name} must be a whole number from {} to {}.", range.start(), range.end()))
     }
 
-    /// `true` or `false`.
+    /// Reads `true` or `false`.
     ///
     /// # Errors
-    /// When it is something else.
+    /// When it is neither.
     pub fn flag(&self, name: &str) -> Result<Option<bool>, String> {
         match self.given(name) {
             None => Ok(None),
@@ -99,19 +99,19 @@ impl<'a> AdapterConfig<'a> {
         }
     }
 
-    /// What is there; `null` and empty text are not.
+    /// Returns a setting; `null` and empty text count as missing.
     fn given(&self, name: &str) -> Option<&'a Value> {
         self.settings.get(name).filter(|value| !value.is_null() && value.as_str() != Some(""))
     }
 }
 
-/// A base address with `/` and `version` behind it where it has no path of its own.
+/// Returns a base URL with `/` and `version` appended if it has no path.
 pub(crate) fn versioned(base: &str, version: &str) -> String {
     let has_path = base.split_once("://").is_some_and(|(_, rest)| rest.contains('/'));
     if has_path { base.to_owned() } else { format!("{base}/{version}") }
 }
 
-/// A base address with `/` and `version` behind it unless a version stands in its path already, as `v1` or `v1beta` does.
+/// Returns a base URL with `/` and `version` appended unless its path contains a version such as `v1` or `v1beta`.
 pub(crate) fn with_version(base: &str, version: &str) -> String {
     let is_version = |segment: &str| {
         let digits = segment.strip_prefix('v').map(|rest| rest.chars().take_while(char::is_ascii_digit).count());
@@ -121,7 +121,7 @@ pub(crate) fn with_version(base: &str, version: &str) -> String {
     if path.split('/').any(is_version) { base.to_owned() } else { format!("{base}/{version}") }
 }
 
-/// A request with the key, if there is one: in this header, or as a bearer token.
+/// Adds the key to a request, if there is one: in this header, or as a bearer token.
 pub(crate) fn signed(
     request: RequestBuilder,
     key: Option<&Private<String>>,

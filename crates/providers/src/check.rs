@@ -1,6 +1,6 @@
-//! Tests a connection for real: each kind that a provider offers runs once, small.
+//! Tests a connection for real: runs a small request of each kind that the provider offers.
 //!
-//! What a provider offers is tried through its trait, so a new provider is tried without a line here.
+//! Checks use the provider's traits, so a new provider needs no code here.
 
 use std::time::Duration;
 
@@ -17,13 +17,13 @@ use super::entry::Provider;
 use super::realtime::{Instructions, Realtime, RealtimeCommand, RealtimeEvent, RealtimeOptions};
 use super::{Llm, LlmRequest, ProviderError, Stt, SttEvent, SttOptions, Tts, TtsAudio, TtsRequest};
 
-/// How long everything may take.
+/// How long all checks may take.
 pub const DEADLINE: Duration = Duration::from_secs(15);
-/// The response is a word; reasoning models take a while before it.
+/// Token limit. The response is one word; reasoning models need more before it.
 const TOKENS: u32 = 512;
-/// What is recognised: a short line of the simulated caller.
+/// The recording to transcribe: a short line of the simulated caller.
 const LINE: &str = "hello";
-/// What is spoken.
+/// The text to speak.
 const WORD: &str = "Hello.";
 
 /// One thing that was tried.
@@ -63,13 +63,13 @@ enum CheckName {
 }
 
 impl Check {
-    /// Something that is wrong without having been tried.
+    /// Creates a failed check for a problem that was found without a request.
     #[must_use]
     pub fn failed(name: &'static str, detail: impl Into<String>) -> Self {
         Self { name, ok: false, detail: detail.into(), duration_ms: 0 }
     }
 
-    /// Does `work` within `deadline`; it says in a sentence what it found, or what is wrong.
+    /// Runs `work` within `deadline`; it returns a sentence about its result or about what is wrong.
     pub async fn within(
         deadline: Duration,
         name: &'static str,
@@ -85,7 +85,7 @@ impl Check {
     }
 }
 
-/// Tries everything that `provider` offers, all at the same time, within `deadline`.
+/// Checks everything that `provider` offers concurrently, within `deadline`.
 pub async fn provider(provider: &Provider, deadline: Duration) -> Vec<Check> {
     let language_model = async {
         match provider.clone().llm() {
@@ -119,11 +119,11 @@ fn sentence(error: &ProviderError) -> String {
     format!("{}.", error.to_string().trim_end_matches('.'))
 }
 
-/// The first piece of a response is enough: dropping the request cancels the rest.
+/// Checks a language model. The first piece of a response is enough: dropping the request cancels the rest.
 async fn think(llm: &dyn Llm) -> Result<String, String> {
     let request = LlmRequest {
         model: None,
-        // The form of a call: templates that do not take it are found out here.
+        // In the form of a call, which reveals templates that do not accept it.
         messages: vec![
             Message::new(Role::System, "You answer with one word."),
             Message::new(Role::Assistant, "Hello, how can I help you?"),
@@ -190,7 +190,7 @@ async fn hear(stt: &dyn Stt) -> Result<String, String> {
     }
 }
 
-/// The first audio of a word is enough: dropping the session ends it.
+/// Checks speech to speech. The first audio of a word is enough: dropping the session ends it.
 async fn greet(realtime: &dyn Realtime) -> Result<String, String> {
     let options = RealtimeOptions {
         model: None,

@@ -1,4 +1,4 @@
-//! What a provider is in the registry, and what one connection to it can do.
+//! A provider's entry in the registry, and the capabilities of one connection.
 
 use std::sync::Arc;
 
@@ -11,37 +11,37 @@ use crate::realtime::Realtime;
 use crate::voices::Voices;
 use crate::{Llm, Stt, Tts};
 
-/// What a provider is. The catalogue of the API follows from it; a test holds prices and docs against it.
+/// The description of a provider. The API's catalogue follows from it; a test compares it with prices and docs.
 #[derive(Clone, Copy)]
 pub struct ProviderEntry {
     /// Its name in the API, the price table and the docs.
     pub name: &'static str,
-    /// What it offers.
+    /// The kinds it offers.
     pub kinds: &'static [ProviderKind],
-    /// How it is made.
+    /// How to create it.
     pub build: Build,
-    /// The names of its connections' settings, in groups, without those of every provider.
+    /// The names of its connections' settings, in groups, without those that all providers share.
     pub settings: &'static [&'static [&'static str]],
-    /// The kinds whose default model has no price per unit: it is billed in credits or by the token of audio.
+    /// The kinds whose default model has no price per unit: it is billed in credits or by the audio token.
     pub unpriced: &'static [ProviderKind],
 }
 
-/// The settings of connections to any provider.
+/// The settings that connections to all providers share.
 const OF_EVERY_PROVIDER: [&str; 3] = ["base_url", "kinds", "prices"];
 
 impl ProviderEntry {
-    /// The names of its connections' settings.
+    /// Returns the names of its connections' settings.
     pub fn setting_names(&self) -> impl Iterator<Item = &'static str> {
         OF_EVERY_PROVIDER.into_iter().chain(self.settings.iter().copied().flatten().copied())
     }
 }
 
-/// How a provider is made.
+/// How a provider is created.
 #[derive(Clone, Copy)]
 pub enum Build {
     /// From a connection. Errors are sentences that name the setting.
     Adapter(fn(&AdapterConfig<'_>) -> Result<Provider, String>),
-    /// From this process, with the settings of a connection or without one.
+    /// Built into this process, with or without the settings of a connection.
     BuiltIn(BuiltIn),
 }
 
@@ -61,7 +61,7 @@ pub enum ProviderKind {
 }
 
 impl ProviderKind {
-    /// Its name in `settings.kinds`.
+    /// Returns its name in `settings.kinds`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -73,7 +73,7 @@ impl ProviderKind {
     }
 }
 
-/// What one connection can do.
+/// The capabilities of one connection.
 #[derive(Clone, Default)]
 pub struct Provider {
     pub(crate) name: &'static str,
@@ -87,7 +87,7 @@ pub struct Provider {
     pub(crate) default_models: DefaultModels,
 }
 
-/// The models that are used when an agent names none: the connection's, or the provider's.
+/// The models for agents that name none: the connection's, or the provider's.
 #[derive(Clone, Default)]
 pub(crate) struct DefaultModels {
     pub(crate) stt: Option<String>,
@@ -97,7 +97,7 @@ pub(crate) struct DefaultModels {
 }
 
 impl DefaultModels {
-    /// As the connection's settings say, else these; an empty name is one that is not known.
+    /// Reads the models from the connection's settings, with these defaults; an empty name means that the model is unknown.
     pub(crate) fn of(config: &AdapterConfig<'_>, stt: &str, llm: &str, tts: &str) -> Result<Self, String> {
         let model = |setting: &str, default: &str| -> Result<Option<String>, String> {
             let model = config.text(setting)?.unwrap_or(default);
@@ -109,31 +109,31 @@ impl DefaultModels {
 }
 
 impl Provider {
-    /// Its word in the API.
+    /// Returns the provider's name in the API.
     #[must_use]
     pub fn name(&self) -> &str {
         self.name
     }
 
-    /// What its speech to text charges with this model, as far as that is known.
+    /// Returns the rates of speech to text with this model, if they are known.
     #[must_use]
     pub fn stt_rates(&self, model: Option<&str>) -> Option<Rates> {
         self.prices.of(model.or(self.default_models.stt.as_deref())).copied()
     }
 
-    /// What this language model of it charges, as far as that is known.
+    /// Returns the rates of this language model, if they are known.
     #[must_use]
     pub fn llm_rates(&self, model: Option<&str>) -> Option<Rates> {
         self.prices.of(model.or(self.default_models.llm.as_deref())).copied()
     }
 
-    /// What its text to speech charges with this model, as far as that is known.
+    /// Returns the rates of text to speech with this model, if they are known.
     #[must_use]
     pub fn tts_rates(&self, model: Option<&str>) -> Option<Rates> {
         self.prices.of(model.or(self.default_models.tts.as_deref())).copied()
     }
 
-    /// Only what `settings.kinds` says that the server does: not every one that speaks a provider's protocol does all of it.
+    /// Keeps only the kinds in `settings.kinds`: a compatible server may not offer everything that the provider does.
     pub(crate) fn offered(self, settings: &Map<String, Value>) -> Result<Self, String> {
         let Some(kinds) = settings.get("kinds").filter(|kinds| !kinds.is_null()) else { return Ok(self) };
         let known =
@@ -154,46 +154,46 @@ impl Provider {
         })
     }
 
-    /// What a speech-to-speech model of this provider charges, as far as that is known.
+    /// Returns the rates of a speech-to-speech model, if they are known.
     #[must_use]
     pub fn realtime_rates(&self, model: Option<&str>) -> Option<Rates> {
         self.prices.of(model.or(self.default_models.realtime.as_deref())).copied()
     }
 
-    /// Its speech to text.
+    /// Returns speech to text.
     ///
     /// # Errors
-    /// A sentence when it has none.
+    /// A sentence when the connection has none.
     pub fn stt(self) -> Result<Arc<dyn Stt>, String> {
         self.stt.ok_or_else(|| {
             format!("Provider {} does no speech to text, or settings.kinds of its connection leaves it out.", self.name)
         })
     }
 
-    /// Its language model.
+    /// Returns the language model.
     ///
     /// # Errors
-    /// A sentence when it has none.
+    /// A sentence when the connection has none.
     pub fn llm(self) -> Result<Arc<dyn Llm>, String> {
         self.llm.ok_or_else(|| {
             format!("Provider {} has no language model, or settings.kinds of its connection leaves it out.", self.name)
         })
     }
 
-    /// Its text to speech.
+    /// Returns text to speech.
     ///
     /// # Errors
-    /// A sentence when it has none.
+    /// A sentence when the connection has none.
     pub fn tts(self) -> Result<Arc<dyn Tts>, String> {
         self.tts.ok_or_else(|| {
             format!("Provider {} does no text to speech, or settings.kinds of its connection leaves it out.", self.name)
         })
     }
 
-    /// The voices of its text to speech.
+    /// Returns the voices of text to speech.
     ///
     /// # Errors
-    /// A sentence when it has none.
+    /// A sentence when the connection has none.
     pub fn voices(self) -> Result<Arc<dyn Voices>, String> {
         let none = format!("Provider {} lists no voices.", self.name);
         let voices = self.voices.clone();
@@ -201,10 +201,10 @@ impl Provider {
         voices.ok_or(none)
     }
 
-    /// Its speech to speech.
+    /// Returns speech to speech.
     ///
     /// # Errors
-    /// A sentence when it has none.
+    /// A sentence when the connection has none.
     pub fn realtime(self) -> Result<Arc<dyn Realtime>, String> {
         self.realtime.ok_or_else(|| {
             format!(

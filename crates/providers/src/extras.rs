@@ -1,4 +1,4 @@
-//! `settings.headers` and `settings.query`: what every request to a server carries besides.
+//! `settings.headers` and `settings.query`: additions to every request to a server.
 
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Method, RequestBuilder};
@@ -9,7 +9,7 @@ use url::Url;
 /// Headers that settings must not override.
 const OWN_HEADERS: [&str; 4] = ["authorization", "content-type", "x-api-key", "x-goog-api-key"];
 
-/// Further headers and parameters of every request of a connection.
+/// Additional headers and query parameters of every request of a connection.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Extras {
     headers: HeaderMap,
@@ -20,30 +20,30 @@ impl Extras {
     /// Reads both settings.
     ///
     /// # Errors
-    /// What is wrong with which, in a sentence.
+    /// A sentence that names the setting and says what is wrong with it.
     pub(crate) fn read(settings: &Map<String, Value>) -> Result<Self, String> {
         Ok(Self { headers: headers(&texts(settings, "headers")?)?, query: texts(settings, "query")? })
     }
 
-    /// A `POST` to `url` with them.
+    /// Builds a `POST` request to `url` with them.
     pub(crate) fn post(&self, http: &Client, url: &str) -> RequestBuilder {
         self.request(http, Method::POST, url)
     }
 
-    /// A request to `url` with them.
+    /// Builds a request to `url` with them.
     pub(crate) fn request(&self, http: &Client, method: Method, url: &str) -> RequestBuilder {
         let request = match Url::parse(url) {
             Ok(mut url) => {
                 self.add_query(&mut url);
                 http.request(method, url)
             }
-            // A wrong address is reported when the request is sent.
+            // An invalid URL is reported when the request is sent.
             Err(_) => http.request(method, url),
         };
         request.headers(self.headers.clone())
     }
 
-    /// Adds them to what opens a websocket.
+    /// Adds them to the handshake of a websocket.
     pub(crate) fn add(&self, url: &mut Url, headers: &mut HeaderMap) {
         self.add_query(url);
         headers.extend(self.headers.clone());
@@ -56,7 +56,7 @@ impl Extras {
     }
 }
 
-/// A setting that is an object, if it is there.
+/// Returns a setting that must be an object, if it is present.
 pub(crate) fn object<'s>(
     settings: &'s Map<String, Value>,
     name: &str,
@@ -68,7 +68,7 @@ pub(crate) fn object<'s>(
     }
 }
 
-/// An object of texts.
+/// Returns the fields of an object of texts.
 fn texts(settings: &Map<String, Value>, name: &str) -> Result<Vec<(String, String)>, String> {
     let fields = object(settings, name)?.into_iter().flatten();
     fields
@@ -86,7 +86,7 @@ fn headers(texts: &[(String, String)]) -> Result<HeaderMap, String> {
             return Err(format!("settings.headers must not contain {name}; secrets belong into credentials.api_key."));
         }
         if is_framing(name) {
-            // It was stored before such headers were refused.
+            // Stored before such headers were refused.
             tracing::warn!(header = name, "a header of a connection frames or routes requests and is left out of them");
             continue;
         }

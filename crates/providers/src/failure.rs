@@ -1,4 +1,4 @@
-//! Classifies failed requests for all kinds of providers, in the provider's own words. Never contains the key.
+//! Classifies failed requests for all kinds of providers, with the provider's own message. Never contains the key.
 
 use std::time::Duration;
 
@@ -14,14 +14,14 @@ use super::ProviderError;
 
 pub(crate) mod pause;
 
-/// The longest message that is reported, in characters.
+/// The longest message reported, in characters.
 const LONGEST: usize = 300;
 /// The longest `Retry-After` that is honoured; a longer one fails the request.
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 /// Headers by which a provider identifies the request.
 const REQUEST_IDS: [&str; 3] = ["dg-request-id", "x-request-id", "request-id"];
 
-/// What providers call a conversation that is too long, in their codes and, where these say nothing, in their sentences.
+/// How providers describe a conversation that is too long, in their error codes or, where these are missing, in their sentences.
 const TOO_LONG: [&str; 6] = [
     "context_length_exceeded",
     "exceed_context_size_error",
@@ -30,9 +30,9 @@ const TOO_LONG: [&str; 6] = [
     "prompt is too long",
     "exceeds the maximum number of tokens",
 ];
-/// Parts of what they call an account without money: it looks like a rate limit, and waiting does not help.
+/// Parts of error codes for an account without credit: it looks like a rate limit, but waiting does not help.
 const NO_MONEY: [&str; 4] = ["insufficient_", "billing", "payment", "quota_exceeded"];
-/// Parts of their names for a refusal of this conversation; another one may be accepted.
+/// Parts of error codes for a refusal of this conversation; another one may be accepted.
 const UNWILLING: [&str; 6] = [
     "content_filter",
     "content_policy",
@@ -41,7 +41,7 @@ const UNWILLING: [&str; 6] = [
     "responsibleaipolicyviolation",
     "prohibited_content",
 ];
-/// The same in sentences, where the code says nothing.
+/// The same in sentences, where the code does not say it.
 const UNWILLING_WORDS: [&str; 5] = [
     "content management policy",
     "content filtering policy",
@@ -49,7 +49,7 @@ const UNWILLING_WORDS: [&str; 5] = [
     "flagged as potentially violating",
     "input was flagged",
 ];
-/// What they say of a model's output that they cannot use. The settings are not to blame, and another try gives other output.
+/// Texts about model output that the provider cannot use. The settings are not to blame, and a retry produces other output.
 const OUTPUT: [&str; 13] = [
     "tool_use_failed",
     "failed_generation",
@@ -65,7 +65,7 @@ const OUTPUT: [&str; 13] = [
     "error parsing tool call",
     "tool call validation failed",
 ];
-/// Parts of permanent error codes, for errors without a status: the connection or the agent has to change.
+/// Parts of permanent error codes, for errors without a status: the connection or the agent must change.
 const OURS: [&str; 11] = [
     "api_key",
     "authentication",
@@ -82,10 +82,10 @@ const OURS: [&str; 11] = [
 /// Parts of transient error codes.
 const BUSY: [&str; 8] =
     ["rate_limit", "overloaded", "api_error", "server_error", "resource_exhausted", "unavailable", "internal", "net-0"];
-/// Parts of sentences about what passes, for errors without a code.
+/// Parts of sentences about transient errors, for errors without a code.
 const BUSY_WORDS: [&str; 8] =
     ["try again", "retry", "busy", "overloaded", "temporar", "unavailable", "rate limit", "too many requests"];
-/// A key this long that is not a word does not stand in a sentence by chance.
+/// A key of at least this length that is not a word cannot be in a sentence by chance.
 const SURE_KEY: usize = 8;
 
 /// The class of a failure.
@@ -93,13 +93,13 @@ const SURE_KEY: usize = 8;
 pub(crate) enum FailureClass {
     /// Credentials or settings, or the account behind them.
     Configuration,
-    /// The provider's.
+    /// The provider is at fault.
     Provider,
-    /// It says itself that it took too long.
+    /// The provider reports that it took too long.
     Timeout,
     /// The conversation is longer than the model can read.
     ContextTooLong,
-    /// It refuses this conversation.
+    /// The provider refuses this conversation.
     ContentRefused,
 }
 
@@ -108,14 +108,14 @@ pub(crate) enum FailureClass {
 pub(crate) struct Classified {
     pub(crate) class: FailureClass,
     pub(crate) words: ErrorMessage,
-    /// After how long the same may be requested again; nothing when that would not help, or only much later.
+    /// The pause before a retry; `None` when a retry would not help, or only much later.
     pub(crate) retry_after: Option<Duration>,
-    /// The pause that it requests, where that is longer than a request may wait.
+    /// The pause that the provider requests, if it is longer than a request may wait.
     pub(crate) busy: Option<Duration>,
 }
 
 impl Classified {
-    /// The same of a provider that asks for a pause.
+    /// Applies the pause that the provider requests.
     fn after(self, requested: Option<Duration>) -> Self {
         let requested = requested.unwrap_or_default();
         let long = requested > LONGEST_PAUSE;
@@ -126,46 +126,46 @@ impl Classified {
         }
     }
 
-    /// Names the address if nothing was found there.
+    /// Adds the address if the server found nothing there.
     pub(crate) fn at_url(self, url: &Url) -> Self {
         Self { words: self.words.at_url(url), ..self }
     }
 }
 
-/// What a provider says of a refusal.
+/// The message of a provider's refusal.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ErrorMessage {
     reason: String,
-    /// Its code, the status and the request's id, as far as it gave them.
+    /// Its error code, the status and the request's id, where available.
     details: String,
-    /// Whether it is the sentence of a server that knows nothing of the address.
+    /// Whether it is the response of a server to an unknown address.
     missed: bool,
 }
 
 impl ErrorMessage {
-    /// A message of our own.
+    /// Creates a message of our own.
     pub(crate) fn new(reason: impl Into<String>) -> Self {
         Self { reason: reason.into(), details: String::new(), missed: false }
     }
 
-    /// Whether its sentence holds one of these, in lower case.
+    /// Returns whether its sentence contains one of these, in lower case.
     pub(crate) fn mentions(&self, signs: &[&str]) -> bool {
         let reason = self.reason.to_lowercase();
         signs.iter().any(|sign| reason.contains(sign))
     }
 
-    /// Its sentence.
+    /// Returns its sentence.
     pub(crate) fn reason(&self) -> &str {
         &self.reason
     }
 
-    /// A message of our own about the address that was requested, which is named but for its query.
+    /// Creates a message of our own about the requested address, without its query.
     pub(crate) fn about(reason: String, url: &Url) -> Self {
         let details = format!("at {}{}", url.origin().ascii_serialization(), url.path());
         Self { reason, details, missed: false }
     }
 
-    /// Names the address where nothing was found, but for its query, which may hold secrets.
+    /// Adds the address where nothing was found, without its query, which may contain secrets.
     pub(crate) fn at_url(mut self, url: &Url) -> Self {
         if self.missed {
             let path = url.path();
@@ -174,7 +174,7 @@ impl ErrorMessage {
         self
     }
 
-    /// All of it without the key, should the provider repeat it.
+    /// Returns the whole message without the key, in case the provider repeats it.
     pub(crate) fn without_key(self, key: Option<&Private<String>>) -> String {
         let reason: String = without_key(self.reason, key).chars().take(LONGEST).collect();
         let details: String = without_key(self.details, key).chars().take(LONGEST).collect();
@@ -204,7 +204,7 @@ pub(crate) fn classify_response(status: u16, headers: &HeaderMap, body: &str) ->
     classified
 }
 
-/// Classifies an error inside a response or on a websocket that began well.
+/// Classifies an error inside a response, or on a websocket, that began successfully.
 pub(crate) fn classify_message(message: &Value) -> Classified {
     let error_body = ErrorBody::read(message);
     let status = error_body.number.filter(|number| (400..600).contains(number));
@@ -212,8 +212,8 @@ pub(crate) fn classify_message(message: &Value) -> Classified {
     error_body.classify(status.unwrap_or(0), None).after(requested)
 }
 
-/// Classifies the body of a response whose status was a success and which is an error all the same. Unless it says otherwise, the
-/// address or the settings are to blame, and the same would come again.
+/// Classifies the body of an error response whose status was a success. Unless the body says otherwise, the address or the settings
+/// are to blame, and a retry would fail too.
 pub(crate) fn classify_body(body: &Value) -> Classified {
     let classified = classify_message(body);
     let error_body = ErrorBody::read(body);
@@ -224,12 +224,12 @@ pub(crate) fn classify_body(body: &Value) -> Classified {
     Classified { class: FailureClass::Configuration, retry_after: None, busy: None, ..classified }
 }
 
-/// Whether an error message that ends a stream means that what was sent is at fault, as it does unless it says otherwise.
+/// Returns whether an error message that ends a stream blames the request, which it does unless it says otherwise.
 pub(crate) fn is_configuration_error(message: &Value) -> bool {
     !ErrorBody::read(message).blames_provider()
 }
 
-/// Whether an event of a response is an error, in any of the shapes that servers of language models use.
+/// Returns whether an event of a response is an error, in any of the forms that LLM servers use.
 pub(crate) fn is_error(event: &Value) -> bool {
     let event = event.as_array().and_then(|list| list.first()).unwrap_or(event);
     let error = event.get("error").is_some_and(|error| !error.is_null());
@@ -238,7 +238,7 @@ pub(crate) fn is_error(event: &Value) -> bool {
         || event.get("detail").is_some_and(Value::is_string)
 }
 
-/// The message without the key, should the provider repeat it.
+/// Removes the key from a message, in case the provider repeats it.
 pub(crate) fn without_key(words: String, key: Option<&Private<String>>) -> String {
     match key {
         Some(key) => without_secret(&words, key.reveal()),
@@ -246,7 +246,7 @@ pub(crate) fn without_key(words: String, key: Option<&Private<String>>) -> Strin
     }
 }
 
-/// The message without a secret. A short one that stands within a word or a number is no secret there.
+/// Removes a secret from a message. A short secret is kept where it is part of a longer word or number.
 pub fn without_secret(words: &str, secret: &str) -> String {
     if secret.is_empty() {
         return words.to_owned();
@@ -268,13 +268,13 @@ pub fn without_secret(words: &str, secret: &str) -> String {
 #[derive(Debug, Default)]
 struct ErrorBody {
     message: Option<String>,
-    /// Its codes and types, the most telling first.
+    /// Its codes and types, the most specific first.
     codes: Vec<String>,
     number: Option<u16>,
 }
 
 impl ErrorBody {
-    /// Reads the shapes that providers and the frameworks they are built with use.
+    /// Parses the forms used by providers and by the frameworks they are built with.
     fn read(body: &Value) -> Self {
         match body {
             Value::String(words) => Self::text(words),
@@ -301,7 +301,7 @@ impl ErrorBody {
         let sentence = sentences.iter().find_map(text);
         let codes = ["code", "err_code", "error_code", "variant", "type", "status", "error"];
         let codes = codes.iter().filter_map(text).filter(|code| Some(*code) != sentence);
-        // Azure's reason.
+        // Azure's specific code.
         let inner = error.get("innererror").and_then(|inner| inner.get("code")).and_then(Value::as_str);
         Self {
             codes: codes
@@ -315,14 +315,14 @@ impl ErrorBody {
         }
     }
 
-    /// What to make of it. `status` is 0 inside a response that began well.
+    /// Classifies the error. `status` is 0 inside a response that began successfully.
     fn classify(&self, status: u16, request: Option<&str>) -> Classified {
         let class = self.class(status);
         let retry_after = matches!(class, FailureClass::Provider | FailureClass::Timeout).then_some(Duration::ZERO);
         Classified { class, words: self.words(status, request), retry_after, busy: None }
     }
 
-    /// Whether its codes say that the provider is at fault.
+    /// Returns whether its codes say that the provider is at fault.
     fn blames_provider(&self) -> bool {
         let codes = self.codes.join(" ").to_lowercase();
         let late = ["timeout", "deadline_exceeded"].iter().any(|sign| codes.contains(sign));
@@ -330,7 +330,7 @@ impl ErrorBody {
         late || number || BUSY.iter().any(|sign| codes.contains(sign))
     }
 
-    /// Whether its codes or its sentence hold one of these, in lower case.
+    /// Returns whether its codes or its sentence contain one of these, in lower case.
     fn says(&self, signs: &[&str]) -> bool {
         let words = format!("{} {}", self.message.as_deref().unwrap_or_default(), self.codes.join(" ")).to_lowercase();
         signs.iter().any(|sign| words.contains(sign))
@@ -358,7 +358,7 @@ impl ErrorBody {
         match status {
             409 | 425 | 429 | 498 | 499 | 500..=599 => FailureClass::Provider,
             0 if is(&BUSY, &codes) => FailureClass::Provider,
-            // Whoever closes a websocket has a sentence only.
+            // The close frame of a websocket has only a sentence.
             0 if is(&OURS, &words) || is(&NO_MONEY, &words) => FailureClass::Configuration,
             0 => FailureClass::Provider,
             _ => FailureClass::Configuration,
@@ -386,36 +386,36 @@ fn header<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
     headers.get(name)?.to_str().ok().map(str::trim)
 }
 
-/// Something that did not work, and after how long it may be retried.
+/// A failed attempt, and when it may be retried.
 #[derive(Clone, Debug)]
 pub(crate) struct AttemptError {
     pub(crate) error: ProviderError,
-    /// Nothing when retrying would not help, or only much later.
+    /// The pause before a retry; `None` when a retry would not help, or only much later.
     pub(crate) retry_after: Option<Duration>,
 }
 
 impl AttemptError {
-    /// The provider cannot be used as it is set up.
+    /// The provider cannot be used with its configuration.
     pub(crate) fn config(provider: &'static str, words: String) -> Self {
         Self { error: ProviderError::Config { provider, words }, retry_after: None }
     }
 
-    /// Another try may do better.
+    /// The attempt failed; another may succeed.
     pub(crate) fn failed(provider: &'static str, words: String) -> Self {
         Self { error: ProviderError::Failed { provider, words }, retry_after: Some(Duration::ZERO) }
     }
 
-    /// It sent something that cannot be used, and would do so again.
+    /// The provider sent something unusable, and would do so again.
     pub(crate) fn unusable(provider: &'static str, words: impl Into<String>) -> Self {
         Self { retry_after: None, ..Self::failed(provider, words.into()) }
     }
 
-    /// Nothing came in time; another try may do better.
+    /// Nothing arrived in time; another attempt may succeed.
     pub(crate) fn timeout(provider: &'static str, waited: Duration) -> Self {
         Self { error: ProviderError::timeout(provider, waited), retry_after: Some(Duration::ZERO) }
     }
 
-    /// A websocket that did not open. `waited` is for a server that says itself that it took too long.
+    /// A websocket could not be opened. `waited` is for a server that itself reports that it took too long.
     pub(crate) fn connecting(
         provider: &'static str,
         error: OpenError,
@@ -434,7 +434,7 @@ impl AttemptError {
         }
     }
 
-    /// There was no response.
+    /// The provider did not respond.
     pub(crate) fn unanswered(provider: &'static str, error: SendError) -> Self {
         match error {
             SendError::Timeout(waited) => Self::timeout(provider, waited),
@@ -454,16 +454,16 @@ impl AttemptError {
         let words = ErrorMessage { details: format!("code {code}"), ..classified.words };
         let classified = Classified { words, ..classified };
         let failure = Self::from_classified(provider, classified, key, Duration::ZERO);
-        // 1007 and 1008: what was sent is at fault, and would be again.
+        // 1007 and 1008: our message is at fault, and would be again.
         if matches!(code, 1007 | 1008) { Self { retry_after: None, ..failure } } else { failure }
     }
 
-    /// An error message inside what began well.
+    /// An error message inside a stream that began successfully.
     pub(crate) fn from_message(provider: &'static str, message: &Value, key: Option<&Private<String>>) -> Self {
         Self::from_classified(provider, classify_message(message), key, Duration::ZERO)
     }
 
-    /// A refusal. `waited` is as for [`AttemptError::connecting`].
+    /// The provider refused. `waited` is as for [`AttemptError::connecting`].
     pub(crate) fn from_classified(
         provider: &'static str,
         classified: Classified,
@@ -504,7 +504,7 @@ pub(crate) const FUZZED: switchhook_fuzz::Target = switchhook_fuzz::Target {
     },
     read: |messages| {
         switchhook_fuzz::Read::each_text(messages, |body| {
-            // What can stand in a body can stand in a header.
+            // Anything in a body can also be in a header.
             let value = reqwest::header::HeaderValue::from_str(body.trim()).ok();
             let names = ["retry-after", "retry-after-ms", "x-should-retry", "dg-error", "x-request-id"];
             let headers = value

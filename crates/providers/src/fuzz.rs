@@ -1,4 +1,4 @@
-//! The parsers of this crate, driven with damaged messages, and how those of one kind are driven.
+//! Fuzzes the parsers of this crate with damaged messages, and drives those of one kind alike.
 
 use std::path::Path;
 
@@ -13,10 +13,10 @@ use crate::realtime::protocol::{RealtimeMessage, RealtimeProtocol};
 use crate::stt::{self, SttMessage};
 use crate::tts::protocol::{TtsEvent, TtsProtocol};
 
-/// Bytes of a thing without words.
+/// The size counted for a message without text, in bytes.
 const SMALL: usize = 16;
 
-/// A streaming STT provider; final words are requested after every message.
+/// Drives a streaming STT provider; final words are requested after every message.
 pub(crate) fn stt(protocol: &mut dyn stt::SttProtocol, messages: &[Vec<u8>]) -> Read {
     let size = |message: &SttMessage| match message {
         SttMessage::Partial(text) | SttMessage::Final(text) => text.len(),
@@ -30,7 +30,7 @@ pub(crate) fn stt(protocol: &mut dyn stt::SttProtocol, messages: &[Vec<u8>]) -> 
     })
 }
 
-/// A streaming TTS provider. Messages that are not text are audio.
+/// Drives a streaming TTS provider. Messages that are not text are audio.
 pub(crate) fn tts(protocol: &impl TtsProtocol, messages: &[Vec<u8>]) -> Read {
     let size = |event: &TtsEvent| match event {
         TtsEvent::Audio(chunk) => chunk.audio.len(),
@@ -45,7 +45,7 @@ pub(crate) fn tts(protocol: &impl TtsProtocol, messages: &[Vec<u8>]) -> Read {
     })
 }
 
-/// A language model: the data of each event of its stream, then its end.
+/// Drives a language model: the data of each event of its stream, then its end.
 pub(crate) fn llm<R: LlmResponse>(messages: &[Vec<u8>]) -> Read {
     let mut response = R::default();
     let mut read = Read::each(messages, |message| {
@@ -61,7 +61,7 @@ pub(crate) fn llm<R: LlmResponse>(messages: &[Vec<u8>]) -> Read {
     read
 }
 
-/// A speech-to-speech session.
+/// Drives a speech-to-speech session.
 pub(crate) fn realtime(protocol: &mut dyn RealtimeProtocol, messages: &[Vec<u8>]) -> Read {
     let size = |message: &RealtimeMessage| match message {
         RealtimeMessage::Reply(text) => text.len(),

@@ -87,7 +87,7 @@ impl Schema {
         &self.0.source
     }
 
-    /// How many schemas are compiled or values validated on threads of this process.
+    /// Returns how many threads of this process are compiling schemas or validating values.
     #[must_use]
     pub fn under_way() -> usize {
         AT_A_TIME - THREADS.0.available_permits()
@@ -100,7 +100,7 @@ impl Schema {
         THREADS.run(move || schema.problems_at_once(&value)).await.unwrap_or_else(late)
     }
 
-    /// The same on this thread.
+    /// Validates `value` on this thread; returns its problems.
     #[must_use]
     pub fn problems_at_once(&self, value: &Value) -> Vec<String> {
         if value.to_string().len() > VALUE {
@@ -115,7 +115,7 @@ impl Schema {
     }
 }
 
-/// Returns the patterns of a schema: every text under such a name, even where it is something else.
+/// Returns the patterns of a schema: every text under such a name, even where it is not a pattern.
 fn patterns(schema: &Value) -> Vec<&str> {
     match schema {
         Value::Object(fields) => {
@@ -129,7 +129,7 @@ fn patterns(schema: &Value) -> Vec<&str> {
     }
 }
 
-/// Refuses patterns that would take long to read.
+/// Refuses patterns that would take long to parse.
 fn check_texts(patterns: &[&str]) -> Result<(), String> {
     let bytes: usize = patterns.iter().map(|pattern| pattern.len()).sum();
     if bytes > PATTERNS_TEXT || patterns.iter().any(|pattern| pattern.len() > PATTERN_TEXT) {
@@ -161,7 +161,7 @@ impl Threads {
         Self(Arc::new(Semaphore::new(AT_A_TIME)))
     }
 
-    /// Runs `work` on a thread; `None` after the deadline.
+    /// Runs `work` on a thread; returns `None` after the deadline.
     async fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
         let working = async {
             let place = self.0.clone().acquire_owned().await.ok()?;

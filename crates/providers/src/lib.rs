@@ -1,10 +1,10 @@
 //! STT, LLM, TTS and speech to speech: the traits that providers implement.
 //!
-//! A provider is made once per connection and shared by all calls. What belongs to one call is a session or a future:
-//! **dropping it cancels the work** and frees what it holds, so there is no cancel method to forget. Results arrive in
-//! channels that the call's driver reads; a full channel is backpressure, a closed one means that the call is over.
+//! One provider is created per connection and shared by all calls. Each call works through a session or a future of its own:
+//! **dropping it cancels the work** and frees its resources, so there is no cancel method to forget. Results arrive in
+//! channels that the call's driver reads; a full channel means backpressure, a closed one that the call is over.
 //!
-//! Audio on both sides is in the format of the call, which each request names; a provider that wants another one converts.
+//! Audio in both directions uses the call's format, which each request names; a provider that needs another format converts.
 
 pub mod adapter_config;
 pub mod anthropic;
@@ -56,13 +56,13 @@ use utoipa::ToSchema;
 use crate::json_schema::Schema;
 use crate::llm::Withheld;
 
-/// Until a connection to a provider is made.
+/// How long connecting to a provider may take.
 pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Why a provider request failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProviderError {
-    /// It did not respond in time; `provider_timeout`.
+    /// The provider did not respond in time; `provider_timeout`.
     #[error("{provider} did not respond within {waited_ms} ms")]
     Timeout {
         /// The provider's name.
@@ -70,54 +70,54 @@ pub enum ProviderError {
         /// How long we waited, in milliseconds.
         waited_ms: u64,
     },
-    /// It refuses our credentials or settings, or cannot be used at all; `config_error`.
+    /// The provider refuses our credentials or settings, or cannot be used at all; `config_error`.
     #[error("{provider}: {words}")]
     Config {
         /// The provider's name.
         provider: &'static str,
-        /// In the provider's words where there are any.
+        /// The provider's own message where it sent one.
         words: String,
     },
-    /// It refuses what it took earlier in the call; `pipeline_error`.
+    /// The provider refuses what it accepted earlier in the call; `pipeline_error`.
     #[error("{provider}: {words}")]
     Refused {
         /// The provider's name.
         provider: &'static str,
-        /// In the provider's words where there are any.
+        /// The provider's own message where it sent one.
         words: String,
     },
-    /// It has no room for so long, as it says itself; `pipeline_error`.
+    /// The provider has no capacity, and says for how long; `pipeline_error`.
     #[error("{provider}: {words}")]
     Busy {
         /// The provider's name.
         provider: &'static str,
-        /// In the provider's words where there are any.
+        /// The provider's own message where it sent one.
         words: String,
-        /// When it may be requested again, in milliseconds.
+        /// How long to wait before the next request, in milliseconds.
         retry_after_ms: u64,
     },
-    /// It failed; `pipeline_error`.
+    /// The provider failed; `pipeline_error`.
     #[error("{provider}: {words}")]
     Failed {
         /// The provider's name.
         provider: &'static str,
-        /// In the provider's words where there are any.
+        /// The provider's own message where it sent one.
         words: String,
     },
 }
 
 impl ProviderError {
-    /// It has no room for so long.
+    /// Creates a [`ProviderError::Busy`] with this pause.
     pub fn busy(provider: &'static str, words: String, retry_after: Duration) -> Self {
         Self::Busy { provider, words, retry_after_ms: u64::try_from(retry_after.as_millis()).unwrap_or(u64::MAX) }
     }
 
-    /// It did not respond within so long.
+    /// Creates a [`ProviderError::Timeout`] after this wait.
     pub fn timeout(provider: &'static str, waited: Duration) -> Self {
         Self::Timeout { provider, waited_ms: u64::try_from(waited.as_millis()).unwrap_or(u64::MAX) }
     }
 
-    /// The same of a provider that has no room, after a part of its pause.
+    /// Replaces the pause of a [`ProviderError::Busy`], for when part of it has passed.
     pub fn retry_after(self, pause: Duration) -> Self {
         match self {
             Self::Busy { provider, words, .. } => Self::busy(provider, words, pause),
@@ -125,7 +125,7 @@ impl ProviderError {
         }
     }
 
-    /// The error code of a call that ends by this.
+    /// Returns the error code of a call that ends with this error.
     #[must_use]
     pub fn code(&self) -> ErrorCode {
         match self {
@@ -135,13 +135,13 @@ impl ProviderError {
         }
     }
 
-    /// Whether asking it again would be useless.
+    /// Returns whether a retry would be useless.
     #[must_use]
     pub fn is_final(&self) -> bool {
         matches!(self, Self::Config { .. } | Self::Refused { .. })
     }
 
-    /// The same of a provider that has done its work in this call: what it took then cannot have been set up wrongly.
+    /// Converts the error for a provider that has already worked in this call: its configuration cannot be wrong.
     #[must_use]
     pub fn of_proven(self) -> Self {
         match self {
@@ -218,7 +218,7 @@ impl std::ops::Add for Costs {
     }
 }
 
-/// Figures are what providers say: none of them makes a sum overflow.
+/// Saturates: the numbers come from providers, and none may overflow a sum.
 impl std::ops::Add for Usage {
     type Output = Self;
 
@@ -254,7 +254,7 @@ pub trait Stt: Send + Sync {
         events: mpsc::Sender<SttEvent>,
     ) -> Result<Box<dyn SttSession>, ProviderError>;
 
-    /// The options it does not support: predicates of sentences that begin with its name.
+    /// Returns the unsupported options, each as the rest of a sentence that begins with the provider's name.
     fn not_taken(&self, _options: &SttOptions) -> Vec<String> {
         Vec::new()
     }
@@ -273,7 +273,7 @@ pub struct SttOptions {
     pub format: AudioFormat,
 }
 
-/// Whether a BCP 47 tag means English; none may be any language.
+/// Returns whether a BCP 47 tag means English; an empty tag counts, since it may mean any language.
 fn is_english(language: &str) -> bool {
     let primary = language.split(['-', '_']).next().unwrap_or_default();
     primary.is_empty() || primary.eq_ignore_ascii_case("en")
@@ -281,33 +281,33 @@ fn is_english(language: &str) -> bool {
 
 /// One call's STT session. Nothing here may block: audio is due every 20 ms.
 pub trait SttSession: Send + Sync {
-    /// It takes over in mid-call: everything before this segment has been transcribed.
+    /// Starts in mid-call: everything before this segment has been transcribed.
     fn takes_over(&mut self, _segment: u32) {}
-    /// The next 20 ms of the caller, silence included.
+    /// Takes the next 20 ms of the caller, silence included.
     fn audio(&mut self, frame: &CallerAudio);
-    /// Voice activity began, some 60 to 120 ms before this frame: keep 300 ms of pre-roll.
+    /// Reports that voice activity began, some 60 to 120 ms before this frame: keep 300 ms of pre-roll.
     fn speech_started(&mut self) {}
-    /// Voice activity ended about 200 ms ago. Send [`SttEvent::Final`] for this segment, also when there were no words.
+    /// Reports that voice activity ended about 200 ms ago. Send [`SttEvent::Final`] for this segment, even if it has no words.
     fn speech_stopped(&mut self, segment: u32);
-    /// How much audio was sent for transcription, where that is not all audio, once.
+    /// Returns how much audio was sent for transcription, where that differs from the call's audio counted once.
     fn sent(&self) -> Option<Duration> {
         None
     }
 }
 
-/// An event of an STT session. `Debug` would print spoken words, so there is none.
+/// An event of an STT session. Not `Debug`, which would print spoken words.
 #[derive(Clone, PartialEq, Eq)]
 pub enum SttEvent {
-    /// The running segment so far; may change.
+    /// The transcript of the current segment so far; may change.
     Partial {
-        /// The words so far.
+        /// The text so far.
         text: String,
     },
-    /// A segment's words; will not change.
+    /// The final transcript of a segment.
     Final {
         /// The number given to [`SttSession::speech_stopped`].
         segment: u32,
-        /// The words; empty when there were none.
+        /// The text; empty when there were no words.
         text: String,
     },
     /// The provider's own endpointing ended the turn.
@@ -321,7 +321,7 @@ pub enum SttEvent {
     },
 }
 
-/// Runs a transcription; a panic is reported as [`SttEvent::Failed`].
+/// Runs a transcription and reports a panic as [`SttEvent::Failed`].
 pub(crate) async fn understood(events: mpsc::Sender<SttEvent>, work: impl Future<Output = ()>) {
     if let Err(panicked) = caught(work).await {
         let words = format!("speech to text: {panicked}");
@@ -336,13 +336,13 @@ pub trait Llm: Send + Sync {
     /// Streams a response into `events` and returns its usage. Dropping the future cancels the request.
     ///
     /// # Errors
-    /// When the provider cannot be reached, refuses, or breaks off.
+    /// When the provider cannot be reached, refuses, or fails midway.
     async fn respond(&self, request: LlmRequest, events: mpsc::Sender<LlmEvent>) -> Result<Usage, ProviderError>;
 
     /// Prepares what the first response would wait for, such as a connection.
     ///
     /// # Errors
-    /// When it turns out that the provider refuses the key. That it does not fail proves nothing.
+    /// When the provider turns out to refuse the key. Success proves nothing.
     async fn warm(&self) -> Result<(), ProviderError> {
         Ok(())
     }
@@ -359,7 +359,7 @@ pub trait Llm: Send + Sync {
 pub struct LlmRequest {
     /// The provider's model name; its default when absent.
     pub model: Option<String>,
-    /// The conversation, oldest first, the instructions in front.
+    /// The conversation, oldest first, after the instructions.
     pub messages: Vec<Message>,
     /// The tools it may call.
     pub tools: Vec<ToolSpec>,
@@ -367,7 +367,7 @@ pub struct LlmRequest {
     pub temperature: Option<f32>,
     /// Token limit of the response.
     pub max_tokens: Option<u32>,
-    /// What content filters refused in this call, and is left out. `None` where all that was said must be sent.
+    /// Messages that content filters refused in this call, to be left out. `None` if the whole conversation must be sent.
     pub withheld: Option<Withheld>,
 }
 
@@ -382,12 +382,12 @@ pub struct ToolSpec {
     pub parameters: Value,
 }
 
-/// An event of the model's response. `Debug` would print spoken words, so there is none.
+/// An event of the model's response. Not `Debug`, which would print spoken words.
 #[derive(Clone, PartialEq)]
 pub enum LlmEvent {
     /// The next piece of text.
     Delta(String),
-    /// A whole tool call. Boxed: channels have room for many events, which are nearly all text.
+    /// A complete tool call. Boxed: channels have room for many events, nearly all of them text.
     ToolCall(Box<ToolCall>),
 }
 
@@ -396,7 +396,7 @@ pub enum LlmEvent {
 pub struct AnalysisRequest {
     /// The provider's model name; its default when absent.
     pub model: Option<String>,
-    /// The conversation as it was heard, oldest first, the instructions in front.
+    /// The conversation as it was heard, oldest first, after the instructions.
     pub messages: Vec<Message>,
     /// JSON Schema of the outcome, if the agent has one.
     pub schema: Option<Schema>,
@@ -404,18 +404,18 @@ pub struct AnalysisRequest {
     pub spent: Spent,
 }
 
-/// Usage so far of work that may yet fail.
+/// Usage so far of work that may still fail.
 #[derive(Clone, Debug, Default)]
 pub struct Spent(Arc<Mutex<Usage>>);
 
 impl Spent {
-    /// Adds what was used.
+    /// Adds usage.
     pub fn add(&self, more: Usage) {
         let mut usage = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         *usage = *usage + more;
     }
 
-    /// All of it so far.
+    /// Returns the usage so far.
     #[must_use]
     pub fn usage(&self) -> Usage {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner)
@@ -437,33 +437,33 @@ pub trait Tts: Send + Sync {
     /// Synthesizes `request` into `audio` and returns its usage. Dropping the future cancels the request.
     ///
     /// # Errors
-    /// When the provider cannot be reached, refuses, or breaks off.
+    /// When the provider cannot be reached, refuses, or fails midway.
     async fn speak(&self, request: TtsRequest, audio: mpsc::Sender<TtsAudio>) -> Result<Usage, ProviderError>;
 
-    /// Makes what a first request like this, whatever its words, would have to wait for otherwise, such as a connection. Nothing
-    /// is spoken.
+    /// Prepares what the first request of this kind would wait for, such as a connection. The text is irrelevant; nothing is spoken.
     ///
     /// # Errors
-    /// When it turns out that nothing could be spoken. That it does not fail proves nothing.
+    /// When it turns out that nothing could be spoken. Success proves nothing.
     async fn warm(&self, _like: &TtsRequest) -> Result<(), ProviderError> {
         Ok(())
     }
 
-    /// What of a request like this, whatever its words, it cannot take: the rest of a sentence that begins with its name.
+    /// Returns what the provider does not support of such a request, regardless of its text: the rest of a sentence that begins with the
+    /// provider's name.
     fn not_taken(&self, _like: &TtsRequest) -> Option<String> {
         None
     }
 
-    /// Whether caching frequent phrases pays off.
+    /// Returns whether caching frequent phrases pays off.
     fn keeps_phrases(&self) -> bool {
         true
     }
 }
 
-/// A TTS request. `Debug` would print spoken words, so there is none.
+/// A TTS request. Not `Debug`, which would print spoken words.
 #[derive(Clone, PartialEq)]
 pub struct TtsRequest {
-    /// The words.
+    /// The text to speak.
     pub text: String,
     /// The provider's voice name.
     pub voice: Option<String>,
@@ -473,7 +473,7 @@ pub struct TtsRequest {
     pub speed: f32,
     /// BCP 47 tag.
     pub language: String,
-    /// The format of the audio to give.
+    /// The format of the audio to produce.
     pub format: AudioFormat,
 }
 
@@ -482,6 +482,6 @@ pub struct TtsRequest {
 pub struct TtsAudio {
     /// In the format of the request; any length.
     pub samples: Vec<i16>,
-    /// When words are spoken, counted from the start of the request; empty when the provider does not say.
+    /// When each word is spoken, from the start of the request; empty when the provider does not say.
     pub words: Vec<SpokenWord>,
 }

@@ -1,25 +1,25 @@
-//! JSON Schemas of tools as the APIs of language models take them. Arguments are validated against the original.
+//! Converts JSON Schemas of tools to the subset that LLM APIs accept. Arguments are validated against the original.
 
 use serde_json::{Map, Value, json};
 use switchhook_core::json_schema::{SCHEMA_KEYWORDS, SCHEMA_LIST_KEYWORDS, written_out};
 
-/// Keywords that no API takes at the top of a tool's schema. What of them says which arguments there are is merged into `properties`.
+/// Keywords that no API accepts at the top level of a tool's schema. The arguments that they describe are merged into `properties`.
 const NOT_AT_TOP: [&str; 12] =
     ["$id", "$schema", "allOf", "anyOf", "const", "dependentSchemas", "else", "enum", "if", "not", "oneOf", "then"];
-/// Those that list alternatives or parts of the whole.
+/// Keywords that list alternatives, or parts of the whole.
 const COMBINED: [&str; 3] = ["allOf", "anyOf", "oneOf"];
 /// Keywords whose value is an object of schemas.
 const MAPS: [&str; 5] = ["$defs", "definitions", "dependentSchemas", "patternProperties", "properties"];
-/// Keywords that may be `true` or `false`; elsewhere some APIs want an object.
+/// Keywords that may be `true` or `false`; elsewhere some APIs require an object.
 const MAY_BE_FLAGS: [&str; 4] =
     ["additionalItems", "additionalProperties", "unevaluatedItems", "unevaluatedProperties"];
 
-/// A tool's schema within what every model's API takes: an object with `properties` and nothing beside them that combines schemas,
-/// and lists that say what they are of.
+/// Converts a tool's schema to what every LLM API accepts: an object with `properties` and no other keywords that combine schemas, and
+/// arrays that describe their items.
 #[must_use]
 pub fn for_model(schema: &Value) -> Value {
     let combines = COMBINED.iter().chain(&["$ref"]).any(|keyword| schema.get(*keyword).is_some());
-    // What is combined may stand elsewhere.
+    // Combined schemas may be references.
     let expanded = combines.then(|| written_out(schema).ok()).flatten();
     let mut top = match expanded.as_ref().unwrap_or(schema) {
         Value::Object(fields) => fields.clone(),
@@ -36,13 +36,13 @@ pub fn for_model(schema: &Value) -> Value {
     schema
 }
 
-/// The keywords at the top of a tool's schema that models do not see as they were written, because their APIs refuse them there.
+/// Returns the keywords at the top level of a tool's schema that are changed for models, because their APIs refuse them there.
 pub fn simplified(schema: &Value) -> impl Iterator<Item = &'static str> {
     let present = |keyword: &&str| schema.get(*keyword).is_some();
     NOT_AT_TOP.into_iter().filter(|keyword| !keyword.starts_with('$')).filter(present)
 }
 
-/// Takes the properties of all parts; required is what every part requires, or any of them where `all` apply.
+/// Merges the properties of all parts. Properties are required if all parts require them, or any part does where `all` apply.
 fn merge(top: &mut Map<String, Value>, parts: &[Value], all: bool) {
     let mut flat = Vec::new();
     for part in parts {
@@ -80,7 +80,7 @@ fn merge(top: &mut Map<String, Value>, parts: &[Value], all: bool) {
     }
 }
 
-/// A schema of what follows one or the other.
+/// Returns a schema that accepts either.
 fn either(known: Value, other: Value) -> Value {
     match known {
         Value::Object(mut fields) if fields.len() == 1 && fields.get("anyOf").is_some_and(Value::is_array) => {
@@ -100,7 +100,7 @@ fn names(list: Option<&Value>) -> Vec<String> {
     names.filter_map(|name| name.as_str().map(str::to_owned)).collect()
 }
 
-/// Adds what APIs miss in a schema and all within it.
+/// Adds what APIs require to a schema and its subschemas.
 fn complete(schema: &mut Value) {
     let Some(fields) = schema.as_object_mut() else {
         *schema = json!({});
@@ -139,7 +139,7 @@ fn complete(schema: &mut Value) {
     }
 }
 
-/// Some APIs refuse a requirement of what is not described.
+/// Removes requirements of undescribed properties, which some APIs refuse.
 fn only_known_are_required(fields: &mut Map<String, Value>) {
     let Some(Value::Object(properties)) = fields.get("properties") else { return };
     let Some(Value::Array(required)) = fields.get("required") else { return };
@@ -152,7 +152,7 @@ fn only_known_are_required(fields: &mut Map<String, Value>) {
     }
 }
 
-/// Schemas that MCP servers list and customers write.
+/// Schemas from MCP servers and customers.
 #[cfg(test)]
 pub(crate) const FUZZED: switchhook_fuzz::Target = switchhook_fuzz::Target {
     file: file!(),

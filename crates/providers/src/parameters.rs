@@ -1,12 +1,12 @@
-//! `settings.stt_parameters` and `settings.tts_parameters`: more for the provider, in its own words.
+//! `settings.stt_parameters` and `settings.tts_parameters`: additional parameters, passed to the provider as they are.
 
 use serde_json::{Map, Value};
 
 use super::adapter_config::AdapterConfig;
 
-/// Parameters must not override the audio encoding of STT.
+/// STT parameters that settings must not override: the audio encoding.
 const OF_RECOGNISERS: [&str; 4] = ["audio_format", "encoding", "file", "sample_rate"];
-/// Nor that of TTS, or the text to speak.
+/// TTS parameters that settings must not override: the audio encoding and the text to speak.
 const OF_VOICES: [&str; 11] = [
     "container",
     "context_id",
@@ -21,20 +21,20 @@ const OF_VOICES: [&str; 11] = [
     "transcript",
 ];
 
-/// The parameters of a connection. `null` takes away what would be sent.
+/// The parameters of a connection. `null` removes a parameter that would be sent.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Parameters(Map<String, Value>);
 
 impl Parameters {
-    /// The STT parameters.
+    /// Reads the STT parameters.
     ///
     /// # Errors
-    /// A sentence when they are no object or say what is not for them to say.
+    /// A sentence when they are not an object, or override what they must not.
     pub(crate) fn of_recogniser(config: &AdapterConfig<'_>) -> Result<Self, String> {
         Self::read(config, "stt_parameters", &OF_RECOGNISERS)
     }
 
-    /// The TTS parameters.
+    /// Reads the TTS parameters.
     ///
     /// # Errors
     /// As [`Parameters::of_recogniser`].
@@ -54,12 +54,12 @@ impl Parameters {
         }
     }
 
-    /// The one of this name.
+    /// Returns the parameter with this name.
     pub(crate) fn get(&self, name: &str) -> Option<&Value> {
         self.0.get(name)
     }
 
-    /// A query or a form with all of them: a list gives several, an object is written as JSON.
+    /// Adds them to a query or a form: a list adds several values, an object is written as JSON.
     pub(crate) fn in_query<'a>(&'a self, mut query: Vec<(&'a str, String)>) -> Vec<(&'a str, String)> {
         let plain = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         for (name, value) in &self.0 {
@@ -73,7 +73,7 @@ impl Parameters {
         query
     }
 
-    /// `body` with all of them.
+    /// Adds them to `body`.
     pub(crate) fn in_body(&self, mut body: Value) -> Value {
         if let Value::Object(fields) = &mut body {
             for (name, value) in &self.0 {
@@ -86,7 +86,7 @@ impl Parameters {
         body
     }
 
-    /// Those for a query and those for a body, where a provider takes both: objects and lists go into the body.
+    /// Splits them into those for a query and those for a body, where a provider uses both: objects and lists go into the body.
     pub(crate) fn apart(&self) -> (Self, Self) {
         let (structures, plain) =
             self.0.clone().into_iter().partition(|(_, value)| value.is_object() || value.is_array());

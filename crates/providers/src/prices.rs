@@ -1,8 +1,8 @@
 //! The price table, which operators and customers can override.
 //!
-//! Prices stand in `prices.default.toml`, are replaced by the operator's file (`prices` in the configuration) and then by
-//! `settings.prices` of a connection. A model has the prices of the longest name in the table that it begins with, so that
-//! dated versions need no row of their own; but not where `-mini`, `-lite`, `-pro` or the like follow. `*` is any other model.
+//! Prices come from `prices.default.toml`, overridden by the operator's file (`prices` in the configuration) and then by
+//! `settings.prices` of a connection. A model has the prices of the longest name in the table that is a prefix of its own, so that
+//! dated versions need no separate row, unless `-mini`, `-lite`, `-pro` or the like follow. `*` is any other model.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,34 +13,34 @@ use serde_json::{Map, Value};
 
 use super::{Costs, Usage};
 
-/// The prices that come with the service.
+/// The prices built into the service.
 const DEFAULTS: &str = include_str!("../prices.default.toml");
-/// Stands for every model that has no row of its own.
+/// Stands for every model without a row.
 const ANY: &str = "*";
-/// What makes another model of a name that it is appended to, unlike dates and versions.
+/// Suffixes that denote another model, unlike dates and versions.
 const OTHER_MODELS: [&str; 8] = ["hd", "large", "lite", "max", "mini", "nano", "pro", "small"];
 
-/// Prices of one model, in US dollars. What has no price is not offered.
+/// Prices of one model, in US dollars. A missing price means that the model does not offer the unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Rates {
-    /// A minute of transcribed audio.
+    /// Per minute of transcribed audio.
     pub stt_minute: Option<f64>,
-    /// A million tokens read.
+    /// Per million tokens read.
     pub llm_input_million: Option<f64>,
-    /// A million tokens read from the provider's cache; like others when absent.
+    /// Per million tokens read from the provider's cache; the price of other tokens when absent.
     pub llm_cached_million: Option<f64>,
-    /// A million tokens written to it; like others when absent.
+    /// Per million tokens written to the cache; the price of other tokens when absent.
     pub llm_cache_write_million: Option<f64>,
-    /// A million tokens written.
+    /// Per million tokens written.
     pub llm_output_million: Option<f64>,
-    /// A million tokens of audio input of a speech-to-speech model.
+    /// Per million audio input tokens of a speech-to-speech model.
     pub audio_input_million: Option<f64>,
-    /// The same from its cache; like others when absent.
+    /// The same from its cache; the price of other tokens when absent.
     pub audio_cached_million: Option<f64>,
-    /// A million tokens of audio spoken by it.
+    /// Per million audio output tokens of a speech-to-speech model.
     pub audio_output_million: Option<f64>,
-    /// A million characters spoken.
+    /// Per million characters spoken.
     pub tts_characters_million: Option<f64>,
 }
 
@@ -53,12 +53,12 @@ pub struct PriceList(BTreeMap<String, Rates>);
 pub struct Prices(BTreeMap<String, BTreeMap<String, Rates>>);
 
 impl Rates {
-    /// The same usage with its cost. Where something was used that has no price, it says that it is not all. A provider that
-    /// says itself what it charged is believed.
+    /// Adds the cost to `usage`, and marks it as incomplete if something was used that has no price. A cost that the provider itself
+    /// reports takes precedence.
     #[must_use]
     pub fn price(rates: Option<&Self>, usage: Usage) -> Usage {
         if usage.cost_usd > 0.0 {
-            // Only language models say what they charged.
+            // Only language models report their cost.
             let reported = Costs { llm_usd: usage.cost_usd, ..Costs::default() };
             let costs = if usage.costs == Costs::default() { reported } else { usage.costs };
             return Usage { costs, ..usage };
@@ -69,7 +69,7 @@ impl Rates {
             cost(&mut priced, &[(usage.stt_audio_ms, rates.stt_minute.map(|minute| minute * 1_000_000.0 / 60_000.0))]);
         let model = cost(&mut priced, &rates.of_text(&usage));
         let audio = cost(&mut priced, &rates.of_audio(&usage));
-        // The text of a speech-to-speech model counts as its own.
+        // The text of a speech-to-speech model is part of its own cost.
         let speaks = usage.audio_input_tokens + usage.audio_output_tokens > 0;
         (priced.costs.llm_usd, priced.costs.realtime_usd) = if speaks { (0.0, model + audio) } else { (model, 0.0) };
         priced.costs.tts_usd = cost(&mut priced, &[(usage.tts_characters, rates.tts_characters_million)]);
@@ -78,7 +78,7 @@ impl Rates {
         priced
     }
 
-    /// Tokens of text, and what each costs in millionths of a dollar.
+    /// Returns counts of text tokens and their prices per million.
     fn of_text(&self, usage: &Usage) -> [(u64, Option<f64>); 4] {
         let cached = usage.llm_cached_tokens.min(usage.llm_input_tokens);
         let written_to_cache = usage.llm_cache_write_tokens.min(usage.llm_input_tokens - cached);
@@ -92,7 +92,7 @@ impl Rates {
         ]
     }
 
-    /// Tokens of audio, and what each costs in millionths of a dollar.
+    /// Returns counts of audio tokens and their prices per million.
     fn of_audio(&self, usage: &Usage) -> [(u64, Option<f64>); 3] {
         let cached = usage.audio_cached_tokens.min(usage.audio_input_tokens);
         let audio = self.audio_input_million;
@@ -119,7 +119,7 @@ impl Rates {
     }
 }
 
-/// What was used and has a price, in dollars: dollars for a million are millionths of a dollar for one.
+/// Returns the cost of the items that have a price, in dollars: a price in dollars per million is one in millionths of a dollar each.
 fn cost(usage: &mut Usage, items: &[(u64, Option<f64>)]) -> f64 {
     let mut micros = 0.0;
     for (count, price) in items.iter().filter(|(count, _)| *count > 0) {
@@ -133,7 +133,7 @@ fn cost(usage: &mut Usage, items: &[(u64, Option<f64>)]) -> f64 {
 }
 
 impl PriceList {
-    /// What a model charges; nothing when that is not known.
+    /// Returns the rates of a model; `None` when they are unknown.
     #[must_use]
     pub fn of(&self, model: Option<&str>) -> Option<&Rates> {
         let model = model.unwrap_or_default();
@@ -148,11 +148,11 @@ impl PriceList {
         best.map(|(_, rates)| rates).or_else(|| self.0.get(ANY))
     }
 
-    /// With a connection's own prices before them, or alone where they have one for any model: a server of one's own may call
-    /// its models as others do.
+    /// Adds a connection's own prices, which take precedence. They replace all others if they include a price for any model, since a
+    /// self-hosted server may use the names of other models.
     ///
     /// # Errors
-    /// What is wrong with `settings.prices`, in a sentence.
+    /// A sentence that says what is wrong with `settings.prices`.
     pub fn with(mut self, settings: &Map<String, Value>) -> Result<Self, String> {
         let Some(own) = settings.get("prices").filter(|own| !own.is_null()) else { return Ok(self) };
         let own = own.as_object().ok_or("settings.prices must be an object of prices by model.")?;
@@ -171,10 +171,10 @@ impl PriceList {
 }
 
 impl Prices {
-    /// The defaults, and the operator's file over them.
+    /// Loads the defaults, overridden by the operator's file.
     ///
     /// # Errors
-    /// When the file cannot be read or is not such a table.
+    /// When the file cannot be read or is not a valid price table.
     pub fn load(file: Option<&Path>) -> anyhow::Result<Self> {
         let mut prices = Self::parse(DEFAULTS).context("the prices that come with the service")?;
         if let Some(file) = file {
@@ -197,13 +197,13 @@ impl Prices {
         Ok(Self(prices))
     }
 
-    /// The providers in the table.
+    /// Returns the providers in the table.
     #[cfg(test)]
     pub(super) fn providers(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)
     }
 
-    /// What one provider charges.
+    /// Returns the prices of one provider.
     #[must_use]
     pub fn of(&self, provider: &str) -> PriceList {
         PriceList(self.0.get(provider).cloned().unwrap_or_default())

@@ -23,18 +23,18 @@ use super::local::{self, LocalSpeech};
 use super::prices::Prices;
 use super::{CONNECT_TIMEOUT, anthropic, assemblyai, cartesia, deepgram, elevenlabs, gemini, openai, scripted};
 
-/// An idle connection saves the next turn a handshake.
+/// How long an idle connection is kept, to save the next turn a handshake.
 const POOL_IDLE_TIMEOUT: Duration = Duration::from_secs(90);
-/// A provider that no call has used for so long is dropped, and with it the key: its connection may be deleted.
+/// How long an unused provider is cached. It is then dropped, and its key with it: its connection may have been deleted.
 const UNUSED_TTL: Duration = Duration::from_secs(3_600);
-/// The interval and timeout of pings on an HTTP/2 connection: all calls share it, and one
-/// that a firewall has forgotten would fail the questions of all until the network gives it up.
+/// The interval and timeout of pings on an HTTP/2 connection. All calls share it: if a firewall has dropped its state, their requests
+/// would fail until the network gives up.
 const HTTP2_KEEPALIVE: (Duration, Duration) = (Duration::from_secs(3), Duration::from_secs(2));
 
-/// The longest that a tool may take, whatever it says.
+/// The maximum timeout of a tool, regardless of its own setting.
 const TOOL: Duration = Duration::from_secs(10);
 
-/// Every provider: its folder under `providers/` and a line here.
+/// All providers. A new one needs a folder under `providers/` and a line here.
 pub const PROVIDERS: &[ProviderEntry] = &[
     local::ENTRY,
     scripted::ENTRY,
@@ -53,14 +53,14 @@ pub fn entry(name: &str) -> Option<&'static ProviderEntry> {
     PROVIDERS.iter().find(|entry| entry.name == name)
 }
 
-/// What providers need of the configuration.
+/// The part of the configuration that providers need.
 #[derive(Clone, Debug)]
 pub struct ProviderSettings {
     /// How names are resolved and whose certificates are trusted.
     pub network: NetworkSettings,
-    /// What requests may reach beyond the public internet.
+    /// The addresses that requests may reach beyond the public internet.
     pub addresses: AddressPolicy,
-    /// The operator's file of prices.
+    /// The operator's price file.
     pub prices: Option<PathBuf>,
 }
 
@@ -69,17 +69,17 @@ pub struct ProviderSettings {
 pub struct ProviderConnection<'a> {
     /// Its id.
     pub id: ConnectionId,
-    /// Whose it is.
+    /// Its owner.
     pub tenant: TenantId,
     /// The provider's name in the API.
     pub provider: &'a str,
     /// Its settings.
     pub settings: &'a Map<String, Value>,
-    /// When it was last written: a change makes a new provider.
+    /// When it was last written: a change creates a new provider.
     pub updated_at: Timestamp,
 }
 
-/// Makes and keeps providers.
+/// Creates and caches providers.
 pub struct Registry {
     http: PerTenant<Clients>,
     websockets: PerTenant<WebSockets>,
@@ -91,11 +91,11 @@ pub struct Registry {
     cached: Mutex<ProviderCache>,
 }
 
-/// Providers by connection, each for the version of it that was written at that time.
+/// Providers by connection, each for the version of the connection written at that time.
 #[derive(Default)]
 struct ProviderCache(HashMap<Uuid, (ConnectionVersion, Instant, Provider)>);
 
-/// What a provider was made from: the connection as it was written then, and where its tenant could go beyond the configuration.
+/// The version of a provider: when its connection was written, and which addresses its tenant could reach beyond the configuration.
 type ConnectionVersion = (Timestamp, AddressPolicy);
 
 impl ProviderCache {
@@ -116,7 +116,7 @@ impl ProviderCache {
 }
 
 impl Registry {
-    /// With nothing loaded or connected yet.
+    /// Creates a registry with nothing loaded or connected yet.
     ///
     /// # Errors
     /// When the client for requests to providers cannot be built.
@@ -133,34 +133,34 @@ impl Registry {
         Ok(Self { http, websockets, addresses, exemptions, tools, prices, speech, cached: Mutex::default() })
     }
 
-    /// What single tenants may reach beyond the configured exemptions.
+    /// Returns the addresses that single tenants may reach beyond the configured exemptions.
     #[must_use]
     pub fn exemptions(&self) -> &Exemptions {
         &self.exemptions
     }
 
-    /// Where a tenant's requests may go.
+    /// Returns the addresses that a tenant's requests may reach.
     #[must_use]
     pub fn addresses(&self, tenant: TenantId) -> AddressPolicy {
         self.addresses.clone().with(&self.exemptions.of(tenant))
     }
 
-    /// Asks the services that a tenant's tools are.
+    /// Returns the client for requests to a tenant's tools.
     #[must_use]
     pub fn tools(&self, tenant: TenantId) -> outbound::Client {
         self.tools.of(tenant)
     }
 
-    /// The models of this machine, shared by all calls.
+    /// Returns the models of this machine, shared by all calls.
     #[must_use]
     pub fn local_speech(&self) -> Arc<LocalSpeech> {
         self.speech.clone()
     }
 
-    /// A provider that needs no connection.
+    /// Returns a provider that needs no connection.
     ///
     /// # Errors
-    /// A sentence when there is none of that name.
+    /// A sentence when there is none with that name.
     pub fn built_in(&self, name: &str) -> Result<Provider, String> {
         match entry(name) {
             Some(ProviderEntry { name, build: Build::BuiltIn(build), .. }) => {
@@ -184,10 +184,10 @@ impl Registry {
         self.cached.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The provider behind a connection, made with what `key` returns unless it is cached.
+    /// Returns the provider of a connection, created with the result of `key` unless it is cached.
     ///
     /// # Errors
-    /// A sentence when its settings or credentials are of no use.
+    /// A sentence when its settings or credentials are invalid.
     pub fn for_connection(
         &self,
         connection: &ProviderConnection<'_>,
@@ -219,7 +219,7 @@ impl Registry {
     }
 }
 
-/// A client for requests to providers.
+/// Builds a client for requests to providers.
 fn client(settings: &ClientSettings) -> ClientBuilder {
     settings
         .builder()
@@ -239,7 +239,7 @@ mod tests {
     use super::*;
     use crate::entry::ProviderKind;
 
-    /// A provider with these settings.
+    /// Creates a provider with these settings.
     fn provider(entry: &ProviderEntry, settings: &Value) -> Provider {
         let prices = Prices::load(None).expect("a table").of(entry.name);
         Provider { name: entry.name, prices, ..made(entry, settings).expect("good settings") }
@@ -277,7 +277,7 @@ mod tests {
         }
     }
 
-    /// What a connection with these settings is billed for a minute of STT, for LLM input and for TTS.
+    /// Returns the rates of a connection with these settings: a minute of STT, LLM input, and TTS.
     fn rates(entry: &ProviderEntry, settings: &Value) -> [Option<f64>; 3] {
         let provider = provider(entry, settings);
         [
@@ -325,7 +325,7 @@ mod tests {
 
     #[test]
     fn every_provider_is_in_the_docs_and_the_price_table_knows_no_other() {
-        /// Rows of tables whose first cell names the provider.
+        /// Returns whether a table has a row whose first cell names the provider.
         fn has_row(docs: &str, name: &str) -> bool {
             let mut cells = docs.lines().filter_map(|line| line.strip_prefix('|')?.split('|').next());
             cells.any(|cell| cell.contains(&format!("`{name}`")))

@@ -1,44 +1,44 @@
-//! The replay buffer: the caller's last seconds, for a reconnect or for a failover to another STT provider.
+//! The replay buffer: the last seconds of the caller's audio, for a reconnect or a failover to another STT provider.
 
 use std::collections::VecDeque;
 
 use switchhook_media::frame::Frame;
 
-/// Stored during silence, in frames: 500 ms. Speech is noticed up to 120 ms late, and begins more softly than that.
+/// Frames stored during silence: 500 ms. Speech is detected up to 120 ms late, and begins more softly than that.
 const PRE_ROLL: usize = 25;
-/// Stored when words came before the end of their speech, in frames: 120 ms. More of it may have begun, and is not noticed yet.
+/// Frames stored when words arrived before their speech ended: 120 ms. New speech may have begun in them that is not detected yet.
 const ONSET: usize = 6;
-/// Stored of speech without final words, in frames: 10 s.
+/// Frames stored of speech without final words: 10 s.
 const LONGEST: usize = 500;
-/// Replayed before the first audio without any words, in frames: 500 ms.
+/// Frames replayed before the first audio without any words: 500 ms.
 const MARGIN: usize = 25;
 
 /// Input of an STT session.
 #[derive(Clone)]
 pub enum SttInput {
-    /// It takes over in mid-call: everything before this segment has been transcribed.
+    /// Starts in mid-call: everything before this segment has been transcribed.
     StartAt(u32),
-    /// 20 ms.
+    /// 20 ms of audio.
     Audio(Frame),
     /// Voice activity began.
     SpeechStarted,
-    /// It ended, and with it this segment.
+    /// Voice activity ended, and with it this segment.
     SpeechStopped(u32),
 }
 
-/// Audio and marks without a final transcript.
+/// Audio and speech boundaries without a final transcript.
 #[derive(Default)]
 pub struct ReplayBuffer {
     items: VecDeque<SttInput>,
     frames: usize,
-    /// Whether audio without final words was let go.
+    /// Whether audio without final words was dropped.
     overflowed: bool,
     /// Frames since the last words, final or not.
     since_words: usize,
 }
 
 impl ReplayBuffer {
-    /// Stores input; `open` when there is speech without final words.
+    /// Stores input; `open` if there is speech without final words.
     pub fn keep(&mut self, input: SttInput, open: bool) {
         let audio = matches!(input, SttInput::Audio(_));
         self.items.push_back(input);
@@ -50,12 +50,12 @@ impl ReplayBuffer {
         }
     }
 
-    /// Words arrived.
+    /// Records that words arrived.
     pub fn words(&mut self) {
         self.since_words = 0;
     }
 
-    /// A segment is final: audio before its end is dropped; if the words came before the end, all but the last frames are.
+    /// Drops the audio of a segment that became final: everything up to its end or, if its words came earlier, all but the last frames.
     pub fn settled(&mut self, segment: u32) {
         let end =
             self.items.iter().position(|item| matches!(item, SttInput::SpeechStopped(number) if *number == segment));
@@ -69,7 +69,7 @@ impl ReplayBuffer {
         self.overflowed = false;
     }
 
-    /// The audio just before speech was noticed, for providers that get speech only.
+    /// Returns the audio just before speech was detected, for providers that get speech only.
     pub fn pre_roll(&self) -> Vec<Frame> {
         let since_stop = self.items.iter().rev().take_while(|item| !matches!(item, SttInput::SpeechStopped(_)));
         let audio = since_stop.filter_map(|item| match item {
@@ -89,13 +89,13 @@ impl ReplayBuffer {
         }
     }
 
-    /// Whether everything without final words is still here.
+    /// Returns whether all audio without final words is still stored.
     pub fn is_whole(&self) -> bool {
         !self.overflowed
     }
 
-    /// What is to be sent on a new connection: everything without final words or, when that is not all here, what no words
-    /// came for.
+    /// Returns the input to send on a new connection: everything without final words or, if some of that was dropped, the audio since the
+    /// last words.
     pub fn replay(&self) -> Vec<SttInput> {
         let mut skip = if self.overflowed { self.frames.saturating_sub(self.since_words + MARGIN) } else { 0 };
         let unspoken = |item: &&SttInput| {
@@ -118,7 +118,7 @@ mod tests {
         });
     }
 
-    /// Frames by their samples' value, stops as negative numbers.
+    /// Returns frames as the value of their samples, and stops as negative numbers.
     fn replayed(replay: &ReplayBuffer) -> Vec<i32> {
         let number = |item: SttInput| match item {
             SttInput::Audio(frame) => Some(i32::from(frame.samples()[0])),

@@ -1,21 +1,21 @@
 //! Cuts the caller's audio into segments of speech.
 //!
-//! Speech is noticed some 60 to 120 ms after it began, so the audio before is kept. When the caller goes on shortly after
-//! a stop ("my number is … four one five"), the segment goes on too and is understood as a whole: one sentence in one piece is
-//! understood far better than in two.
+//! Speech is detected some 60 to 120 ms after it begins, so the audio before that is kept. When the caller continues shortly after
+//! a stop ("my number is … four one five"), the segment continues too and is transcribed as a whole: a sentence is recognised
+//! far better in one piece than in two.
 
 use std::collections::VecDeque;
 
 use switchhook_media::format::AudioFormat;
 use switchhook_media::frame::CallerAudio;
 
-/// Audio before the start is noticed. With more silence in front the model transcribes nothing.
+/// Audio kept before speech is detected. With more silence in front, the model transcribes nothing.
 const PRE_ROLL_MS: usize = 300;
-/// A pause up to this long after a stop is a pause within a sentence.
+/// A pause up to this long after a stop counts as a pause within a sentence.
 const PAUSE_MS: usize = 680;
 /// Longer segments are not continued.
 const MAX_CONTINUED_MS: usize = 25_000;
-/// No segment is longer. Voice activity ends much earlier.
+/// The longest segment. Voice activity ends much earlier.
 const MAX_MS: usize = 40_000;
 
 /// Collects one caller's speech.
@@ -24,7 +24,7 @@ pub(crate) struct Segmenter {
     before: VecDeque<i16>,
     samples: Vec<i16>,
     state: SegmenterState,
-    /// Stops that turned out to be pauses of the running segment.
+    /// Stops that turned out to be pauses within the current segment.
     pauses: Vec<u32>,
 }
 
@@ -33,7 +33,7 @@ enum SegmenterState {
     #[default]
     Quiet,
     Speaking,
-    /// Stopped so many samples ago.
+    /// Stopped this many samples ago.
     Stopped {
         segment: u32,
         since: usize,
@@ -45,14 +45,14 @@ enum SegmenterState {
 pub(crate) struct Segment {
     /// The number of its stop.
     pub(crate) number: u32,
-    /// Earlier stops whose audio is in this one as well: their transcripts are void.
+    /// Earlier stops whose audio is part of this segment: their transcripts are void.
     pub(crate) replaces: Vec<u32>,
     /// In the format of the call.
     pub(crate) samples: Vec<i16>,
 }
 
 impl Segmenter {
-    /// For audio of this format.
+    /// Creates a segmenter for audio of this format.
     pub(crate) fn new(format: AudioFormat) -> Self {
         Self { format, before: VecDeque::new(), samples: Vec::new(), state: SegmenterState::Quiet, pauses: Vec::new() }
     }
@@ -74,14 +74,14 @@ impl Segmenter {
         }
     }
 
-    /// Speech began. Returns whether it goes on from the last stop.
+    /// Starts speech. Returns whether it continues the last segment.
     pub(crate) fn started(&mut self) -> bool {
         let SegmenterState::Stopped { segment, since } = self.state else {
             self.begin(usize::MAX);
             return false;
         };
         if self.samples.len() > self.format.samples_in_ms(MAX_CONTINUED_MS) {
-            // Audio that was transcribed already is not transcribed twice.
+            // Do not transcribe audio twice.
             self.begin(since);
             return false;
         }
@@ -90,7 +90,7 @@ impl Segmenter {
         true
     }
 
-    /// With as much of the audio before as is kept, but no more than `before`.
+    /// Begins a segment with the audio kept from before it, at most `before` samples.
     fn begin(&mut self, before: usize) {
         self.samples.clear();
         self.samples.extend(self.before.iter().skip(self.before.len().saturating_sub(before)));
@@ -98,7 +98,7 @@ impl Segmenter {
         self.state = SegmenterState::Speaking;
     }
 
-    /// Speech stopped.
+    /// Stops speech.
     pub(crate) fn stopped(&mut self, number: u32) -> Segment {
         if self.state == SegmenterState::Quiet {
             self.begin(usize::MAX);
@@ -107,7 +107,7 @@ impl Segmenter {
         Segment { number, replaces: self.pauses.clone(), samples: self.samples.clone() }
     }
 
-    /// The running segment so far; `None` when nobody speaks.
+    /// Returns the current segment so far; `None` while the caller is silent.
     pub(crate) fn so_far(&self) -> Option<&[i16]> {
         (self.state == SegmenterState::Speaking).then_some(&self.samples)
     }
@@ -120,7 +120,7 @@ mod tests {
 
     const FRAME_SAMPLES: usize = AudioFormat::Narrowband.frame_samples();
 
-    /// Frames numbered by their samples' value.
+    /// Feeds frames whose samples have these values.
     fn hear(segmenter: &mut Segmenter, numbers: std::ops::Range<i16>) {
         numbers.for_each(|number| {
             segmenter.audio(&CallerAudio(Frame::from_slice(AudioFormat::Narrowband, &[number; FRAME_SAMPLES])));

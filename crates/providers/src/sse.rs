@@ -1,30 +1,30 @@
-//! Server-sent events: bytes in any pieces, the `data` of whole events out (WHATWG HTML, section 9.2.6).
+//! Parses server-sent events: takes bytes in pieces of any size and returns the `data` of whole events (WHATWG HTML, section 9.2.6).
 
-/// The longest event, in bytes; a server that sends more is broken.
+/// The longest event accepted, in bytes; a server that sends more is broken.
 const LONGEST: usize = 256 * 1024;
 
-/// An event stream being read.
+/// The parser of an event stream.
 #[derive(Default)]
 pub struct EventStream {
     line: Vec<u8>,
     data: Vec<String>,
-    /// What the event has so far, in bytes.
+    /// The size of the current event so far, in bytes.
     size: usize,
-    /// Whether a line has ended: a byte order mark may stand before the first one.
+    /// Whether a line has ended: a byte order mark may precede the first one.
     begun: bool,
-    /// The last byte was a carriage return: a line feed right after it belongs to it.
+    /// Whether the last byte was a carriage return: a line feed right after it belongs to it.
     after_return: bool,
 }
 
-/// An event is longer than any can be.
+/// An event exceeds the size limit.
 #[derive(Debug, PartialEq, Eq)]
 pub struct TooLong;
 
 impl EventStream {
-    /// Takes more bytes and gives the data of every event that they complete. Comments and other fields are skipped.
+    /// Takes more bytes and returns the data of every event that they complete. Comments and other fields are skipped.
     ///
     /// # Errors
-    /// When an event does not end. Nothing can be read behind it.
+    /// When an event exceeds the size limit. The rest of the stream cannot be parsed.
     pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<String>, TooLong> {
         let mut ready = Vec::new();
         for byte in bytes {

@@ -1,4 +1,4 @@
-//! The voices of text to speech: asked of the provider where it lists them, else a list that stands here.
+//! The voices of text to speech: requested from providers that list them, else from a built-in list.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,11 +18,11 @@ use super::failure::{AttemptError, classify_response};
 
 /// How long a provider may take to list its voices.
 const TIME_LIMIT: Duration = Duration::from_secs(10);
-/// The longest list that is read, in bytes.
+/// The longest response that is read, in bytes.
 const MAX_BYTES: usize = 4 << 20;
-/// The most voices of a list.
+/// The most voices in a list.
 const MAX_VOICES: usize = 500;
-/// The most text of a list, in bytes; lists are kept for a while.
+/// The most text in a list, in bytes; lists are cached for a while.
 const MAX_TEXT: usize = 256 << 10;
 
 /// A voice.
@@ -55,19 +55,19 @@ pub struct VoiceList {
 /// Lists the voices of a connection.
 #[async_trait]
 pub trait Voices: Send + Sync {
-    /// Returns them.
+    /// Returns the voices.
     ///
     /// # Errors
     /// When the provider cannot be reached or refuses.
     async fn list(&self) -> Result<VoiceList, ProviderError>;
 
-    /// Whether there may be this voice, as far as that is known without asking.
+    /// Returns whether this voice may exist, as far as that is known without a request.
     fn may_have(&self, _voice: &str) -> bool {
         true
     }
 }
 
-/// A list that stands here.
+/// A built-in list.
 #[async_trait]
 impl Voices for VoiceList {
     async fn list(&self) -> Result<VoiceList, ProviderError> {
@@ -80,12 +80,12 @@ impl Voices for VoiceList {
 }
 
 impl VoiceList {
-    /// `voices` as value, name and languages, and `default` among them.
+    /// Creates a list of `voices` and marks `default` among them.
     pub(super) fn of(voices: impl IntoIterator<Item = Voice>, complete: bool, default: &str) -> Arc<dyn Voices> {
         Arc::new(Self { data: voices.into_iter().collect(), complete }.with_default(default))
     }
 
-    /// Leaves out what is too much.
+    /// Drops the voices that exceed the limits.
     fn cut(&mut self) {
         let mut bytes = 0;
         let fits = |voice: &&Voice| {
@@ -97,7 +97,7 @@ impl VoiceList {
         self.data.truncate(fitting);
     }
 
-    /// Marks the voice of agents that name none, which may be of the connection's own.
+    /// Marks the voice of agents that name none; adds it if it is missing from the list, as the connection's own voices may be.
     fn with_default(mut self, default: &str) -> Self {
         match self.data.iter_mut().find(|voice| voice.voice == default) {
             Some(voice) => voice.default = true,
@@ -113,7 +113,7 @@ impl Voice {
         Self { voice: voice.to_owned(), name: name.to_owned(), languages, ..Self::default() }
     }
 
-    /// About what it takes in memory.
+    /// Returns its approximate size in memory.
     fn bytes(&self) -> usize {
         let languages: usize = self.languages.iter().map(|tag| size_of::<String>() + tag.len()).sum();
         let description = self.description.as_ref().map_or(0, String::len);
@@ -121,17 +121,17 @@ impl Voice {
     }
 }
 
-/// A list that the provider is asked for.
+/// Voices that the provider lists on request.
 pub(super) struct AskedVoices {
     pub(super) provider: &'static str,
     pub(super) http: Client,
     pub(super) url: String,
     pub(super) key: Option<Private<String>>,
-    /// The header of the key, and what stands before it.
+    /// The header of the key, and the prefix of its value.
     pub(super) key_header: (HeaderName, &'static str),
     /// Further headers.
     pub(super) headers: HeaderMap,
-    /// Reads an answer; its voices may be more than are shown.
+    /// Parses a response; it may contain more voices than are shown.
     pub(super) read: fn(&Value) -> VoiceList,
     pub(super) default: String,
 }
@@ -175,7 +175,7 @@ impl AskedVoices {
     }
 }
 
-/// What is read of a body; more than a list can be is cut off.
+/// Reads a body up to the limit; the rest is cut off.
 async fn whole(mut response: Response) -> Result<Vec<u8>, reqwest::Error> {
     let mut body = Vec::new();
     while body.len() < MAX_BYTES
@@ -186,7 +186,7 @@ async fn whole(mut response: Response) -> Result<Vec<u8>, reqwest::Error> {
     Ok(body)
 }
 
-/// The text of a field that is not empty.
+/// Returns the text of a field that is not empty.
 pub(super) fn text<'v>(value: &'v Value, field: &str) -> Option<&'v str> {
     value.get(field).and_then(Value::as_str).map(str::trim).filter(|text| !text.is_empty())
 }

@@ -1,8 +1,8 @@
-//! Anthropic's Messages interface (`POST {base}/v1/messages`), streamed.
+//! Anthropic's Messages API (`POST {base}/v1/messages`), streamed.
 //!
 //! | setting | meaning |
 //! |---|---|
-//! | `base_url` | with or without `/v1` at its end, whatever its path |
+//! | `base_url` | with or without `/v1` at its end, with any path |
 //! | `model` | when the agent names none |
 //! | `prompt_caching` | whether instructions, tools and the conversation so far are marked for the provider's cache; `true` by default |
 //! | `headers`, `query`, `request`, `timeouts_ms` | see `LlmServer::read` |
@@ -22,13 +22,13 @@ use super::llm::turns::turns;
 use super::llm::{LLM_SETTINGS, LlmAdapter, LlmClient, LlmServer, MAX_TOKENS};
 use super::{Llm, LlmRequest};
 
-/// Where Anthropic itself listens.
+/// Anthropic's own server.
 pub const ANTHROPIC_URL: &str = "https://api.anthropic.com";
 /// The model when neither the agent nor the connection names one.
 pub(crate) const DEFAULT_MODEL: &str = "claude-haiku-4-5";
-/// The version of the interface; required in every request.
+/// The API version; required in every request.
 const VERSION: &str = "2023-06-01";
-/// Agents may set up to 2.
+/// The highest temperature. Agents may set up to 2.
 const HOTTEST: f32 = 1.0;
 
 /// This provider in the registry.
@@ -48,10 +48,10 @@ fn build(config: &AdapterConfig<'_>) -> Result<Provider, String> {
     })
 }
 
-/// The language model of a connection.
+/// Creates the language model of a connection.
 ///
 /// # Errors
-/// What is wrong with its settings, in a sentence.
+/// A sentence that says what is wrong with its settings.
 pub fn connect(config: &AdapterConfig<'_>) -> Result<Arc<dyn Llm>, String> {
     let server = LlmServer::read(config, ANTHROPIC_URL, Some(HeaderName::from_static("x-api-key")))?;
     let caching = config.flag("prompt_caching")?.unwrap_or(true);
@@ -62,7 +62,7 @@ pub fn connect(config: &AdapterConfig<'_>) -> Result<Arc<dyn Llm>, String> {
 
 struct Messages {
     url: String,
-    /// Where its models are listed.
+    /// The URL that lists its models.
     models: String,
     caching: bool,
 }

@@ -1,4 +1,4 @@
-//! Messages over the wire: turns out, events in.
+//! The Messages protocol: turns out, events in.
 
 use serde_json::{Value, json};
 use switchhook_core::conversation::ToolCall;
@@ -7,7 +7,7 @@ use crate::llm::turns::{Part, Turn, arguments, object};
 use crate::llm::{LlmFailure, LlmResponse, StreamStep};
 use crate::{ToolSpec, Usage};
 
-/// Turns as messages. The results of all tools of a turn stand in one message, before any text.
+/// Converts turns to messages. The results of all tools of a turn are in one message, before any text.
 pub(super) fn messages(turns: &[Turn<'_>]) -> Value {
     let message = |turn: &Turn<'_>| {
         let role = if turn.by_model { "assistant" } else { "user" };
@@ -30,7 +30,7 @@ pub(super) fn tool(tool: &ToolSpec) -> Value {
     json!({ "name": tool.name, "description": tool.description, "input_schema": tool.parameters })
 }
 
-/// Marks what does not change: the last tool, the instructions, and the conversation so far, which the next turn repeats.
+/// Marks the stable prefix for caching: the last tool, the instructions, and the conversation so far, which the next turn repeats.
 pub(super) fn mark_for_cache(body: &mut Value) {
     let last = |list: &Value| list.as_array().map_or(0, Vec::len).checked_sub(1);
     let mark = |list: &mut Value| {
@@ -48,7 +48,7 @@ pub(super) fn mark_for_cache(body: &mut Value) {
     }
 }
 
-/// Reads a streamed response.
+/// Parses a streamed response.
 #[derive(Default)]
 pub(super) struct MessagesResponse {
     tools: Vec<OpenCall>,
@@ -63,7 +63,7 @@ struct OpenCall {
     arguments: String,
 }
 
-/// Figures replace those before them, where they come.
+/// Token counts; later values replace earlier ones.
 #[derive(Default)]
 struct Tokens {
     input: Option<u64>,
@@ -89,7 +89,7 @@ impl LlmResponse for MessagesResponse {
             return Err(failure);
         }
         let index = event.get("index").and_then(Value::as_u64).unwrap_or(0);
-        // New kinds of events, blocks and deltas may come at any time, and are to be ignored.
+        // New types of events, blocks and deltas may be added at any time, and must be ignored.
         Ok(match event.get("type").and_then(Value::as_str).unwrap_or_default() {
             "message_start" => {
                 self.read.take(event.pointer("/message/usage"));
@@ -119,7 +119,7 @@ impl LlmResponse for MessagesResponse {
         }
     }
 
-    /// What they call input leaves out what came from the cache or went there.
+    /// Returns the usage. The API's input tokens exclude those read from or written to the cache.
     fn usage(&self) -> Option<Usage> {
         let Tokens { input, cache_write, cache_read, output } = self.read;
         Some(Usage {
@@ -136,7 +136,7 @@ impl MessagesResponse {
     fn block_starts(&mut self, index: u64, block: &Value) -> StreamStep {
         let text = |name: &str| block.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
         match block.get("type").and_then(Value::as_str) {
-            // The input that stands here is a placeholder.
+            // The input in this block is a placeholder.
             Some("tool_use") => {
                 self.tools.push(OpenCall { index, id: text("id"), name: text("name"), arguments: String::new() });
                 StreamStep::Tool

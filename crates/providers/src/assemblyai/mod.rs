@@ -18,7 +18,7 @@ pub const ENTRY: ProviderEntry = ProviderEntry {
 fn build(config: &AdapterConfig<'_>) -> Result<Provider, String> {
     Ok(Provider {
         stt: Some(stt::connect(config)?),
-        // Which one it is depends on the agent's language; they have one price.
+        // The default depends on the agent's language; both models have the same price.
         default_models: DefaultModels::of(config, stt::ENGLISH, "", "")?,
         ..Provider::default()
     })

@@ -1,5 +1,5 @@
-//! AssemblyAI's streaming speech to text (`/v3/ws`): turns with all their words so far. Turns end when our VAD detects
-//! silence or, with `stt_finalize` set to false, when the provider decides.
+//! AssemblyAI's streaming speech to text (`/v3/ws`): turns with all their words so far. Turns end when our VAD detects silence or,
+//! with `stt_finalize` set to false, when the provider decides.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,28 +18,28 @@ use crate::{Stt, SttOptions, is_english};
 
 const PROVIDER: &str = "assemblyai";
 const URL: &str = "https://streaming.assemblyai.com";
-/// When neither the agent nor the connection names a model.
+/// The models when neither the agent nor the connection names one.
 pub(crate) const ENGLISH: &str = "universal-streaming-english";
 const OTHER: &str = "universal-streaming-multilingual";
 /// The languages of the latter.
 const SIX: [&str; 6] = ["en", "es", "fr", "de", "it", "pt"];
-/// The protocol's date.
+/// The API version, a date.
 const VERSION: &str = "2025-05-12";
 /// A message must hold 50 to 1000 ms.
 const DEFAULTS: SttDefaults = SttDefaults {
     encodings: &[Encoding::Mulaw, Encoding::Linear16],
     chunk: 3,
     finalize_timeout_ms: 1_500,
-    // A ForceEndpoint without a turn gets no response; one with words does, in 420 ms at the 99th percentile.
+    // A ForceEndpoint without a turn gets no response; one with words does, within 420 ms at the 99th percentile.
     finalize_timeout_without_words_ms: Some(800),
 };
 const KEEP_ALIVE: Duration = Duration::from_secs(5);
 const KEYTERM_LIMITS: KeytermLimits = KeytermLimits { max_count: 100, max_chars: 50, max_total_chars: 5_000 };
 
-/// Speech to text of a connection.
+/// Creates speech to text for a connection.
 ///
 /// # Errors
-/// A sentence that names the setting that is of no use.
+/// A sentence that names the invalid setting.
 pub fn connect(config: &AdapterConfig<'_>) -> Result<Arc<dyn Stt>, String> {
     let server = SttServer::read(config, URL, &DEFAULTS)?;
     if !(3..=50).contains(&server.settings.chunk) {
@@ -53,7 +53,7 @@ struct AssemblyAi {
 }
 
 impl AssemblyAi {
-    /// Whether our VAD ends turns.
+    /// Returns whether our VAD ends turns.
     fn finalize(&self) -> bool {
         self.server.settings.finalize.unwrap_or(true)
     }
@@ -67,7 +67,7 @@ impl AssemblyAi {
             ("encoding", encoding.to_owned()),
             ("format_turns", "false".to_owned()),
         ];
-        // Its own ends would come on top of ours.
+        // Its own ends of turn would be added to ours.
         if self.finalize() && model.starts_with("universal-streaming") {
             query.push(("end_of_turn_confidence_threshold", "1.0".to_owned()));
         } else if self.finalize() {
@@ -77,7 +77,7 @@ impl AssemblyAi {
         if !terms.is_empty() {
             query.push(("keyterms_prompt", json!(terms).to_string()));
         }
-        // That one knows a single language. The others would have to hear which one it is.
+        // That model supports a single language. The others would have to detect the language.
         if !language.is_empty() && model != ENGLISH {
             query.push(("language_codes", json!([language]).to_string()));
         }
@@ -126,11 +126,11 @@ impl SttAdapter for AssemblyAi {
 
 struct AssemblyAiTurns {
     finalize: bool,
-    /// Whether a turn counts when its text is formatted: each then ends twice.
+    /// Whether a turn counts only once its text is formatted: each turn then ends twice.
     formatted: bool,
-    /// Whether we requested an end of turn that has not come.
+    /// Whether an end of turn was requested and has not arrived.
     forced: bool,
-    /// The last turn that is over.
+    /// The last turn that has ended.
     over: Option<u64>,
 }
 
@@ -193,7 +193,7 @@ impl SttProtocol for AssemblyAiTurns {
     fn classify_close(&self, code: u16, reason: &str) -> StreamError {
         let words = close_description(code, reason);
         match code {
-            // The key, the account, a parameter or a message of ours.
+            // An error in the key, the account, a parameter or one of our messages.
             1008 | 3006 | 4000..=4003 | 4100 | 4101 => StreamError::Permanent(words),
             3009 | 4102 => StreamError::Retryable(format!("provider rate limit: {words}")),
             _ => StreamError::Retryable(words),

@@ -9,7 +9,7 @@ use super::entry::{Build, DefaultModels, Provider, ProviderEntry, ProviderKind};
 use super::stt::STT_SETTINGS;
 use super::tts::{TTS_SETTINGS, TtsTimeouts};
 
-/// The protocol's date.
+/// The API version, a date.
 const VERSION: &str = "2026-08-14";
 
 /// This provider in the registry.

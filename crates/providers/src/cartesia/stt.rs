@@ -1,5 +1,5 @@
-//! Cartesia Ink. `/stt/websocket` gives final words when our VAD detects the end of speech; with `stt_finalize` set to false,
-//! `/stt/turns/websocket` has its own endpointing.
+//! Cartesia Ink. `/stt/websocket` sends final words when our VAD detects the end of speech; with `stt_finalize` set to false,
+//! `/stt/turns/websocket` uses its own endpointing.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,11 +19,11 @@ use crate::{Stt, SttOptions, is_english};
 
 const PROVIDER: &str = "cartesia";
 const URL: &str = "https://api.cartesia.ai";
-/// When neither the agent nor the connection names a model: the second where the connection names another language, which the
-/// published protocol does not know.
+/// The models when neither the agent nor the connection names one. The second is for connections with another language, which the
+/// published protocol does not support.
 const ENGLISH: &str = "ink-2";
 const OTHER: &str = "ink-whisper";
-/// Its only language.
+/// The only language of the first.
 const LANGUAGE: &str = "en";
 const DEFAULTS: SttDefaults = SttDefaults {
     encodings: &[Encoding::Mulaw, Encoding::Alaw, Encoding::Linear16],
@@ -32,14 +32,14 @@ const DEFAULTS: SttDefaults = SttDefaults {
     finalize_timeout_without_words_ms: None,
 };
 const KEYTERM_LIMITS: KeytermLimits = KeytermLimits { max_count: 100, max_chars: 200, max_total_chars: 1_200 };
-/// While no audio comes: the server closes after three minutes, and turns end in silence only.
+/// How long no audio is sent before silence is: the server closes after three minutes, and turns end only in silence.
 const SILENCE_AFTER: Duration = Duration::from_secs(30);
 const SILENCE_IN_TURNS_AFTER: Duration = Duration::from_millis(500);
 
-/// Speech to text of a connection.
+/// Creates speech to text for a connection.
 ///
 /// # Errors
-/// A sentence that names the setting that is of no use.
+/// A sentence that names the invalid setting.
 pub fn connect(config: &AdapterConfig<'_>) -> Result<Arc<dyn Stt>, String> {
     Ok(streaming_stt(config, Cartesia { server: SttServer::read(config, URL, &DEFAULTS)? }))
 }
@@ -49,7 +49,7 @@ struct Cartesia {
 }
 
 impl Cartesia {
-    /// Whether our VAD ends a segment.
+    /// Returns whether our VAD ends segments.
     fn manual(&self) -> bool {
         self.server.settings.finalize.unwrap_or(true)
     }
@@ -88,7 +88,7 @@ impl SttAdapter for Cartesia {
     }
 
     fn stream_config(&self, _: &SttOptions) -> SttStreamConfig {
-        // Its texts carry their own spaces.
+        // Its texts contain their own spaces.
         let separator = if self.manual() { "" } else { " " };
         SttStreamConfig { separator, ..SttStreamConfig::of(PROVIDER, &self.server.settings, self.manual()) }
     }
@@ -100,7 +100,7 @@ impl SttAdapter for Cartesia {
     }
 }
 
-/// An `error` message: its status is that of HTTP.
+/// Converts an `error` message, whose status is an HTTP status.
 fn error(message: &Value) -> StreamError {
     let status =
         ["status_code", "code"].iter().find_map(|name| message.get(*name).and_then(Value::as_u64)).unwrap_or(500);
@@ -113,7 +113,7 @@ fn error(message: &Value) -> StreamError {
     }
 }
 
-/// `/stt/websocket`. Its commands are words, not JSON.
+/// `/stt/websocket`. Its commands are plain text, not JSON.
 struct Manual;
 
 impl SttProtocol for Manual {

@@ -1,5 +1,5 @@
-//! Cartesia's voices, over its websocket with contexts (`/tts/websocket`, API version 2026-08-14): one context for each
-//! utterance, µ-law at 8 kHz, and word timings from the start of the context.
+//! Cartesia's voices over its websocket with contexts (`/tts/websocket`, API version 2026-08-14): one context per utterance, µ-law
+//! at 8 kHz, and word timings from the start of the context.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,10 +27,10 @@ use crate::{Tts, TtsRequest};
 
 const PROVIDER: &str = "cartesia";
 pub(super) const URL: &str = "https://api.cartesia.ai";
-/// When neither the agent nor the connection names one. The voice is one that Cartesia's own examples speak with.
+/// Defaults when neither the agent nor the connection names one. The voice is from Cartesia's own examples.
 pub(super) const VOICE: &str = "6ccbfb76-1fc6-48f7-b71d-91ac6298247b";
 pub(crate) const DEFAULT_MODEL: &str = "sonic-3";
-/// Speaking rates that are taken.
+/// The supported speaking rates.
 const SPEEDS: (f32, f32) = (0.6, 1.5);
 
 struct CartesiaTts {
@@ -40,11 +40,11 @@ struct CartesiaTts {
     parameters: Parameters,
 }
 
-/// Text to speech of a connection. `settings.tts_voice` (an id) and `settings.tts_model` are for agents that name none;
-/// `settings.tts_parameters` are sent as well.
+/// Creates text to speech for a connection. `settings.tts_voice` (an id) and `settings.tts_model` are for agents that name none;
+/// `settings.tts_parameters` are added to requests.
 ///
 /// # Errors
-/// A sentence when a setting is of no use.
+/// A sentence when a setting is invalid.
 pub fn connect(config: &AdapterConfig<'_>, timeouts: TtsTimeouts) -> Result<Arc<dyn Tts>, String> {
     let protocol = CartesiaTts {
         base: config.base_url(URL)?,
@@ -65,7 +65,7 @@ impl TtsProtocol for CartesiaTts {
     }
 
     fn limits(&self) -> SocketLimits {
-        // "Dozens" are said to fit on a socket; how many may speak at a time is a matter of the account.
+        // Cartesia says "dozens" fit on a socket; the account limits how many may speak at a time.
         SocketLimits { contexts: 16, begun_per_minute: usize::MAX, cancel_confirmation: CancelConfirmation::None }
     }
 
@@ -119,7 +119,7 @@ impl TtsProtocol for CartesiaTts {
 }
 
 impl CartesiaTts {
-    /// An error inside the socket has the fields and the status of one that answers a request.
+    /// Converts an error on the socket, which has the fields and the status of an HTTP error response.
     fn refusal(&self, message: &Value) -> AttemptError {
         let status = message.get("status_code").and_then(Value::as_u64).and_then(|status| u16::try_from(status).ok());
         let (status, body) = (status.unwrap_or(500), message.to_string());

@@ -1,4 +1,4 @@
-//! The voices of an account (`GET /voices`): Cartesia's own, and those that it has made.
+//! The voices of an account (`GET /voices`): Cartesia's own, and those that the account created.
 
 use std::sync::Arc;
 
@@ -10,13 +10,13 @@ use super::tts::{URL, VOICE};
 use crate::adapter_config::AdapterConfig;
 use crate::voices::{AskedVoices, Voice, VoiceList, Voices, text};
 
-/// The list of a connection.
+/// Creates the voice list of a connection.
 pub(super) fn connect(config: &AdapterConfig<'_>) -> Result<Arc<dyn Voices>, String> {
     let version = (HeaderName::from_static("cartesia-version"), HeaderValue::from_static(VERSION));
     Ok(Arc::new(AskedVoices {
         provider: "cartesia",
         http: config.http.clone(),
-        // The most that are listed at once.
+        // The largest page.
         url: format!("{}/voices?limit=100", config.base_url(URL)?),
         key: config.key.clone(),
         key_header: (AUTHORIZATION, "Bearer "),
@@ -27,7 +27,7 @@ pub(super) fn connect(config: &AdapterConfig<'_>) -> Result<Arc<dyn Voices>, Str
 }
 
 fn read(answer: &Value) -> VoiceList {
-    // Older versions answer with the list itself.
+    // Older versions respond with the bare list.
     let voices = answer.get("data").unwrap_or(answer).as_array().map(Vec::as_slice).unwrap_or_default();
     let complete = answer.get("has_more").and_then(Value::as_bool) != Some(true);
     VoiceList { data: voices.iter().filter_map(voice).collect(), complete }

@@ -1,4 +1,4 @@
-//! Deepgram Flux, `/v2/listen`: turns with all words so far, and an end of each turn.
+//! Deepgram Flux, `/v2/listen`: turns with all their words so far, and an end of each turn.
 
 use std::time::Duration;
 
@@ -10,9 +10,9 @@ use crate::stt::{KeepAlive, SttMessage, SttProtocol, SttSettings, classify_error
 use crate::websocket::{StreamError, field, json};
 
 pub(super) const PATH: &str = "/v2/listen";
-/// The model that takes no language.
+/// The model that takes no language parameter.
 pub(super) const ENGLISH: &str = "flux-general-en";
-/// It has no keepalive message, and detects the end of a turn only in audio.
+/// When to send silence: there is no keepalive message, and the end of a turn is detected in audio only.
 const SILENCE_AFTER: Duration = Duration::from_millis(500);
 
 pub(super) fn query<'a>(model: &str, options: &SttOptions, settings: &SttSettings) -> Vec<(&'a str, String)> {

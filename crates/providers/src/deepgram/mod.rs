@@ -1,4 +1,4 @@
-//! Deepgram, and servers that speak its protocols.
+//! Deepgram, and servers with the same protocols.
 
 pub(crate) mod flux;
 pub(crate) mod nova;
@@ -14,7 +14,7 @@ use super::tts::{TTS_SETTINGS, TtsTimeouts};
 /// The name in errors.
 const PROVIDER: &str = "deepgram";
 
-/// 500 tokens in all.
+/// The limit is 500 tokens in total.
 const KEYTERM_LIMITS: KeytermLimits = KeytermLimits { max_count: 100, max_chars: 200, max_total_chars: 1_500 };
 
 /// This provider in the registry.

@@ -1,4 +1,4 @@
-//! Deepgram `/v1/listen`: final texts of pieces of speech, to be joined; `Finalize` when our VAD detects the end of speech.
+//! Deepgram `/v1/listen`: final texts of pieces of speech, which are joined; `Finalize` when our VAD detects the end of speech.
 
 use std::time::Duration;
 
@@ -27,21 +27,21 @@ pub(super) fn query<'a>(model: &str, options: &SttOptions, settings: &SttSetting
         ("interim_results", "true".to_owned()),
         ("endpointing", ENDPOINTING.to_owned()),
         ("smart_format", "true".to_owned()),
-        // Formatting would otherwise hold text back.
+        // Formatting would otherwise delay the text.
         ("no_delay", "true".to_owned()),
     ];
     let language = settings.language(options);
     if !language.is_empty() {
         query.push(("language", language));
     }
-    // Older models know weighted keywords, Nova-3 plain terms, and each refuses the other's.
+    // Older models take weighted keywords, Nova-3 plain terms, and each refuses the other.
     let terms = if model.starts_with("nova-3") { "keyterm" } else { "keywords" };
     query.extend(KEYTERM_LIMITS.of(options).into_iter().map(|term| (terms, term.to_owned())));
     query
 }
 
 pub(super) struct Nova {
-    /// Whether we say when a segment ends; otherwise its own endpointing does.
+    /// Whether our VAD ends segments; otherwise the provider's endpointing does.
     finalize: bool,
 }
 
@@ -82,7 +82,7 @@ impl SttProtocol for Nova {
     }
 
     fn classify_close(&self, code: u16, reason: &str) -> StreamError {
-        // The audio cannot be decoded: the encoding or the rate is set wrongly.
+        // The audio cannot be decoded: the encoding or the rate is misconfigured.
         if reason.contains("DATA-0000") {
             return StreamError::Permanent(close_description(code, reason));
         }

@@ -1,5 +1,5 @@
-//! Deepgram's speech to text: Nova (`/v1/listen`) finalizes on request, Flux (`/v2/listen`) has its own endpointing. The model's name
-//! decides between them.
+//! Deepgram's speech to text: Nova (`/v1/listen`) finalizes on request, Flux (`/v2/listen`) has its own endpointing. The model name
+//! selects one of them.
 
 use std::sync::Arc;
 
@@ -10,21 +10,21 @@ use crate::websocket::Handshake;
 use crate::{Stt, SttOptions, is_english};
 
 const URL: &str = "https://api.deepgram.com";
-/// When neither the agent nor the connection names a model.
+/// The model when neither the agent nor the connection names one.
 pub(crate) const DEFAULT_MODEL: &str = "nova-3";
-/// 80 ms in a message, as Flux wants it.
+/// Messages hold 80 ms, as Flux recommends.
 const DEFAULTS: SttDefaults = SttDefaults {
     encodings: &[Encoding::Mulaw, Encoding::Alaw, Encoding::Linear16],
     chunk: 4,
     finalize_timeout_ms: 1_500,
-    // A Finalize without pending words may stay unconfirmed; one with words is confirmed in 350 ms at the 99th percentile.
+    // A Finalize without pending words may stay unconfirmed; one with words is confirmed within 350 ms at the 99th percentile.
     finalize_timeout_without_words_ms: Some(700),
 };
 
-/// Speech to text of a connection.
+/// Creates speech to text for a connection.
 ///
 /// # Errors
-/// A sentence that names the setting that is of no use.
+/// A sentence that names the invalid setting.
 pub fn connect(config: &AdapterConfig<'_>) -> Result<Arc<dyn Stt>, String> {
     Ok(streaming_stt(config, Deepgram { server: SttServer::read(config, URL, &DEFAULTS)? }))
 }
@@ -38,7 +38,7 @@ impl Deepgram {
         self.server.settings.model(options, DEFAULT_MODEL)
     }
 
-    /// Whether our VAD ends a segment; Flux has better endpointing of its own.
+    /// Returns whether our VAD ends segments; Flux has better endpointing of its own.
     fn finalizes(&self, options: &SttOptions) -> bool {
         self.server.settings.finalize.unwrap_or(!is_flux(&self.model(options)))
     }

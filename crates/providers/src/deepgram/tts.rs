@@ -1,7 +1,7 @@
-//! Deepgram's Aura voices, over the websocket of its first version (`/v1/speak`), in µ-law at 8 kHz.
+//! Deepgram's Aura voices over the websocket of API version 1 (`/v1/speak`), in µ-law at 8 kHz.
 //!
-//! Audio comes without saying what it belongs to, so a socket speaks one utterance at a time, and after `Clear` it is not used
-//! until `Cleared` has come. The voice is the model, and belongs to the socket. There are no word timings.
+//! Audio does not say which utterance it belongs to, so a socket speaks one at a time, and after `Clear` it is not used until
+//! `Cleared` arrives. The voice is the model, and is fixed per socket. There are no word timings.
 
 use std::sync::Arc;
 
@@ -24,13 +24,13 @@ use crate::websocket::Handshake;
 use crate::{Tts, TtsRequest};
 
 const URL: &str = "https://api.deepgram.com";
-/// When neither the agent nor the connection names one.
+/// The voice when neither the agent nor the connection names one.
 pub(crate) const DEFAULT_VOICE: &str = "aura-2-thalia-en";
-/// Speaking rates that are taken.
+/// The supported speaking rates.
 const SPEEDS: (f32, f32) = (0.7, 1.5);
-/// Characters of a `Speak`; longer ones are refused.
+/// The longest `Speak` accepted, in characters.
 const LONGEST: usize = 2_000;
-/// More than 20 `Flush` a minute are not followed, and each utterance needs one.
+/// More than 20 `Flush` per minute are ignored, and each utterance needs one.
 const PER_MINUTE: usize = 20;
 
 struct DeepgramTts {
@@ -40,11 +40,11 @@ struct DeepgramTts {
     parameters: Parameters,
 }
 
-/// Text to speech of a connection. `settings.tts_voice` or `settings.tts_model`, which are the same here, are for agents that
-/// name neither; `settings.tts_parameters` are sent as well.
+/// Creates text to speech for a connection. `settings.tts_voice` or `settings.tts_model`, which are equivalent here, are for agents
+/// that name neither; `settings.tts_parameters` are added to requests.
 ///
 /// # Errors
-/// A sentence when a setting is of no use.
+/// A sentence when a setting is invalid.
 pub fn connect(config: &AdapterConfig<'_>, timeouts: TtsTimeouts) -> Result<Arc<dyn Tts>, String> {
     let voice = config.text("tts_voice")?.or(config.text("tts_model")?).unwrap_or(DEFAULT_VOICE).to_owned();
     let protocol = DeepgramTts {
@@ -122,7 +122,7 @@ impl TtsProtocol for DeepgramTts {
                     Some("Cleared") => TtsEvent::Cancelled,
                     Some("Error") => TtsEvent::Failed(AttemptError::from_message(PROVIDER, &message, self.key())),
                     Some("Warning") => {
-                        // Its words may quote what was to be spoken.
+                        // Its message may quote the text that was to be spoken.
                         let code = message.get("code").or_else(|| message.get("warn_code")).and_then(Value::as_str);
                         tracing::warn!(code, "Deepgram TTS warning");
                         return Ok(Vec::new());
@@ -136,7 +136,7 @@ impl TtsProtocol for DeepgramTts {
     }
 }
 
-/// `text` in pieces that fit into a message, cut between words.
+/// Splits `text` between words into pieces that fit into a message.
 fn pieces(text: &str) -> Vec<&str> {
     let mut pieces = Vec::new();
     let mut rest = text;

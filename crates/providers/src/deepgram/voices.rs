@@ -1,4 +1,4 @@
-//! The voices of Aura 2 (developers.deepgram.com/docs/tts-models): Deepgram has no request that lists them for speech.
+//! The voices of Aura 2 (developers.deepgram.com/docs/tts-models): Deepgram has no API that lists them.
 
 use std::sync::Arc;
 
@@ -57,7 +57,7 @@ const AURA_2: [(&str, &[&str]); 2] = [
     ("es", &["alvaro", "aquila", "carina", "celeste", "diana", "estrella", "javier", "nestor", "selena", "sirio"]),
 ];
 
-/// The list of a connection. Others are added more often than this list is.
+/// Lists the voices of a connection. Incomplete: Deepgram adds voices more often than this list is updated.
 pub(super) fn list(config: &AdapterConfig<'_>) -> Result<Arc<dyn Voices>, String> {
     let default = config.text("tts_voice")?.or(config.text("tts_model")?).unwrap_or(DEFAULT_VOICE);
     let voices = AURA_2.iter().flat_map(|(language, names)| {

@@ -1,5 +1,5 @@
-//! ElevenLabs Scribe realtime (`/v1/speech-to-text/realtime`): audio in JSON, final words when we commit or, with `stt_finalize` set to
-//! false, when the provider detects silence.
+//! ElevenLabs Scribe realtime (`/v1/speech-to-text/realtime`): audio in JSON, final words when we commit or, with `stt_finalize` set
+//! to false, when the provider detects silence.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +19,7 @@ use crate::{Stt, SttOptions};
 
 const PROVIDER: &str = "elevenlabs";
 const URL: &str = "https://api.elevenlabs.io";
-/// When neither the agent nor the connection names a model.
+/// The model when neither the agent nor the connection names one.
 pub(crate) const DEFAULT_MODEL: &str = "scribe_v2_realtime";
 const DEFAULTS: SttDefaults = SttDefaults {
     encodings: &[Encoding::Mulaw, Encoding::Linear16],
@@ -27,14 +27,14 @@ const DEFAULTS: SttDefaults = SttDefaults {
     finalize_timeout_ms: 1_500,
     finalize_timeout_without_words_ms: None,
 };
-/// While no audio comes.
+/// How long no audio is sent before silence is.
 const SILENCE_AFTER: Duration = Duration::from_secs(5);
 const KEYTERM_LIMITS: KeytermLimits = KeytermLimits { max_count: 50, max_chars: 20, max_total_chars: 1_000 };
 
-/// Speech to text of a connection.
+/// Creates speech to text for a connection.
 ///
 /// # Errors
-/// A sentence that names the setting that is of no use.
+/// A sentence that names the invalid setting.
 pub fn connect(config: &AdapterConfig<'_>) -> Result<Arc<dyn Stt>, String> {
     Ok(streaming_stt(config, ElevenLabs { server: SttServer::read(config, URL, &DEFAULTS)? }))
 }
@@ -44,7 +44,7 @@ struct ElevenLabs {
 }
 
 impl ElevenLabs {
-    /// Whether our VAD ends a segment.
+    /// Returns whether our VAD ends segments.
     fn finalize(&self) -> bool {
         self.server.settings.finalize.unwrap_or(true)
     }
@@ -91,9 +91,9 @@ impl SttAdapter for ElevenLabs {
 
 struct Scribe {
     rate: u32,
-    /// Whether we commit; otherwise the provider does when it detects silence.
+    /// Whether we commit; otherwise the provider commits when it detects silence.
     finalize: bool,
-    /// Whether committed words come a second time, with times.
+    /// Whether committed words arrive a second time, with timestamps.
     timestamps: bool,
     ready: bool,
 }
@@ -151,9 +151,9 @@ impl SttProtocol for Scribe {
             "partial_transcript" => vec![SttMessage::Partial(text())],
             "committed_transcript" if !self.timestamps => committed(),
             "committed_transcript_with_timestamps" if self.timestamps => committed(),
-            // There was too little to commit.
+            // There was too little audio to commit.
             "commit_throttled" => vec![SttMessage::Finalized],
-            // A caller who is silent for long is nobody's mistake.
+            // A caller who stays silent is not an error.
             "insufficient_audio_activity" => Vec::new(),
             kind if message.get("error").is_some() => return Err(self.error(kind, field(&message, "error"))),
             _ => Vec::new(),

@@ -1,8 +1,8 @@
-//! ElevenLabs' voices, over its multi-context websocket (`/v1/text-to-speech/{voice}/multi-stream-input`): voice and model
-//! belong to the socket, each utterance is a context, audio is µ-law at 8 kHz with character timings.
+//! ElevenLabs' voices over its multi-context websocket (`/v1/text-to-speech/{voice}/multi-stream-input`): voice and model are fixed
+//! per socket, each utterance is a context, audio is µ-law at 8 kHz with character timings.
 //!
-//! At most five contexts may be open on a socket, and closing one takes effect only when `isFinal` comes, so one place is
-//! always left free. Models of the third version are not offered over this websocket.
+//! At most five contexts may be open on a socket, and closing one takes effect only when `isFinal` arrives, so one slot always stays
+//! free. Models of the third version are not available over this websocket.
 
 use std::sync::Arc;
 
@@ -27,12 +27,12 @@ use crate::{Tts, TtsRequest};
 
 const PROVIDER: &str = "elevenlabs";
 pub(super) const URL: &str = "https://api.elevenlabs.io";
-/// When neither the agent nor the connection names one. The voice is the one of ElevenLabs' own first example.
+/// Defaults when neither the agent nor the connection names one. The voice is that of ElevenLabs' own first example.
 pub(super) const VOICE: &str = "JBFqnCBsd6RMkjVDRZzb";
 pub(crate) const DEFAULT_MODEL: &str = "eleven_flash_v2_5";
-/// Speaking rates that are taken.
+/// The supported speaking rates.
 const SPEEDS: (f32, f32) = (0.7, 1.2);
-/// The longest that may be asked for, in seconds; without it a silent socket is closed after 20.
+/// The longest timeout allowed, in seconds; by default a silent socket is closed after 20.
 const INACTIVITY_TIMEOUT: &str = "180";
 
 struct ElevenLabsTts {
@@ -42,11 +42,11 @@ struct ElevenLabsTts {
     parameters: Parameters,
 }
 
-/// Text to speech of a connection. `settings.tts_voice` (an id) and `settings.tts_model` are for agents that name none;
-/// `settings.tts_parameters` are sent as well.
+/// Creates text to speech for a connection. `settings.tts_voice` (an id) and `settings.tts_model` are for agents that name none;
+/// `settings.tts_parameters` are added to requests.
 ///
 /// # Errors
-/// A sentence when a setting is of no use.
+/// A sentence when a setting is invalid.
 pub fn connect(config: &AdapterConfig<'_>, timeouts: TtsTimeouts) -> Result<Arc<dyn Tts>, String> {
     let protocol = ElevenLabsTts {
         base: config.base_url(URL)?,
@@ -84,7 +84,7 @@ impl TtsProtocol for ElevenLabsTts {
             ("output_format", format.to_owned()),
             ("inactivity_timeout", INACTIVITY_TIMEOUT.to_owned()),
             ("sync_alignment", "true".to_owned()),
-            // Whole sentences are sent: nothing is gained by waiting for more.
+            // Whole sentences are sent, so the server need not wait for more.
             ("auto_mode", "true".to_owned()),
         ];
         // Other models reject the parameter.
@@ -104,15 +104,15 @@ impl TtsProtocol for ElevenLabsTts {
         if (request.speed - 1.0).abs() > f32::EPSILON {
             connecting["voice_settings"]["speed"] = json!(request.speed.clamp(SPEEDS.0, SPEEDS.1));
         }
-        // Text ends with a space, or its last word may be held back.
+        // The text must end with a space, or its last word may be held back.
         let text = json!({ "text": format!("{} ", request.text.trim_end()), "context_id": context, "flush": true });
-        // What was said before it is still spoken.
+        // Text sent before it is still spoken.
         let end = json!({ "context_id": context, "close_context": true });
         [connecting, text, end].iter().map(Value::to_string).collect()
     }
 
     fn stop(&self, _context: &str) -> Vec<String> {
-        // It is closed since all was said, and nothing else stops it.
+        // It was closed after its text was sent, and nothing else stops it.
         Vec::new()
     }
 
@@ -123,7 +123,7 @@ impl TtsProtocol for ElevenLabsTts {
     fn read(&self, message: &Message) -> Result<Vec<TtsMessage>, String> {
         let Message::Text(text) = message else { return Ok(Vec::new()) };
         let message: Value = serde_json::from_str(text).map_err(|_| "it sent a message that is not JSON")?;
-        // Names differ between versions of the service.
+        // Names differ between versions of the API.
         let either = |one: &str, other: &str| message.get(one).or_else(|| message.get(other));
         let context = either("contextId", "context_id").and_then(Value::as_str).map(str::to_owned);
         let mut heard = Vec::new();
@@ -141,7 +141,7 @@ impl TtsProtocol for ElevenLabsTts {
     }
 }
 
-/// The characters of `alignment`, which follow the text as it was written, while `normalizedAlignment` spells numbers out.
+/// Returns the characters of `alignment`, which follow the written text; `normalizedAlignment` spells numbers out.
 fn characters(alignment: Option<&Value>) -> WordTiming {
     let list = |names: [&str; 2]| names.iter().find_map(|name| alignment?.get(*name)?.as_array());
     let (Some(characters), Some(starts), Some(lengths)) = (

@@ -1,4 +1,4 @@
-//! The voices of an account (`GET /v2/voices`): ElevenLabs' own, and those that it has made or added.
+//! The voices of an account (`GET /v2/voices`): ElevenLabs' own, and those that the account created or added.
 
 use std::sync::Arc;
 
@@ -9,12 +9,12 @@ use super::tts::{URL, VOICE};
 use crate::adapter_config::AdapterConfig;
 use crate::voices::{AskedVoices, Voice, VoiceList, Voices, text};
 
-/// The list of a connection.
+/// Creates the voice list of a connection.
 pub(super) fn connect(config: &AdapterConfig<'_>) -> Result<Arc<dyn Voices>, String> {
     Ok(Arc::new(AskedVoices {
         provider: "elevenlabs",
         http: config.http.clone(),
-        // The most that are listed at once.
+        // The largest page.
         url: format!("{}/v2/voices?page_size=100", config.base_url(URL)?),
         key: config.key.clone(),
         key_header: (HeaderName::from_static("xi-api-key"), ""),

@@ -1,4 +1,4 @@
-//! How long a provider asks us to wait, wherever it says so.
+//! The pause that a provider requests, from headers, body or message.
 
 use std::time::Duration;
 
@@ -9,15 +9,15 @@ use switchhook_core::retry_after::retry_after;
 
 use super::header;
 
-/// What limits are of, as OpenAI's headers call it.
+/// The limited quantities, by their names in OpenAI's headers.
 const LIMITED: [&str; 2] = ["requests", "tokens"];
-/// A number this large is a time in seconds since 1970, and one of these in milliseconds.
+/// A number above the first is a time in seconds since 1970, above the second in milliseconds.
 const EPOCH_SECONDS: f64 = 1e9;
 const EPOCH_MS: f64 = 1e12;
-/// What stands before a pause in a sentence.
+/// Texts before a pause in a sentence.
 const BEFORE: [&str; 4] = ["try again in ", "retry in ", "retry after ", "try again after "];
 
-/// `retry-after-ms`, `retry-after` in seconds or as a date, and of a rate limit when it resets.
+/// Reads `retry-after-ms`, `retry-after` in seconds or as a date, and, for a rate limit, when it resets.
 pub(super) fn in_headers(status: u16, headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
     if let Some(ms) = header(headers, "retry-after-ms").and_then(|text| text.parse().ok()) {
         return seconds(ms).map(|ms| ms / 1_000);
@@ -28,7 +28,7 @@ pub(super) fn in_headers(status: u16, headers: &HeaderMap, now: Timestamp) -> Op
     (status == 429).then(|| limit_resets(headers, now)).flatten()
 }
 
-/// The limit that is used up decides; where no header says which, the one that resets first.
+/// Returns when the exhausted limit resets; if no header says which one that is, when the first limit resets.
 fn limit_resets(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
     let reset = |name: &str| reset(header(headers, name)?, now);
     let used_up = LIMITED.iter().filter(|of| header(headers, &format!("x-ratelimit-remaining-{of}")) == Some("0"));
@@ -37,7 +37,7 @@ fn limit_resets(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
     longest.or_else(any).or_else(|| reset("x-ratelimit-reset")).or_else(|| reset("ratelimit-reset"))
 }
 
-/// `1s`, `6m0s`, seconds, a time since 1970, or a date.
+/// Parses `1s`, `6m0s`, seconds, a time since 1970, or a date.
 fn reset(text: &str, now: Timestamp) -> Option<Duration> {
     if let Ok(number) = text.parse::<f64>() {
         if number < EPOCH_SECONDS {
@@ -51,7 +51,7 @@ fn reset(text: &str, now: Timestamp) -> Option<Duration> {
     duration(text).or_else(date).or_else(|| retry_after(text, now))
 }
 
-/// Google's `RetryInfo` (`"retryDelay": "12s"`), or `retry_after` in seconds.
+/// Reads Google's `RetryInfo` (`"retryDelay": "12s"`), or `retry_after` in seconds.
 pub(super) fn in_body(body: &Value) -> Option<Duration> {
     let body = body.as_array().and_then(|list| list.first()).unwrap_or(body);
     let details = body.pointer("/error/details").and_then(Value::as_array);
@@ -61,13 +61,13 @@ pub(super) fn in_body(body: &Value) -> Option<Duration> {
     delay.and_then(duration).or_else(|| number().and_then(seconds))
 }
 
-/// `Please try again in 1.2s.`
+/// Reads a sentence such as `Please try again in 1.2s.`
 pub(super) fn in_words(words: &str) -> Option<Duration> {
     let words = words.to_lowercase();
     BEFORE.iter().find_map(|before| duration(words.split_once(before)?.1))
 }
 
-/// The duration with which a text begins: numbers with units, such as `1m0.5s`, `120ms` or `20 seconds`.
+/// Parses the duration at the beginning of a text: numbers with units, such as `1m0.5s`, `120ms` or `20 seconds`.
 fn duration(text: &str) -> Option<Duration> {
     let mut total = None;
     let mut rest = text.trim_start();
@@ -94,7 +94,7 @@ fn seconds(seconds: f64) -> Option<Duration> {
     Duration::try_from_secs_f64(seconds.min(86_400_000.0)).ok()
 }
 
-/// A pause in a header of any name, in a body, and in words.
+/// A pause in a header of any name, in a body, and in a sentence.
 #[cfg(test)]
 pub(crate) const FUZZED: switchhook_fuzz::Target = switchhook_fuzz::Target {
     file: file!(),

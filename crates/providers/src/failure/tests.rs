@@ -1,4 +1,4 @@
-//! What providers say, and what is made of it.
+//! Error responses of providers, and how they are classified.
 
 use serde_json::json;
 

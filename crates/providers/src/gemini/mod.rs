@@ -1,8 +1,8 @@
-//! Google's Gemini interface (`POST {base}/models/{model}:streamGenerateContent?alt=sse`).
+//! Google's Gemini API (`POST {base}/models/{model}:streamGenerateContent?alt=sse`).
 //!
 //! | setting | meaning |
 //! |---|---|
-//! | `base_url` | up to `/models`; `/v1beta` is added where no version stands in its path |
+//! | `base_url` | up to `/models`; `/v1beta` is added if its path contains no version |
 //! | `model` | when the agent names none |
 //! | `headers`, `query`, `request`, `timeouts_ms` | see `LlmServer::read`; thinking, for example, is set by `request.generationConfig.thinkingConfig` |
 
@@ -21,13 +21,13 @@ use super::llm::turns::turns;
 use super::llm::{LLM_SETTINGS, LlmAdapter, LlmClient, LlmServer, MAX_TOKENS};
 use super::{Llm, LlmRequest};
 
-/// Where Google itself listens.
+/// Google's own server.
 pub const GEMINI_URL: &str = "https://generativelanguage.googleapis.com";
 /// The model when neither the agent nor the connection names one.
 pub(crate) const DEFAULT_MODEL: &str = "gemini-3.5-flash-lite";
-/// These reason before they respond unless disabled, and callers wait. Others reject the setting, or hardly reason anyway.
+/// These models reason before they respond unless that is disabled, and callers wait. Others reject the setting, or hardly reason anyway.
 const CAN_SKIP_REASONING: &str = "gemini-2.5-flash";
-/// These do not require the signatures of calls.
+/// These models do not require the signatures of tool calls.
 const LENIENT: [&str; 2] = ["gemini-1", "gemini-2"];
 
 /// This provider in the registry.
@@ -47,12 +47,12 @@ fn build(config: &AdapterConfig<'_>) -> Result<Provider, String> {
     })
 }
 
-/// The language model of a connection.
+/// Creates the language model of a connection.
 ///
 /// # Errors
-/// What is wrong with its settings, in a sentence.
+/// A sentence that says what is wrong with its settings.
 pub fn connect(config: &AdapterConfig<'_>) -> Result<Arc<dyn Llm>, String> {
-    // A key in the address would be written into logs on the way.
+    // A key in the URL would end up in logs along the way.
     let server = LlmServer::read(config, GEMINI_URL, Some(HeaderName::from_static("x-goog-api-key")))?;
     let base =
         reqwest::Url::parse(&server.with_version("v1beta")).map_err(|error| format!("settings.base_url: {error}."))?;
@@ -64,7 +64,7 @@ struct Contents {
 }
 
 impl Contents {
-    /// A model is `gemini-…`, or a name with a collection in front such as `tunedModels/…`.
+    /// Returns the URL of a model: `gemini-…`, or a name with a collection prefix such as `tunedModels/…`.
     fn url(&self, model: &str) -> reqwest::Url {
         let mut url = self.base.clone();
         let (collection, name) = model.split_once('/').unwrap_or(("models", model));

@@ -1,4 +1,4 @@
-//! Contents over the wire: turns out, chunks in.
+//! The `contents` protocol: turns out, chunks in.
 
 use serde_json::{Value, json};
 use switchhook_core::conversation::ToolCall;
@@ -7,11 +7,11 @@ use crate::llm::turns::{Part, Turn, arguments, object};
 use crate::llm::{LlmFailure, LlmResponse, StreamStep};
 use crate::{ToolSpec, Usage};
 
-/// What stands for the signature of a call that no Gemini has signed, as Google says for conversations that another model has
-/// begun (cloud.google.com/vertex-ai/generative-ai/docs/thought-signatures).
+/// Placeholder for the signature of a call that was not made by Gemini, as Google documents for conversations begun by another model
+/// (cloud.google.com/vertex-ai/generative-ai/docs/thought-signatures).
 const UNSIGNED: &str = "skip_thought_signature_validator";
 
-/// Turns as contents. Where the model is `strict`, the first call of each of its turns must be signed.
+/// Converts turns to contents. If the model is `strict`, the first call of each of its turns must be signed.
 pub(super) fn contents(turns: &[Turn<'_>], strict: bool) -> Value {
     turns.iter().map(|turn| content(turn, strict)).collect()
 }
@@ -47,7 +47,7 @@ pub(super) fn tool(tool: &ToolSpec) -> Value {
     json!({ "name": tool.name, "description": tool.description, "parametersJsonSchema": tool.parameters })
 }
 
-/// Reads a streamed response.
+/// Parses a streamed response.
 #[derive(Default)]
 pub(super) struct ContentResponse {
     tools: Vec<ToolCall>,
@@ -76,7 +76,7 @@ impl LlmResponse for ContentResponse {
         Ok(if self.tools.len() > before { StreamStep::Tool } else { StreamStep::Nothing })
     }
 
-    /// The reason is `STOP` for tools too.
+    /// Ends the response. The reason is `STOP` for tools too.
     fn finish(&mut self, _done: bool) -> Result<Vec<ToolCall>, LlmFailure> {
         if let Some(reason) = &self.blocked {
             return Err(LlmFailure::content_refused(format!("it blocked the conversation ({reason})")));
@@ -101,7 +101,7 @@ impl LlmResponse for ContentResponse {
 }
 
 impl ContentResponse {
-    /// A part's text, if it is to be spoken.
+    /// Returns a part's text, if it must be spoken.
     fn take_part(&mut self, part: &Value) -> Option<String> {
         if let Some(call) = part.get("functionCall") {
             let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
@@ -112,7 +112,7 @@ impl ContentResponse {
                 arguments: match call.get("args") {
                     None | Some(Value::Null) => json!({}),
                     Some(Value::String(text)) => arguments(text, false),
-                    // What is no object is refused by the tool, in words for the model.
+                    // The tool refuses anything but an object, with a message for the model.
                     Some(args) => args.clone(),
                 },
                 signature: text(part.get("thoughtSignature")),
@@ -123,7 +123,7 @@ impl ContentResponse {
         part.get("text").and_then(Value::as_str).filter(|_| !thought).map(str::to_owned)
     }
 
-    /// Each chunk has the figures so far.
+    /// Reads the usage; each chunk contains the totals so far.
     fn take_usage(&mut self, usage: Option<&Value>) {
         let Some(usage) = usage else { return };
         let tokens = |name: &str| usage.get(name).and_then(Value::as_u64).unwrap_or(0);

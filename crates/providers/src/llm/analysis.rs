@@ -9,7 +9,7 @@ use crate::{Analysis, AnalysisRequest, LlmRequest};
 /// Token limit of the analysis: a large outcome, and the reasoning before it.
 const TOKENS: u32 = 4_000;
 
-/// The request for post-call analysis.
+/// Builds the request for post-call analysis.
 pub(super) fn prompt(request: &AnalysisRequest) -> LlmRequest {
     LlmRequest {
         model: request.model.clone(),
@@ -52,7 +52,7 @@ pub(super) enum AnalysisProblem {
     Form,
     /// Its outcome does not follow the schema.
     Outcome {
-        /// The summary, which is good.
+        /// The summary, which is valid.
         summary: String,
         /// What is wrong, for the model.
         problems: Vec<String>,
@@ -60,7 +60,7 @@ pub(super) enum AnalysisProblem {
 }
 
 impl AnalysisProblem {
-    /// The correction request to the model.
+    /// Returns the correction request to the model.
     pub(super) fn to_model(&self) -> String {
         match self {
             Self::Form => "That is not the JSON object I asked for. Respond with that object alone.".to_owned(),
@@ -72,7 +72,7 @@ impl AnalysisProblem {
     }
 }
 
-/// Reads what a model wrote when it was asked for JSON: fenced, with words around it, or plain.
+/// Parses a model's response to a request for JSON: fenced, surrounded by text, or plain.
 pub(super) async fn read(text: &str, schema: Option<&Schema>) -> Result<Analysis, AnalysisProblem> {
     let object = text.find('{').zip(text.rfind('}')).and_then(|(from, to)| text.get(from..=to));
     let object = object.and_then(|object| serde_json::from_str::<Map<String, Value>>(object).ok());

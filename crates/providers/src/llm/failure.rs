@@ -1,4 +1,4 @@
-//! Why an LLM request failed, in the provider's words, and whether a retry can help.
+//! Why an LLM request failed, with the provider's message, and whether a retry can help.
 
 use std::time::Duration;
 
@@ -15,12 +15,12 @@ use crate::failure::{
 };
 use crate::{CONNECT_TIMEOUT, ProviderError};
 
-/// How much of an error body is read.
+/// How many bytes of an error body are read.
 const BODY: usize = 16 * 1024;
-/// How long it may take.
+/// How long reading an error body may take.
 const BODY_TIME: Duration = Duration::from_secs(2);
 
-/// Why there is no response. Its words may be shown to the customer, and are not for the log: they may quote the caller.
+/// Why there is no response. Its message may be shown to the customer but must not be logged: it may quote the caller.
 #[derive(Clone, PartialEq)]
 pub(crate) struct LlmFailure {
     pub(super) retry: Retry,
@@ -31,16 +31,16 @@ pub(crate) struct LlmFailure {
 /// Whether and how to retry.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Retry {
-    /// Nothing.
+    /// Do not retry.
     None,
-    /// The same once more, after at least this long.
+    /// Send the same request once more, after at least this long.
     Same {
-        /// As the server asks.
+        /// The pause that the server requests.
         after: Duration,
     },
-    /// A shorter conversation.
+    /// Send a shorter conversation.
     Shortened,
-    /// The conversation without what the caller said last.
+    /// Send the conversation without the caller's last messages.
     Withheld,
 }
 
@@ -49,7 +49,7 @@ enum FailureKind {
     /// Credentials or settings.
     Configuration,
     Provider,
-    /// It has no room for so long.
+    /// It has no capacity for this long.
     Busy(Duration),
     Timeout(Duration),
 }
@@ -61,12 +61,12 @@ impl LlmFailure {
         Self { retry, kind: FailureKind::Provider, words: ErrorMessage::new(words) }
     }
 
-    /// It waits no longer for something that takes longer than `waited`. The turn engine knows better than to wait again.
+    /// Something took longer than `waited`. Not retried: whether to wait again is up to the turn engine.
     pub(super) fn timeout(waited: Duration) -> Self {
         Self { retry: Retry::None, kind: FailureKind::Timeout(waited), words: ErrorMessage::new("") }
     }
 
-    /// The connection broke, or none came about.
+    /// The connection broke or could not be opened.
     pub(super) fn broken(error: reqwest::Error) -> Self {
         if let Some(refused) = LookupError::in_chain(&error) {
             return Self {
@@ -89,7 +89,7 @@ impl LlmFailure {
         Self::provider(AT_ONCE, "it sent a piece that is not JSON")
     }
 
-    /// Some servers do so when the conversation is longer than their model can read.
+    /// An empty response, which some servers send when the conversation is longer than their model can read.
     pub(super) fn empty() -> Self {
         Self::provider(Retry::Shortened, "it sent an empty response; the conversation may be too long for the model")
     }
@@ -99,17 +99,17 @@ impl LlmFailure {
         Self::provider(AT_ONCE, "its response was cut off")
     }
 
-    /// The model returned something that is of no use; another try may give something else.
+    /// The model returned something unusable; another attempt may return something else.
     pub(crate) fn unusable(words: impl Into<String>) -> Self {
         Self::provider(AT_ONCE, words)
     }
 
-    /// The model, or a filter before it, refuses to respond to this.
+    /// The model, or a filter in front of it, refuses to respond to this conversation.
     pub(crate) fn content_refused(words: impl Into<String>) -> Self {
         Self::provider(Retry::Withheld, words)
     }
 
-    /// The model responded, and said and did nothing.
+    /// The model's response contained neither text nor tool calls.
     pub(super) fn empty_response() -> Self {
         Self::unusable("its response was empty")
     }
@@ -119,46 +119,46 @@ impl LlmFailure {
         Self::provider(Retry::Shortened, "the conversation is too long for the model")
     }
 
-    /// An error inside a response whose status was 200, if there is one.
+    /// Returns the error in a response whose status was 200, if there is one.
     pub(crate) fn in_response(event: &Value) -> Option<Self> {
         is_error(event).then(|| Self::classified(classify_message(event)))
     }
 
-    /// A whole body that is an error though its status was a success.
+    /// Classifies a complete body that is an error despite its success status.
     pub(super) fn in_body(body: &Value, url: &Url) -> Self {
         let failure = Self::classified(classify_body(body));
         Self { words: ErrorMessage::about(failure.words.clone().without_key(None), url), ..failure }
     }
 
-    /// A body that is no response of any interface: something else listens there.
+    /// A body that is not a response of any known API: the address is that of another service.
     pub(super) fn no_response(words: String, url: &Url) -> Self {
         Self { retry: Retry::None, kind: FailureKind::Configuration, words: ErrorMessage::about(words, url) }
     }
 
-    /// Whether credentials or settings are to blame.
+    /// Returns whether credentials or settings are to blame.
     pub(super) fn blames_settings(&self) -> bool {
         self.kind == FailureKind::Configuration
     }
 
-    /// The server's sentence.
+    /// Returns the server's sentence.
     pub(super) fn reason(&self) -> &str {
         self.words.reason()
     }
 
-    /// Whether the server's words hold one of these, in lower case.
+    /// Returns whether the server's message contains one of these, in lower case.
     pub(crate) fn mentions(&self, signs: &[&str]) -> bool {
         self.words.mentions(signs)
     }
 
-    /// A failure by status.
+    /// Classifies a response with an error status.
     pub(super) async fn read(response: reqwest::Response) -> Self {
         let (status, headers, url) = (response.status().as_u16(), response.headers().clone(), response.url().clone());
         let body = tokio::time::timeout(BODY_TIME, beginning(response)).await.unwrap_or_default();
         Self::classified(classify_response(status, &headers, &text(content_type(&headers), &body)).at_url(&url))
     }
 
-    /// The response to a request that every key may make, if it says that the key is wrong. A key that may not list models, which
-    /// OpenAI calls a missing scope, may yet be good for completions.
+    /// Returns the failure if the response to a request that any key may make says that the key is wrong. A key that may not list models,
+    /// which OpenAI calls a missing scope, may still work for completions.
     pub(super) async fn of_key(response: reqwest::Response) -> Option<Self> {
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
         if !matches!(status, 400 | 401) {
@@ -183,7 +183,7 @@ impl LlmFailure {
         Self { retry, kind, words }
     }
 
-    /// A word for the log.
+    /// Returns a short description for the log.
     pub(super) fn kind(&self) -> &'static str {
         match (self.kind, self.retry) {
             (FailureKind::Timeout(_), _) => "it was timeout",
@@ -205,7 +205,7 @@ impl LlmFailure {
     }
 }
 
-/// The beginning of a body.
+/// Reads the beginning of a body.
 async fn beginning(response: reqwest::Response) -> Vec<u8> {
     let mut body = Vec::new();
     let mut pieces = response.bytes_stream();
@@ -218,7 +218,7 @@ async fn beginning(response: reqwest::Response) -> Vec<u8> {
     body
 }
 
-/// An address may hold secrets; the sentence says enough without it.
+/// Removes the URL, which may contain secrets; the message says enough without it.
 fn without_url(error: reqwest::Error) -> String {
     let error = error.without_url();
     let mut words = error.to_string();

@@ -1,8 +1,8 @@
-//! The shared LLM client: streams a request as server-sent events, enforces timeouts, retries where that helps; dropping the
-//! future cancels it.
+//! The shared LLM client: streams a response as server-sent events, enforces timeouts, and retries where that helps. Dropping the
+//! future cancels the request.
 //!
-//! What a provider's interface looks like is its [`LlmAdapter`]; everything that is the same for all of them is here. Requests
-//! are sent again only while nothing of the response has been given: a caller would hear it twice.
+//! A provider's API is described by its [`LlmAdapter`]; everything that providers share is here. A request is retried only while
+//! no part of the response has been emitted: a caller would hear it twice.
 
 pub(crate) mod analysis;
 mod failure;
@@ -38,70 +38,70 @@ pub use self::withheld::Withheld;
 use crate::sse::{EventStream, TooLong};
 use crate::{Analysis, AnalysisRequest, Llm, LlmEvent, LlmRequest, ProviderError, Spent, Usage};
 
-/// Until the headers of a response.
+/// How long the headers of a response may take.
 const FIRST_BYTE: Duration = Duration::from_secs(5);
 
-/// All of it, repetitions included.
+/// How long a response may take in total, including retries.
 const WHOLE: Duration = Duration::from_secs(60);
-/// Attempts for one response, the first included.
+/// Attempts at one response, including the first.
 const TRIES: usize = 3;
-/// The least pause before the second and the third.
+/// The shortest pauses before the second and the third.
 const PAUSES: [Duration; TRIES - 1] = [Duration::from_millis(100), Duration::from_millis(600)];
-/// How much of a response's stream is read: many times what a caller would listen to.
+/// How many bytes of a response's stream are read: many times what a caller would listen to.
 const STREAM_BYTES: usize = 1024 * 1024;
-/// How much of the response to a warmup request is read.
+/// How many bytes of the response to a warmup request are read.
 const WARMUP_BYTES: usize = 256 * 1024;
 /// The longest response, in characters: half an hour of speech.
 const MOST_CHARACTERS: usize = 20_000;
-/// What a sentence ends with.
+/// Characters that end a sentence.
 const SENTENCE_ENDS: [char; 9] = ['.', '!', '?', '\u{2026}', '\u{3002}', '\u{ff01}', '\u{ff1f}', '"', '\u{201d}'];
-/// Tools called in one response.
+/// The most tool calls in one response.
 const MOST_TOOLS: usize = 16;
-/// All of them together: they stay in the history, and are sent again with every request.
+/// Their total size in bytes: they stay in the history, and are sent again with every request.
 const CALL_BYTES: usize = 128 * 1024;
 /// Token limit of a response when the agent sets none: a caller does not listen longer.
 pub(crate) const MAX_TOKENS: u32 = 300;
 
 /// The API of one LLM provider.
 pub(crate) trait LlmAdapter: Send + Sync + 'static {
-    /// Reads a response of this API.
+    /// The parser of this API's responses.
     type LlmResponse: LlmResponse;
 
     /// The provider's name, in errors.
     fn name(&self) -> &'static str;
 
-    /// A request that costs nothing, by which a connection is made; without the server's own headers.
+    /// Builds a request without cost that opens a connection; without the server's own headers.
     fn warmup_request(&self, server: &LlmServer) -> reqwest::RequestBuilder;
 
-    /// The request for a streamed response, without the server's own headers.
+    /// Builds the request for a streamed response, without the server's own headers.
     fn request(&self, server: &LlmServer, request: &LlmRequest) -> reqwest::RequestBuilder;
 
-    /// Learns from a refusal what form of request this server takes. Returns whether to send the request again in that form; `times`
-    /// is how often it did for this request.
+    /// Learns from a refusal which form of request this server accepts. Returns whether to send the request again in that form; `times`
+    /// is how often that has happened for this request.
     fn learn(&self, _failure: &LlmFailure, _times: u8) -> bool {
         false
     }
 }
 
-/// Reads a streamed response.
+/// Parses a streamed response.
 pub(crate) trait LlmResponse: Default + Send {
     /// Takes the data of one event.
     ///
     /// # Errors
-    /// What the server says went wrong; that can be inside a response that began well.
+    /// The server's error, which may come in the middle of a response.
     fn take(&mut self, event: &Value) -> Result<StreamStep, LlmFailure>;
 
-    /// The stream has ended, with the mark of OpenAI's interface (`[DONE]`) or without: the tools it called, whole.
+    /// Ends the response, with the end marker of OpenAI's API (`[DONE]`) or without. Returns the complete tool calls.
     ///
     /// # Errors
-    /// When it was cut off, or cannot be used.
+    /// When the response was cut off or is unusable.
     fn finish(&mut self, done: bool) -> Result<Vec<ToolCall>, LlmFailure>;
 
-    /// What it used, if the server has said so.
+    /// Returns its usage, if the server has reported it.
     fn usage(&self) -> Option<Usage>;
 }
 
-/// What an event contained.
+/// The contents of an event.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) enum StreamStep {
     /// Text to speak.
@@ -111,7 +111,7 @@ pub(crate) enum StreamStep {
     /// Nothing to act on.
     #[default]
     Nothing,
-    /// The response is complete; nothing more is to come that matters.
+    /// The response is complete; nothing relevant follows.
     Over,
 }
 
@@ -122,7 +122,7 @@ pub(crate) struct LlmClient<D> {
     refused: RefusedTools,
 }
 
-/// Whether keys were pressed and nothing else was done since the model spoke: there may be nothing to say.
+/// Returns whether keys were pressed and nothing else was done since the model spoke: there may be nothing to say.
 fn has_pressed_keys(messages: &[Message]) -> bool {
     let is_result = |message: &&Message| message.role == Role::Tool;
     let called = messages.iter().rev().find(|message| !is_result(message)).map(|message| &message.tool_calls);
@@ -135,7 +135,7 @@ impl<D: LlmAdapter> LlmClient<D> {
         Self { dialect, server, refused: RefusedTools::default() }
     }
 
-    /// Makes one request, with retries. What each attempt uses is added to `spent`.
+    /// Makes one request, with retries. The usage of each attempt is added to `spent`.
     async fn with_retries(
         &self,
         mut request: LlmRequest,
@@ -160,7 +160,7 @@ impl<D: LlmAdapter> LlmClient<D> {
                 }
                 return Ok(());
             };
-            // Some models forget to speak: it is meant when it is repeated.
+            // Some models forget to speak. A repeated empty response is intended.
             if failure == LlmFailure::empty_response() && may_be_silent && std::mem::replace(&mut was_silent, true) {
                 return Ok(());
             }
@@ -177,7 +177,7 @@ impl<D: LlmAdapter> LlmClient<D> {
         }
     }
 
-    /// Leaves out of a request what is known to be refused.
+    /// Removes from a request everything that is known to be refused.
     fn prepare(&self, request: &mut LlmRequest) -> Changes {
         self.refused.leave_out(&mut request.tools);
         if let Some(withheld) = &request.withheld {
@@ -186,7 +186,7 @@ impl<D: LlmAdapter> LlmClient<D> {
         Changes { may_withhold: request.withheld.is_some(), ..Changes::default() }
     }
 
-    /// Learns from a refusal what this server takes, and returns whether to send the changed request.
+    /// Learns from a refusal what this server accepts. Returns whether to send the changed request.
     fn learns(&self, failure: &LlmFailure, request: &mut LlmRequest, changes: &mut Changes) -> bool {
         let provider = self.dialect.name();
         if self.dialect.learn(failure, changes.learnt) {
@@ -256,7 +256,7 @@ impl<D: LlmAdapter> LlmClient<D> {
         reading.finish(self.dialect.name(), parsed, events).await
     }
 
-    /// Reads a response that was sent whole though a stream was requested.
+    /// Handles a complete response that was sent although a stream was requested.
     async fn whole(
         &self,
         body: &Unstreamed,
@@ -310,19 +310,19 @@ impl<D: LlmAdapter> LlmClient<D> {
 /// How a request was changed since it was first sent.
 #[derive(Default)]
 struct Changes {
-    /// Whether words of the caller may be left out.
+    /// Whether messages of the caller may be left out.
     may_withhold: bool,
-    /// How often the server's form was learnt.
+    /// How often the server's form of request was learnt.
     learnt: u8,
     shortened: bool,
-    /// How often words of the caller were left out.
+    /// How often messages of the caller were left out.
     withheld: u8,
-    /// Which, where these were the last ones.
+    /// The hashes of those, if they were the last ones.
     last_words: Vec<u64>,
 }
 
 impl Changes {
-    /// Changes the conversation for another try; whether there is one.
+    /// Changes the conversation for another attempt. Returns whether there can be one.
     fn apply(&mut self, retry: Retry, messages: &mut Vec<Message>) -> bool {
         match retry {
             Retry::Shortened if !self.shortened => {
@@ -346,26 +346,26 @@ impl Changes {
 /// Progress of one response.
 #[derive(Default)]
 struct StreamState {
-    /// Whether there was any event.
+    /// Whether any event has arrived.
     seen: bool,
-    /// The beginning of the body as long as there was none.
+    /// The beginning of the body until the first event.
     unread: Vec<u8>,
-    /// Whether the stream said that it is complete.
+    /// Whether the stream reported that it is complete.
     done: bool,
-    /// Whether the model writes.
+    /// Whether the model has started to write.
     alive: bool,
     /// Whether some output was emitted.
     begun: bool,
     /// Whether a tool was called, or began to be.
     calls: bool,
-    /// Whether what was given last ends a sentence.
+    /// Whether the latest output ends a sentence.
     sentence: bool,
     filter: SpeechFilter,
     characters: usize,
 }
 
 impl StreamState {
-    /// Passes a step on; whether it was the last one that is wanted.
+    /// Passes on a step. Returns whether it was the last one needed.
     async fn take(&mut self, step: StreamStep, events: &mpsc::Sender<LlmEvent>) -> Result<bool, LlmFailure> {
         match step {
             StreamStep::Text(text) => {
@@ -394,7 +394,7 @@ impl StreamState {
         }
     }
 
-    /// Emits text; false when the receiver is closed.
+    /// Emits text. Returns false when the receiver is closed.
     async fn give(&mut self, text: String, events: &mpsc::Sender<LlmEvent>) -> bool {
         if text.is_empty() {
             return true;
@@ -413,7 +413,7 @@ impl StreamState {
         events: &mpsc::Sender<LlmEvent>,
     ) -> Result<(), LlmFailure> {
         let mut calls = match response.finish(self.done) {
-            // Whole sentences were said, and what may have followed is not missed.
+            // Complete sentences were spoken, and a missing rest does no harm.
             Err(failure) if failure == LlmFailure::cut_off() && self.sentence && !self.calls => {
                 tracing::warn!(provider, "LLM response ended without a finish reason");
                 Vec::new()
@@ -421,7 +421,7 @@ impl StreamState {
             finished => finished?,
         };
         let rest = self.filter.rest();
-        // What cannot be read is not spoken either: another try may give a call.
+        // An unreadable call is not spoken either: another attempt may return a valid one.
         let written =
             self.filter.calls().ok_or_else(|| LlmFailure::unusable("it wrote a tool call that cannot be read"))?;
         calls.extend(written);
@@ -440,20 +440,20 @@ impl StreamState {
             if !ids.insert(call.id.clone()) {
                 call.id = format!("{}_{position}", call.id);
             }
-            // Nobody listens any more: the response is no longer wanted.
+            // When the receiver is gone, the response is no longer wanted.
             let _ = events.send(LlmEvent::ToolCall(Box::new(call))).await;
         }
         Ok(())
     }
 }
 
-/// What a tool call takes in the history of the conversation.
+/// Returns the size of a tool call in the history of the conversation, in bytes.
 fn bytes(call: &ToolCall) -> usize {
     let signature = call.signature.as_ref().map_or(0, String::len);
     call.id.len() + call.name.len() + call.arguments.to_string().len() + signature
 }
 
-/// What a response used whose server does not say: four characters to a token.
+/// Estimates the usage of a response whose server does not report it: four characters per token.
 pub fn estimate(read: usize, written: usize) -> Usage {
     let tokens = |characters: usize| u64::try_from(characters.div_ceil(4)).unwrap_or(u64::MAX);
     Usage {
@@ -464,7 +464,7 @@ pub fn estimate(read: usize, written: usize) -> Usage {
     }
 }
 
-/// How many characters a model reads in these messages.
+/// Returns how many characters a model reads in these messages.
 pub fn characters(messages: &[Message]) -> usize {
     messages.iter().map(|message| message.text.chars().count()).sum()
 }
@@ -481,7 +481,7 @@ impl<D: LlmAdapter> Llm for LlmClient<D> {
                 return LlmFailure::of_key(response).await;
             }
             self.server.warmed();
-            // A connection can be reused once the response is read.
+            // A connection can be reused only after the response has been read.
             let mut read = 0;
             while let Ok(Some(piece)) = response.chunk().await {
                 read += piece.len();

@@ -1,4 +1,4 @@
-//! Tools that a model's API refuses: one whose schema it does not take would cost every request.
+//! Tools that a model's API refuses: every request with an unsupported schema would fail.
 
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
@@ -6,19 +6,19 @@ use std::sync::{Mutex, PoisonError};
 use super::LlmFailure;
 use crate::ToolSpec;
 
-/// Tools that are remembered; more agents than that seldom share a connection between two restarts.
+/// The most refused tools remembered; more agents than that rarely share a connection between two restarts.
 const MOST: usize = 1_000;
-/// What refusals of a tool speak of.
+/// Texts in refusals that concern a tool.
 const ABOUT_TOOLS: [&str; 5] = ["schema", "function", "tools.", "tools[", "parameters"];
-/// What stands before the position of a tool, the most exact first.
+/// Texts before the position of a tool, the most precise first.
 const POSITIONS: [&str; 4] = ["function_declarations[", "functiondeclarations[", "tools[", "tools."];
 
-/// The tools that a connection's server has refused, as they were sent.
+/// The tools that a connection's server has refused, in the form they were sent in.
 #[derive(Default)]
 pub(super) struct RefusedTools(Mutex<HashSet<String>>);
 
 impl RefusedTools {
-    /// Leaves those out that are known to be refused.
+    /// Removes the tools that are known to be refused.
     pub(super) fn leave_out(&self, tools: &mut Vec<ToolSpec>) {
         let refused = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if !refused.is_empty() {
@@ -26,7 +26,7 @@ impl RefusedTools {
         }
     }
 
-    /// Takes out the tool that a refusal names, if it names one; its name.
+    /// Removes the tool that a refusal names, if any. Returns its name.
     pub(super) fn learn(&self, failure: &LlmFailure, tools: &mut Vec<ToolSpec>) -> Option<String> {
         if !failure.blames_settings() || !failure.mentions(&ABOUT_TOOLS) {
             return None;
@@ -44,7 +44,7 @@ fn written(tool: &ToolSpec) -> String {
     serde_json::to_string(tool).unwrap_or_default()
 }
 
-/// The position of the tool that a refusal names, in quotation marks or by its position.
+/// Returns the position of the tool that a refusal identifies by its quoted name or by its position.
 fn named(words: &str, tools: &[ToolSpec]) -> Option<usize> {
     let quoted = |name: &str| ["'", "\"", "`"].iter().any(|mark| words.contains(&format!("{mark}{name}{mark}")));
     if let Some(at) = tools.iter().position(|tool| quoted(&tool.name)) {

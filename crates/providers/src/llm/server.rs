@@ -17,19 +17,19 @@ use crate::extras::{Extras, object};
 /// Body fields that settings must not override.
 const OWN_FIELDS: [&str; 7] = ["contents", "messages", "model", "stream", "system", "systemInstruction", "tools"];
 
-/// How long most servers, and we, keep an idle connection.
+/// How long most servers, and our client, keep an idle connection open.
 const WARM: Duration = Duration::from_secs(45);
-/// What a customer may set instead, in milliseconds. The turn engine waits for ten seconds at most.
+/// The range of customers' timeouts, in milliseconds. The turn engine waits for ten seconds at most.
 const TIMEOUT_RANGE_MS: std::ops::RangeInclusive<u64> = 50..=10_000;
 
 /// Timeouts of each step of a response.
 #[derive(Clone, Copy)]
 pub(super) struct LlmTimeouts {
-    /// Until the headers of a response.
+    /// For the headers of a response.
     pub(super) first_byte: Duration,
-    /// Until its first words.
+    /// For its first words.
     pub(super) first_word: Duration,
-    /// Between two pieces of it, comments included.
+    /// Between two pieces of it, including comments.
     pub(super) gap: Duration,
 }
 
@@ -56,7 +56,7 @@ impl LlmTimeouts {
     }
 }
 
-/// What [`LlmServer::read`] reads besides `base_url`.
+/// The settings that [`LlmServer::read`] reads besides `base_url`.
 pub(crate) const LLM_SETTINGS: &[&str] = &["model", "headers", "query", "request", "timeouts_ms"];
 
 /// One connection's model server.
@@ -64,22 +64,22 @@ pub(crate) struct LlmServer {
     http: reqwest::Client,
     base: String,
     key: Option<Private<String>>,
-    /// The header of the key; without one it is a bearer token.
+    /// The header of the key; `None` means a bearer token.
     key_header: Option<HeaderName>,
     model: Option<String>,
     extras: Extras,
     fields: Map<String, Value>,
     timeouts: LlmTimeouts,
-    /// When it last responded.
+    /// When the server last responded.
     responded: Mutex<Option<Instant>>,
 }
 
 impl LlmServer {
-    /// As the settings say: `base_url` and `model`; of every request further `headers`, `query` parameters, and fields
-    /// (`request`, a merge patch: `null` takes a field out); and `timeouts_ms`: `first_byte`, `first_word` and `gap`.
+    /// Reads `base_url`, `model`, the extra `headers`, `query` parameters and body fields of every request (`request`, a merge patch:
+    /// `null` removes a field), and `timeouts_ms` with `first_byte`, `first_word` and `gap`.
     ///
     /// # Errors
-    /// What is wrong with which setting, in a sentence.
+    /// A sentence that names the setting and says what is wrong with it.
     pub(crate) fn read(
         config: &AdapterConfig<'_>,
         usual_url: &str,
@@ -103,17 +103,17 @@ impl LlmServer {
         })
     }
 
-    /// The base address, with `/` and `version` behind it where it has no path of its own.
+    /// Returns the base URL, with `/` and `version` appended if it has no path.
     pub(crate) fn versioned(&self, version: &str) -> String {
         versioned(&self.base, version)
     }
 
-    /// The same unless a version stands in its path.
+    /// Returns the base URL, with `/` and `version` appended unless its path contains a version.
     pub(crate) fn with_version(&self, version: &str) -> String {
         with_version(&self.base, version)
     }
 
-    /// The agent's model, the connection's, or the provider's default one.
+    /// Returns the agent's model, the connection's, or the provider's default.
     pub(crate) fn model<'a>(&'a self, request: &'a LlmRequest, default: &'a str) -> &'a str {
         request.model.as_deref().or(self.model.as_deref()).unwrap_or(default)
     }
@@ -122,17 +122,17 @@ impl LlmServer {
         self.timeouts
     }
 
-    /// The secret, if the connection has one.
+    /// Returns the key, if the connection has one.
     pub(crate) fn key(&self) -> Option<&Private<String>> {
         self.key.as_ref()
     }
 
-    /// A request to read `url`, changed as the settings say, with the key.
+    /// Builds a GET request to `url` with the key and the connection's settings.
     pub(crate) fn get(&self, url: &str) -> reqwest::RequestBuilder {
         self.request(Method::GET, url)
     }
 
-    /// A request to `url`, changed as the settings say, with the key.
+    /// Builds a POST request to `url` with the key and the connection's settings.
     pub(crate) fn post(&self, url: &str, mut body: Value) -> reqwest::RequestBuilder {
         merge(&mut body, &self.fields);
         // Servers and proxies that compress a stream buffer it.
@@ -143,7 +143,7 @@ impl LlmServer {
         signed(self.extras.request(&self.http, method, url), self.key(), self.key_header.as_ref())
     }
 
-    /// Sends a request. The response's status is a success.
+    /// Sends a request. Fails unless the response's status is a success.
     pub(super) async fn send(&self, request: reqwest::RequestBuilder) -> Result<reqwest::Response, LlmFailure> {
         let response = request.send().await.map_err(LlmFailure::broken)?;
         if !response.status().is_success() {
@@ -153,7 +153,7 @@ impl LlmServer {
         Ok(response)
     }
 
-    /// Whether a connection to it is probably still open.
+    /// Returns whether a connection to the server is probably still open.
     pub(super) fn is_warm(&self) -> bool {
         let responded = *self.responded.lock().unwrap_or_else(PoisonError::into_inner);
         responded.is_some_and(|at| at.elapsed() < WARM)
@@ -164,7 +164,7 @@ impl LlmServer {
     }
 }
 
-/// JSON Merge Patch (RFC 7396).
+/// Applies a JSON Merge Patch (RFC 7396).
 fn merge(target: &mut Value, patch: &Map<String, Value>) {
     if !target.is_object() {
         *target = Value::Object(Map::new());

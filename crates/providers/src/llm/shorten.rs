@@ -2,8 +2,8 @@
 
 use switchhook_core::conversation::{Message, Role};
 
-/// Keeps the instructions and the younger half of a conversation, from something on that the caller said: a result whose
-/// question is gone, or a tool's result without its call, would be refused.
+/// Keeps the instructions and the later half of a conversation, starting with something that the caller said: an answer without its
+/// question, or a tool result without its call, would be refused.
 pub(super) fn shorten(messages: &mut Vec<Message>) {
     let begins = messages.iter().take_while(|message| message.role == Role::System).count();
     let middle = begins + (messages.len() - begins).div_ceil(2);

@@ -1,24 +1,24 @@
-//! What a model writes that is not for the caller: reasoning, calls of tools in the marks of its family, and marks of its template.
-//! Servers ought to take them out, and do so where they know the model.
+//! Filters out model output that is not for the caller: reasoning, tool calls in the markup of its model family, and template markers.
+//! Servers should remove them, and do so for models they know.
 
 use switchhook_core::conversation::ToolCall;
 
 use super::written_calls::WrittenCalls;
 
-/// What stands between two marks.
+/// The kind of text between two marks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Kind {
     Reasoning,
-    /// Calls of tools.
+    /// Tool calls.
     Call,
-    /// Nothing: the mark stands alone.
+    /// None: the mark stands alone.
     Alone,
 }
 
-/// A mark in lower case, and those that end what it begins; without any that is the end of the response.
+/// A mark in lower case, and the marks that close it; without any, it lasts until the end of the response.
 struct Mark(&'static str, &'static [&'static str], Kind);
 
-/// No mark begins with another one.
+/// No mark is a prefix of another one.
 const MARKS: [Mark; 44] = [
     Mark("<think>", &["</think>"], Kind::Reasoning),
     Mark("<thinking>", &["</thinking>"], Kind::Reasoning),
@@ -66,37 +66,37 @@ const MARKS: [Mark; 44] = [
     Mark("</think>", &[], Kind::Alone),
     Mark("</tool_call>", &[], Kind::Alone),
 ];
-/// With what marks and their ends begin.
+/// First characters of marks and of those that close them.
 const BEGIN_MARKS: [char; 4] = ['<', '[', '◁', 't'];
-/// A response that begins so is a call without a mark, or no speech.
+/// A response that begins like this is a tool call without a mark, or not speech.
 const BARE: [&str; 3] = ["{", "[{", "```"];
 
-/// Takes out of a text what is not spoken, however its pieces are cut.
+/// Removes unspoken text from a response, however it is split into pieces.
 #[derive(Default)]
 pub(super) struct SpeechFilter {
     /// The tools that may be called.
     tools: Vec<String>,
     inside: Option<&'static Mark>,
-    /// What may turn out to be the beginning of a mark.
+    /// Text that may turn out to be the beginning of a mark.
     held: String,
-    /// What stands inside the mark so far.
+    /// Text inside the current mark so far.
     inner: String,
-    /// Whether something was written that is no blank.
+    /// Whether anything but whitespace was written.
     begun: bool,
-    /// Whether the response began like a call without a mark.
+    /// Whether the response began like a tool call without a mark.
     bare: bool,
     calls: Vec<ToolCall>,
-    /// Whether there was a call that could not be read.
+    /// Whether there was an unreadable call.
     unreadable: bool,
 }
 
 impl SpeechFilter {
-    /// For a request with these tools.
+    /// Creates the filter for a request with these tools.
     pub(super) fn new(tools: Vec<String>) -> Self {
         Self { tools, ..Self::default() }
     }
 
-    /// What of the text so far can be spoken now.
+    /// Takes more text. Returns the part that can be spoken now.
     pub(super) fn spoken(&mut self, text: &str) -> String {
         self.held.push_str(text);
         if self.may_be_bare() {
@@ -119,7 +119,7 @@ impl SpeechFilter {
         spoken
     }
 
-    /// What was held back, once nothing follows.
+    /// Returns the text held back, once nothing follows.
     pub(super) fn rest(&mut self) -> String {
         if std::mem::take(&mut self.bare) {
             let calls = WrittenCalls::read(&self.held, &self.tools);
@@ -139,18 +139,18 @@ impl SpeechFilter {
         }
     }
 
-    /// The calls that were written; nothing if one of them cannot be read.
+    /// Returns the calls that were written; `None` if one of them cannot be read.
     pub(super) fn calls(&mut self) -> Option<Vec<ToolCall>> {
         let calls = std::mem::take(&mut self.calls);
         (!self.unreadable).then_some(calls)
     }
 
-    /// Whether a call was written, or began to be.
+    /// Returns whether a call was written, or began to be.
     pub(super) fn has_calls(&self) -> bool {
         self.unreadable || !self.calls.is_empty() || self.inside.is_some_and(|mark| mark.2 == Kind::Call)
     }
 
-    /// A call without a mark is known as such at its end.
+    /// Returns whether the response may be a call without a mark, which is certain only at its end.
     fn may_be_bare(&mut self) -> bool {
         if !self.begun && !self.tools.is_empty() {
             let text = self.held.trim_start();
@@ -167,7 +167,7 @@ impl SpeechFilter {
         self.bare
     }
 
-    /// The next mark that matters now, from `at` on.
+    /// Returns the next relevant mark at or after `at`.
     fn next_mark(&self, text: &str, at: usize) -> Option<Found> {
         match self.inside {
             None => first(text, at, MARKS.iter().map(|mark| (mark.0, Some(mark)))),
@@ -175,24 +175,24 @@ impl SpeechFilter {
         }
     }
 
-    /// Speaks what stands between two marks, or keeps it where it is inside of one.
+    /// Passes on text as speech, or collects it if it is inside a mark.
     fn pass(&mut self, text: &str, spoken: &mut String) {
         if self.inside.is_some() { self.inner.push_str(text) } else { spoken.push_str(text) }
     }
 
-    /// Ends what `mark` began; what of it is spoken.
+    /// Closes `mark`. Returns the part of its text that is spoken.
     fn close(&mut self, mark: &Mark) -> String {
         let inner = std::mem::take(&mut self.inner);
         if mark.2 != Kind::Call {
             return String::new();
         }
-        // Harmony's remarks on what the model is about to do.
+        // Harmony's commentary on what the model is about to do.
         let remark =
             inner.split_once("<|message|>").filter(|(to, _)| mark.0.ends_with("commentary") && !to.contains("to="));
         if let Some((_, remark)) = remark {
             return remark.to_owned();
         }
-        // What the mark itself says is part of the call.
+        // The mark's own text is part of the call.
         let opens = if mark.0.ends_with(['=', ' ']) { mark.0 } else { "" };
         let calls = WrittenCalls::read(&format!("{opens}{inner}"), &self.tools);
         self.unreadable |= calls.is_empty();
@@ -200,7 +200,7 @@ impl SpeechFilter {
         String::new()
     }
 
-    /// How many bytes at the end of `text` could be the beginning of a mark that matters now.
+    /// Returns how many bytes at the end of `text` could be the beginning of a relevant mark.
     fn beginning_at_end(&self, text: &str) -> usize {
         let longest = |mark: &str| {
             let cuts = mark.char_indices().map(|(at, _)| at).skip(1);
@@ -213,14 +213,14 @@ impl SpeechFilter {
     }
 }
 
-/// A mark in a text: from where to where, and what it opens.
+/// A mark found in a text: its start, its end, and what it opens.
 struct Found {
     begins: usize,
     ends: usize,
     opens: Option<&'static Mark>,
 }
 
-/// The first of these marks in a text from `at` on. The text is read once, however many marks there are.
+/// Returns the first of these marks at or after `at`. Reads the text once, regardless of the number of marks.
 fn first<'m>(
     text: &str,
     at: usize,
@@ -259,7 +259,7 @@ mod tests {
 
     use super::*;
 
-    /// What is spoken and called of a text, in pieces of so many characters.
+    /// Returns the speech and the calls in a text that arrives in pieces of `step` characters.
     fn cut(text: &str, step: usize) -> (String, Option<Vec<(String, Value)>>) {
         let places: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
         let cuts: Vec<usize> = places.iter().copied().step_by(step).chain([text.len()]).collect();
@@ -345,7 +345,7 @@ mod tests {
         assert_eq!(cut(remark, 4), ("Let me look.".to_owned(), Some(Vec::new())));
     }
 
-    /// Read again for each mark, this would take hours.
+    /// Quadratic time would take hours here.
     #[test]
     fn many_marks_and_brackets_are_read_in_one_pass() {
         for (text, spoken) in [

@@ -1,5 +1,5 @@
-//! A conversation as those interfaces want it that know only turns: the caller's and the model's, one after the other, the
-//! caller's first and last, and the results of tools in the turn after their calls.
+//! A conversation as alternating turns of the caller and the model, for APIs that accept nothing else: the caller's turn first and
+//! last, and tool results in the turn after their calls.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -7,46 +7,46 @@ use std::collections::HashSet;
 use serde_json::{Value, json};
 use switchhook_core::conversation::{Message, Role, ToolCall};
 
-/// Stands for the caller's turn when there is none.
+/// Stands for the caller's first turn if there is none.
 const CONNECTED: &str = "(The call is connected.)";
-/// What it says behind the model's last words.
+/// Stands for the caller's turn after the model's last text.
 const SILENT: &str = "(The caller is silent.)";
-/// Stands for a result that never came.
+/// Stands for a result that never arrived.
 pub(crate) const CANCELLED: &str = "cancelled";
-/// The longest id of a call that every server takes.
+/// The longest tool call id that every server accepts.
 const LONGEST_ID: usize = 64;
 
 /// One side's turn.
 pub(crate) struct Turn<'m> {
-    /// Whether it is the model's.
+    /// Whether it is the model's turn.
     pub(crate) by_model: bool,
-    /// What it consists of; never empty.
+    /// Its parts; never empty.
     pub(crate) parts: Vec<Part<'m>>,
 }
 
 /// A part of a turn.
 pub(crate) enum Part<'m> {
-    /// Words; never blank.
+    /// Text; never blank.
     Text(&'m str),
-    /// A tool that the model called.
+    /// A tool call of the model.
     Call {
-        /// By what it is known here; no two calls of a conversation have the same.
+        /// The id used here, unique within the conversation.
         id: String,
         /// The call.
         call: &'m ToolCall,
     },
-    /// Its result.
+    /// The result of a call.
     Result {
         /// The id of the call.
         id: String,
         /// The call.
         call: &'m ToolCall,
-        /// The result, as JSON where the tool returned some.
+        /// The result, as JSON if the tool returned JSON.
         text: Cow<'m, str>,
     },
 }
 
-/// The instructions, and the turns.
+/// Returns the instructions and the turns.
 pub(crate) fn turns(messages: &[Message]) -> (String, Vec<Turn<'_>>) {
     let system: Vec<&str> =
         messages.iter().filter(|message| message.role == Role::System).map(|message| message.text.as_str()).collect();
@@ -58,7 +58,7 @@ pub(crate) fn turns(messages: &[Message]) -> (String, Vec<Turn<'_>>) {
                 turns.say(true, &message.text);
                 turns.call(message, &messages[at + 1..]);
             }
-            // Results stand with their calls.
+            // Results are added with their calls.
             Role::System | Role::Tool => {}
         }
     }
@@ -70,8 +70,8 @@ pub(crate) fn turns(messages: &[Message]) -> (String, Vec<Turn<'_>>) {
     (system.join("\n\n"), turns.turns)
 }
 
-/// The arguments of a call as a model wrote them. Text that is not JSON stays text: the tool refuses it in words that the model can
-/// act on. `cut` says that the response was cut off, so that no text is not the same as no arguments.
+/// Parses the arguments of a call as a model wrote them. Text that is not JSON stays text: the tool refuses it with a message that the
+/// model can act on. `cut` means that the response was cut off, so that an empty text does not mean "no arguments".
 pub(crate) fn arguments(text: &str, cut: bool) -> Value {
     if text.trim().is_empty() && !cut {
         return json!({});
@@ -120,8 +120,8 @@ impl<'m> Turns<'m> {
         }
     }
 
-    /// The id that a call was given, or another one: servers that give none or their own again and again are distinguished by
-    /// nothing else, and some of what they use is refused elsewhere. A conversation that grows keeps its ids.
+    /// Returns the given id of a call, or another one if it is missing, repeated, or in a form that some servers refuse. A conversation
+    /// that grows keeps its ids.
     fn unused_id(&mut self, given: &str) -> String {
         let audio = (1..=LONGEST_ID).contains(&given.len())
             && given.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte));

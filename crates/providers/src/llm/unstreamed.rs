@@ -1,4 +1,4 @@
-//! Bodies without an event: a response that was sent whole, an error, the page of something else, or nothing.
+//! Bodies without an event: a complete response, an error, the page of another service, or nothing.
 
 use serde_json::Value;
 use url::Url;
@@ -6,23 +6,23 @@ use url::Url;
 use super::LlmFailure;
 use crate::failure::is_error;
 
-/// How much of such a body is read, in bytes.
+/// How many bytes of such a body are read.
 pub(super) const LONGEST: usize = 64 * 1024;
-/// How much of it is quoted, in characters.
+/// How many characters of it are quoted.
 const QUOTED: usize = 200;
 
-/// A body that may be a whole response.
+/// A body that may be a complete response.
 pub(super) struct Unstreamed {
-    /// What there is to read.
+    /// The events to parse.
     pub(super) events: Vec<Value>,
-    /// What it is if nothing is found in it.
+    /// The failure if they contain no response.
     pub(super) failure: LlmFailure,
 }
 
-/// Reads a body of `url`.
+/// Parses a body from `url`.
 ///
 /// # Errors
-/// When it is an error, or certainly no response.
+/// When it is an error, or certainly not a response.
 pub(super) fn read(body: &str, url: &Url) -> Result<Unstreamed, LlmFailure> {
     let text = body.trim();
     // Comments keep connections open.
@@ -47,7 +47,7 @@ pub(super) fn read(body: &str, url: &Url) -> Result<Unstreamed, LlmFailure> {
     Ok(Unstreamed { events, failure })
 }
 
-/// The beginning of a text, of a page its words.
+/// Returns the beginning of a text, or of the visible text of a web page.
 fn excerpt(text: &str) -> String {
     let plain = if text.starts_with('<') { without_tags(text) } else { text.to_owned() };
     let words = plain.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -60,7 +60,7 @@ fn without_tags(page: &str) -> String {
     while let Some((before, behind)) = rest.split_once('<') {
         plain.push_str(before);
         plain.push(' ');
-        // What is in there is not for people.
+        // Not visible text.
         let lower: String = behind.chars().take(6).collect::<String>().to_ascii_lowercase();
         let hidden = ["script", "style"].into_iter().find(|name| lower.starts_with(name));
         let behind = hidden.and_then(|name| behind.split_once(&format!("</{name}"))).map_or(behind, |(_, after)| after);

@@ -1,4 +1,4 @@
-//! Words of callers that a content filter refuses: while they stand in the history of a call, it would refuse every request.
+//! Messages of callers that a content filter refuses: as long as they are in the history of a call, every request would be refused.
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -6,15 +6,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use switchhook_core::conversation::{Message, Role};
 
-/// What the model is shown in their place.
+/// The text that the model sees in their place.
 const IN_THEIR_PLACE: &str = "(What the caller said here cannot be shown.)";
 
-/// What was refused in one call, as numbers: its words are the caller's. Clones share it.
+/// The messages refused in one call, as hashes, since their text is the caller's. Clones share them.
 #[derive(Clone, Debug, Default)]
 pub struct Withheld(Arc<Mutex<HashSet<u64>>>);
 
 impl Withheld {
-    /// Leaves out what is known to be refused.
+    /// Leaves out the messages that are known to be refused.
     pub(super) fn leave_out(&self, messages: &mut [Message]) {
         let withheld = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if !withheld.is_empty() {
@@ -22,13 +22,13 @@ impl Withheld {
         }
     }
 
-    /// Remembers what was left out.
+    /// Remembers messages that were left out, by their hashes.
     pub(super) fn remember(&self, numbers: Vec<u64>) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(numbers);
     }
 }
 
-/// Leaves out what the caller said last, and returns the numbers of it.
+/// Leaves out the caller's latest messages. Returns their hashes.
 pub(super) fn newest(messages: &mut [Message]) -> Vec<u64> {
     let last = messages.iter().rposition(|message| message.role == Role::User);
     let upto = last.map_or(0, |last| last + 1);
@@ -36,13 +36,13 @@ pub(super) fn newest(messages: &mut [Message]) -> Vec<u64> {
     withhold(messages, |position, _| (upto - run..upto).contains(&position))
 }
 
-/// Leaves out all that the caller said, and returns the numbers of it.
+/// Leaves out all of the caller's messages. Returns their hashes.
 pub(super) fn all(messages: &mut [Message]) -> Vec<u64> {
     withhold(messages, |_, _| true)
 }
 
-/// Leaves out what the caller said wherever `is_refused` holds for its position and number, and returns these numbers. A number stands for
-/// words and all that was said before them: the same words in another place are shown.
+/// Leaves out the caller's messages for which `is_refused` holds, given their position and hash. Returns their hashes. A hash covers a
+/// message and everything before it: the same text elsewhere in the conversation is not affected.
 fn withhold(messages: &mut [Message], is_refused: impl Fn(usize, u64) -> bool) -> Vec<u64> {
     let (mut before, mut numbers) = (DefaultHasher::new(), Vec::new());
     for (position, message) in messages.iter_mut().enumerate().filter(|(_, message)| message.role != Role::System) {

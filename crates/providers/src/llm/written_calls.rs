@@ -1,29 +1,29 @@
-//! Calls of tools as models write them where no server has read them: JSON, arguments behind a name, or tags.
+//! Tool calls in a model's text, for servers that do not parse them: JSON, arguments after a name, or tags.
 
 use serde_json::{Map, Value};
 use switchhook_core::conversation::ToolCall;
 
 use super::turns::arguments;
 
-/// Under what the name and the arguments stand.
+/// The keys of the name and of the arguments.
 const NAMES: [&str; 3] = ["name", "tool_name", "function"];
 const ARGUMENTS: [&str; 4] = ["arguments", "parameters", "args", "input"];
-/// What tags begin and end a parameter, and what ends its name.
+/// The texts that begin a parameter, end its name, and end the parameter.
 const PARAMETERS: [(&str, &str, &str); 3] = [
     ("<parameter=", ">", "</parameter>"),
     ("<parameter name=\"", "\"", "</parameter>"),
     ("<arg_key>", "</arg_key>", "</arg_value>"),
 ];
-/// Brackets that begin nothing: some marks have one or two, and each costs as much as it is deep.
+/// The most brackets that begin nothing: some marks have one or two, and parsing each costs time in proportion to its depth.
 const MAX_BARE_BRACKETS: usize = 200;
-/// What ends a call in tags.
+/// The tags that end a call.
 const ENDS: [&str; 2] = ["</function>", "</invoke>"];
 
-/// The calls of a text.
+/// The calls in a text.
 pub(super) struct WrittenCalls(Vec<(String, Value)>);
 
 impl WrittenCalls {
-    /// Reads the calls of a text; `tools` are those that there are.
+    /// Parses the calls in a text; `tools` are the available tools.
     pub(super) fn read(text: &str, tools: &[String]) -> Self {
         let mut calls = in_json(text, tools);
         if calls.is_empty() {
@@ -36,7 +36,7 @@ impl WrittenCalls {
         self.0.is_empty()
     }
 
-    /// Whether there are some, all of tools that there are.
+    /// Returns whether there are calls, all of available tools.
     pub(super) fn all_known(&self, tools: &[String]) -> bool {
         !self.0.is_empty() && self.0.iter().all(|(name, _)| tools.contains(name))
     }
@@ -51,7 +51,7 @@ impl WrittenCalls {
     }
 }
 
-/// Whole values of JSON: calls, or arguments behind the name of a tool. What is broken ends the reading.
+/// Parses complete JSON values: calls, or arguments after the name of a tool. Stops at broken JSON.
 fn in_json(text: &str, tools: &[String]) -> Vec<(String, Value)> {
     let mut calls = Vec::new();
     let (mut at, mut before, mut bare) = (0, 0, 0);
@@ -80,7 +80,7 @@ fn in_json(text: &str, tools: &[String]) -> Vec<(String, Value)> {
     calls
 }
 
-/// The calls that a value is.
+/// Collects the calls in a value.
 fn collect(value: &Value, calls: &mut Vec<(String, Value)>) {
     match value {
         Value::Array(values) => values.iter().for_each(|value| collect(value, calls)),
@@ -103,7 +103,7 @@ fn collect(value: &Value, calls: &mut Vec<(String, Value)>) {
     }
 }
 
-/// The tool that is named last in a text, as a word of its own.
+/// Returns the tool whose name occurs last in a text, as a whole word.
 fn last_named(text: &str, tools: &[String]) -> Option<String> {
     let part = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     let whole = |at: usize, name: &str| {
@@ -114,7 +114,7 @@ fn last_named(text: &str, tools: &[String]) -> Option<String> {
     named.max_by_key(|(at, name)| (*at, name.len())).map(|(_, name)| name.clone())
 }
 
-/// Calls whose parameters are tags.
+/// Parses calls whose parameters are tags.
 fn in_tags(text: &str, tools: &[String]) -> Vec<(String, Value)> {
     let mut calls = Vec::new();
     let mut rest = text;
@@ -131,13 +131,13 @@ fn in_tags(text: &str, tools: &[String]) -> Vec<(String, Value)> {
     calls
 }
 
-/// Where the first call in tags ends.
+/// Returns the end of the first call in tags.
 fn first_end(text: &str) -> Option<usize> {
     let end_at = |at: usize| ENDS.iter().find(|end| text[at..].starts_with(**end)).map(|end| at + end.len());
     text.match_indices("</").find_map(|(at, _)| end_at(at))
 }
 
-/// What stands before the parameters, and they.
+/// Returns the text before the parameters, and the parameters.
 fn parameters(call: &str) -> (&str, Map<String, Value>) {
     let mut parameters = Map::new();
     let mut head = call;
@@ -159,7 +159,7 @@ fn parameters(call: &str) -> (&str, Map<String, Value>) {
     (head, parameters)
 }
 
-/// JSON where it is some, else text.
+/// Parses a value as JSON, else as text.
 fn value_of(text: &str) -> Value {
     let text = text.trim();
     serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()))

@@ -8,22 +8,22 @@ use switchhook_media::format::AudioFormat;
 
 use crate::TtsRequest;
 
-/// The cache limit, in samples: about twelve minutes of telephone calls in 12 MB.
+/// The cache limit, in samples: about twelve minutes of telephone audio in 12 MB.
 const MAX_CACHED_SAMPLES: usize = 6_000_000;
 
-/// A phrase as it goes onto the line.
+/// A synthesized phrase in the format of a call.
 pub(super) struct Utterance {
     pub(super) samples: Vec<i16>,
     pub(super) words: Vec<SpokenWord>,
 }
 
-/// The phrases of this process.
+/// The phrases cached in this process.
 #[derive(Default)]
 pub(super) struct PhraseCache(Mutex<CachedPhrases>);
 
 #[derive(Default)]
 struct CachedPhrases {
-    /// Least lately used first.
+    /// Least recently used first.
     phrases: VecDeque<Phrase>,
     samples: usize,
 }

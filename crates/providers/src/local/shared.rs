@@ -1,4 +1,4 @@
-//! What all calls share: the loaded models and the cores they run on.
+//! The loaded models and the cores they run on, shared by all calls.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::{ProviderError, is_english};
 /// The name in errors.
 const PROVIDER: &str = "local speech";
 
-/// Local speech, made once per process. A model is loaded when it is first needed, about 0.2 s and 160 MB each.
+/// Local speech, created once per process. A model is loaded when it is first needed: about 0.2 s and 160 MB each.
 pub struct LocalSpeech {
     models: ModelStore,
     moonshine: OnceCell<Arc<Moonshine>>,
@@ -24,7 +24,7 @@ pub struct LocalSpeech {
 }
 
 impl LocalSpeech {
-    /// Local speech with these models. Nothing is loaded yet.
+    /// Creates local speech with these models without loading them.
     #[must_use]
     pub fn new(models: ModelStore) -> Arc<Self> {
         Arc::new(Self {
@@ -38,7 +38,7 @@ impl LocalSpeech {
 
     /// Loads both models now, and reports the count after each.
     ///
-    /// # Errors
+    /// When a model is not installed or cannot be read.
     /// When one is not installed or cannot be read.
     pub async fn load_all(&self, loaded: impl Fn(u64)) -> Result<(), ProviderError> {
         self.moonshine().await?;
@@ -48,12 +48,12 @@ impl LocalSpeech {
         Ok(())
     }
 
-    /// The STT model.
+    /// Returns the STT model.
     pub(super) async fn moonshine(&self) -> Result<Arc<Moonshine>, ProviderError> {
         self.moonshine.get_or_try_init(|| self.load(MOONSHINE, Moonshine::load)).await.map(Arc::clone)
     }
 
-    /// The TTS model.
+    /// Returns the TTS model.
     pub(super) async fn hibari(&self) -> Result<Arc<Hibari>, ProviderError> {
         self.hibari.get_or_try_init(|| self.load(HIBARI, Hibari::load)).await.map(Arc::clone)
     }
@@ -77,7 +77,7 @@ impl LocalSpeech {
     }
 }
 
-/// Both models know English only.
+/// Checks the language: both models support English only.
 pub(super) fn check_language(language: &str) -> Result<(), ProviderError> {
     if is_english(language) {
         return Ok(());
@@ -86,12 +86,12 @@ pub(super) fn check_language(language: &str) -> Result<(), ProviderError> {
     Err(ProviderError::Config { provider: PROVIDER, words })
 }
 
-/// What is to be said of another language.
+/// Describes an unsupported language.
 pub(super) fn english_only(language: &str) -> String {
     format!("knows English only, not {language:?}")
 }
 
-/// For `map_err` on what a model did.
+/// Converts a model's error; for `map_err`.
 pub(super) fn failed(error: &SpeechError) -> ProviderError {
     ProviderError::Failed { provider: PROVIDER, words: error.to_string() }
 }

@@ -1,7 +1,7 @@
 //! Moonshine as a provider.
 //!
-//! It is no streaming model: it is given a segment when voice activity stops, which is usually well before the turn has ended,
-//! and the running segment now and then while a core is idle. A run whose audio has gone on is cancelled.
+//! Moonshine does not stream: it gets a segment when voice activity stops, which is usually well before the turn ends, and the
+//! current segment from time to time while a core is idle. A run is cancelled when more audio of its segment arrives.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,11 +20,11 @@ use super::shared::{LocalSpeech, check_language, english_only, failed};
 use crate::segment::{Segment, Segmenter};
 use crate::{ProviderError, Stt, SttEvent, SttOptions, SttSession, is_english, understood};
 
-/// Silence appended to a segment. Voice activity stops so soon that the model would take some last words for cut off.
+/// Silence appended to a segment. Voice activity stops so early that the model would otherwise consider some last words cut off.
 const TAIL_MS: usize = 80;
-/// Frames between two looks at the running segment: 600 ms.
+/// Frames between two partial runs: 600 ms.
 const PARTIAL_EVERY: u32 = 30;
-/// Longer segments are left alone until they end.
+/// Longer segments get no further partial runs.
 const PARTIAL_UP_TO: Duration = Duration::from_secs(12);
 
 /// Speech to text on this machine.
@@ -33,7 +33,7 @@ pub struct LocalStt {
 }
 
 impl LocalStt {
-    /// Speech to text on the shared models.
+    /// Creates speech to text with the shared models.
     #[must_use]
     pub fn new(shared: Arc<LocalSpeech>) -> Self {
         Self { shared }
@@ -67,13 +67,13 @@ impl Stt for LocalStt {
     }
 }
 
-/// One call.
+/// The session of one call.
 struct LocalSttSession {
     transcriber: Transcriber,
     segmenter: Segmenter,
-    /// Runs go on in tasks of their own; dropping the session ends them.
+    /// Runs continue in separate tasks; dropping the session ends them.
     runs: JoinSet<()>,
-    /// The one for the last stop.
+    /// The run of the last stop.
     final_run: Option<AbortHandle>,
     partial_run: Option<AbortHandle>,
     frames_since_partial: u32,
@@ -109,7 +109,7 @@ impl SttSession for LocalSttSession {
 }
 
 impl LocalSttSession {
-    /// Starts a partial run if the machine has nothing better to do.
+    /// Starts a partial run if a core is idle.
     fn start_partial_run(&mut self) {
         if self.partial_run.as_ref().is_some_and(|run| !run.is_finished()) {
             return;
@@ -125,7 +125,7 @@ impl LocalSttSession {
     }
 }
 
-/// What a run needs.
+/// Everything that a run needs.
 #[derive(Clone)]
 struct Transcriber {
     model: Arc<Moonshine>,
@@ -135,11 +135,11 @@ struct Transcriber {
 }
 
 impl Transcriber {
-    /// Answers for a finished segment, and takes back what was answered for the pauses in it.
+    /// Sends the transcript of a finished segment, and empties those already sent for the pauses in it.
     async fn transcribe_segment(self, segment: Segment) {
         let core = self.shared.cores.wait().await;
         let text = match self.transcribe(segment.samples, core).await {
-            // The model ends a segment in a comma whether or not the speaker goes on: it is ignored.
+            // The model ends a segment with a comma whether or not the speaker continues, so it is removed.
             Ok(text) => text.trim_end_matches(',').to_owned(),
             Err(error) => {
                 let error = failed(&error);
@@ -153,7 +153,7 @@ impl Transcriber {
         self.send(SttEvent::Final { segment: segment.number, text }).await;
     }
 
-    /// Tells what the running segment may be. A failure does not matter: the final run will show it.
+    /// Sends a preliminary transcript of the current segment. A failure does not matter: the final run will report it.
     async fn transcribe_partial(self, samples: Vec<i16>, core: Core) {
         if let Ok(text) = self.transcribe(samples, core).await
             && !text.is_empty()
@@ -162,7 +162,7 @@ impl Transcriber {
         }
     }
 
-    /// Dropping the future ends the run.
+    /// Transcribes samples. Dropping the future cancels the run.
     async fn transcribe(&self, samples: Vec<i16>, core: Core) -> Result<String, SpeechError> {
         let (model, format) = (Arc::clone(&self.model), self.format);
         let cancel = Cancel::default();
@@ -182,7 +182,7 @@ impl Transcriber {
     }
 }
 
-/// The words in the audio of a call. What a wideband call carries goes to the model as it is.
+/// Returns the transcript of a call's audio. Wideband audio goes to the model unchanged.
 ///
 /// # Errors
 /// As [`Moonshine::transcribe`].

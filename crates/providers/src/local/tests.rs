@@ -1,5 +1,5 @@
-//! Local speech with its real models. They are pulled once into `SWITCHHOOK_TEST_MODELS` or `target/test-models`; without them
-//! these tests fail: a model that was not run is not known to work.
+//! Tests of local speech with the real models. They are pulled once into `SWITCHHOOK_TEST_MODELS` or `target/test-models`; without
+//! them these tests fail, since a model that did not run is not known to work.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use tokio::sync::mpsc;
 use super::*;
 use crate::{ProviderError, Stt, SttEvent, SttOptions, Tts, TtsAudio, TtsRequest};
 
-/// The pulled models.
+/// Returns the pulled models.
 fn models() -> ModelStore {
     static MODELS: OnceLock<ModelStore> = OnceLock::new();
     let pull = || {
@@ -139,7 +139,7 @@ async fn the_same_words_are_the_same_samples_also_when_they_were_not_remembered(
 async fn every_line_of_the_simulated_caller_is_understood() {
     for line in switchhook_recordings::all() {
         let stream = [silence(500), recording(line.id), silence(900)].concat();
-        // A second answer for a segment replaces the first.
+        // A second transcript of a segment replaces the first.
         let finals: BTreeMap<u32, String> = hear(&stream).await.into_iter().collect();
         let text: Vec<&str> = finals.values().map(String::as_str).collect();
         let errors = WordErrors::between(line.text, &text.join(" "));

@@ -17,16 +17,16 @@ use super::phrase_cache::Utterance;
 use super::shared::{LocalSpeech, check_language, english_only, failed};
 use crate::{ProviderError, Tts, TtsAudio, TtsRequest, Usage, is_english};
 
-/// Audio sent at once.
+/// The length of the audio chunks sent.
 const PIECE_MS: usize = 1_000;
-/// Silence is looked for in pieces of this length.
+/// Silence is detected in pieces of this length.
 const LOOK_MS: usize = 5;
-/// Quieter pieces at the ends are silence.
+/// Quieter pieces at either end are silence.
 const SILENT_DBFS: f32 = -55.0;
-/// Silence that is kept in front, for soft onsets, and behind, as the pause after a sentence.
+/// Silence kept at the start, for soft onsets, and at the end, as the pause after a sentence.
 const LEAD_MS: usize = 30;
 const TAIL_MS: usize = 200;
-/// The same words audio the same each time.
+/// A fixed seed: the same text always produces the same audio.
 const SEED: u64 = 1;
 
 /// Text to speech on this machine.
@@ -35,7 +35,7 @@ pub struct LocalTts {
 }
 
 impl LocalTts {
-    /// Text to speech on the shared models.
+    /// Creates text to speech with the shared models.
     #[must_use]
     pub fn new(shared: Arc<LocalSpeech>) -> Self {
         Self { shared }
@@ -70,7 +70,7 @@ impl Tts for LocalTts {
         check_language(&request.language)?;
         let utterance = self.synthesize(&request).await?;
         let usage = Usage { tts_characters: request.text.chars().count() as u64, ..Usage::default() };
-        // All word times are known at once: they go with the first piece.
+        // All word times are known from the start and go with the first chunk.
         let mut words = utterance.words.clone();
         for samples in utterance.samples.chunks(request.format.samples_in_ms(PIECE_MS)) {
             let piece = TtsAudio { samples: samples.to_vec(), words: std::mem::take(&mut words) };
@@ -85,7 +85,7 @@ impl Tts for LocalTts {
         (!is_english(&like.language)).then(|| english_only(&like.language))
     }
 
-    /// Loads the model. Whether it cannot be shows when something is spoken.
+    /// Loads the model. Errors are ignored: they are reported when something is spoken.
     async fn warm(&self, _like: &TtsRequest) -> Result<(), ProviderError> {
         let _ = self.shared.hibari().await;
         Ok(())
@@ -115,8 +115,8 @@ fn synthesize_for_call(
     Ok(Utterance { samples: samples[kept].to_vec(), words: words.into_iter().map(spoken).collect() })
 }
 
-/// The part to play: the model puts some 300 ms of silence before what it says and 400 ms behind it, which callers would hear
-/// as a delay before an answer and as a gap between its sentences.
+/// Returns the part to play. The model adds some 300 ms of silence before the speech and 400 ms after it, which callers would hear as
+/// a delay before a response and as a gap between its sentences.
 fn without_silence(format: AudioFormat, samples: &[i16]) -> Range<usize> {
     let [look, lead, tail] = [LOOK_MS, LEAD_MS, TAIL_MS].map(|ms| format.samples_in_ms(ms));
     let audible: Vec<bool> = samples.chunks(look).map(|piece| level::rms_dbfs(piece) > SILENT_DBFS).collect();

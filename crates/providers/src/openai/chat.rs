@@ -1,13 +1,13 @@
-//! Language models behind `POST {base}/chat/completions`, streamed as server-sent events: OpenAI, Azure, and the servers
-//! that offer the same, such as vLLM, llama.cpp, Ollama, Groq and OpenRouter.
+//! Language models behind `POST {base}/chat/completions`, streamed as server-sent events: OpenAI, Azure, and compatible servers
+//! such as vLLM, llama.cpp, Ollama, Groq and OpenRouter.
 //!
-//! The servers differ in much. What they send, [`super::wire`] reads as the union of all; what they want is said by settings:
+//! The servers differ in many ways. [`super::wire`] parses the union of what they send; settings say what they expect:
 //!
 //! | setting | meaning |
 //! |---|---|
 //! | `base_url` | up to `/chat/completions`; without a path, `/v1` is added |
 //! | `model` | when the agent names none |
-//! | `max_tokens_field` | `max_tokens`, or `max_completion_tokens` as OpenAI's newer models want it (the default there) |
+//! | `max_tokens_field` | `max_tokens`, or `max_completion_tokens`, which OpenAI's newer models require (the default there) |
 //! | `key_header` | the header of the key where it is not a bearer token: `api-key` on Azure |
 //! | `headers`, `query`, `request`, `timeouts_ms` | see `LlmServer::read` |
 
@@ -25,12 +25,13 @@ use crate::{Llm, LlmRequest};
 
 /// The model when neither the agent nor the connection names one.
 pub(crate) const DEFAULT_MODEL: &str = "gpt-6-luna";
-/// OpenAI's small models reason before they respond unless disabled: callers wait, and with tools they reject the request.
+/// OpenAI's small models reason before they respond unless reasoning is disabled: callers would wait, and with tools the request is
+/// rejected.
 const CAN_ANSWER_AT_ONCE: &str = "-luna";
-/// The field of the longest response: of most servers, and by OpenAI, whose newer models refuse the older name.
+/// The field that limits the response: the one of most servers, and OpenAI's, whose newer models reject the older name.
 const LIMITS: [&str; 2] = ["max_tokens", "max_completion_tokens"];
 const OPENAI_HOST: &str = "://api.openai.com";
-/// What servers say whose template does not take a conversation as it is.
+/// Error texts of servers whose template does not accept a conversation as it is.
 const TEMPLATE: [&str; 14] = [
     "must alternate",
     "system role",
@@ -48,10 +49,10 @@ const TEMPLATE: [&str; 14] = [
     "roles are supported",
 ];
 
-/// The language model of a connection.
+/// Creates the language model of a connection.
 ///
 /// # Errors
-/// What is wrong with its settings, in a sentence.
+/// A sentence that says what is wrong with its settings.
 pub fn connect(config: &AdapterConfig<'_>) -> Result<Arc<dyn Llm>, String> {
     let server = LlmServer::read(config, OPENAI_URL, key_header(config.settings)?)?;
     let base = server.versioned("v1");
@@ -63,11 +64,11 @@ pub fn connect(config: &AdapterConfig<'_>) -> Result<Arc<dyn Llm>, String> {
 
 struct Chat {
     url: String,
-    /// Where its models are listed.
+    /// The URL that lists its models.
     models: String,
-    /// The field of the longest response.
+    /// The field that limits the response.
     limit: &'static str,
-    /// How often its template was found to be stricter.
+    /// How many times its template turned out to be stricter.
     template: AtomicU8,
 }
 
@@ -92,7 +93,7 @@ impl LlmAdapter for Chat {
         server.get(&self.models)
     }
 
-    /// What a template takes is known from its refusals only. The connection keeps it.
+    /// Learns what the server's template accepts, which only its refusals show. The connection remembers it.
     fn learn(&self, failure: &LlmFailure, times: u8) -> bool {
         let stricter = times < 2 && failure.mentions(&TEMPLATE);
         if stricter {

@@ -1,4 +1,4 @@
-//! OpenAI's interfaces, OpenAI's own and the many servers that offer the same.
+//! OpenAI's APIs, as OpenAI and many compatible servers offer them.
 
 pub mod chat;
 pub(crate) mod realtime_stt;
@@ -16,16 +16,16 @@ use super::llm::LLM_SETTINGS;
 use super::stt::{KeytermLimits, STT_SETTINGS};
 use super::tts::{TTS_SETTINGS, TtsTimeouts};
 
-/// Where OpenAI itself listens.
+/// OpenAI's own server.
 pub const OPENAI_URL: &str = "https://api.openai.com/v1";
 
 /// The name in errors.
 const PROVIDER: &str = "openai";
 
-/// More than this is beyond what a prompt for Whisper holds (224 tokens), and slows others down.
+/// More than this exceeds the prompt of Whisper (224 tokens), and slows other models down.
 const KEYTERM_LIMITS: KeytermLimits = KeytermLimits { max_count: 100, max_chars: 200, max_total_chars: 800 };
 
-/// Settings that no other provider has.
+/// Settings that only this provider has.
 const OWN_SETTINGS: &[&str] = &[
     "key_header",
     "max_tokens_field",

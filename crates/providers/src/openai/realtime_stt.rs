@@ -1,6 +1,6 @@
-//! A realtime transcription session (`GET {base}/realtime?intent=transcription`). It gets the caller's speech only: what is
-//! committed is charged, silence too, and models invent words in it. With `stt_finalize` set to false it gets everything, and cuts for
-//! itself.
+//! A realtime transcription session (`GET {base}/realtime?intent=transcription`). It gets the caller's speech only: committed audio
+//! is charged, including silence, in which models also invent words. With `stt_finalize` set to false it gets all audio, and segments
+//! it itself.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -18,9 +18,9 @@ use crate::failure;
 use crate::stt::{Encoding, KeepAlive, SttAdapter, SttDefaults, SttMessage, SttProtocol, SttSettings, SttStreamConfig};
 use crate::websocket::{Handshake, StreamError, field, json as parse};
 
-/// When neither the agent nor the connection names a model.
+/// The model when neither the agent nor the connection names one.
 pub(super) const DEFAULT_MODEL: &str = "gpt-live-transcribe";
-/// The models that take `keywords`.
+/// The models that accept `keywords`.
 const KEYWORDS: [&str; 2] = ["gpt-transcribe", "gpt-live-transcribe"];
 const DEFAULTS: SttDefaults = SttDefaults {
     encodings: &[Encoding::Mulaw, Encoding::Alaw, Encoding::Linear16],
@@ -29,12 +29,12 @@ const DEFAULTS: SttDefaults = SttDefaults {
     finalize_timeout_without_words_ms: None,
 };
 
-/// The only rate of OpenAI's own for linear audio.
+/// The only rate of linear audio that OpenAI itself accepts.
 const LINEAR_RATE: u32 = 24_000;
-/// Items that may be under way at a time, and how much text one may have, in bytes. Beyond is no speech.
+/// The most items in progress at a time, and the most text of one, in bytes. More than that is not speech.
 const MOST_ITEMS: usize = 64;
 const LONGEST: usize = 40_000;
-/// The longest name of an item, in bytes.
+/// The longest item name, in bytes.
 const LONGEST_ID: usize = 256;
 
 pub(super) struct Realtime {
@@ -51,12 +51,12 @@ impl Realtime {
         Ok(Self { server, settings })
     }
 
-    /// Whether our VAD ends a segment.
+    /// Returns whether our VAD ends segments.
     fn finalize(&self) -> bool {
         self.settings.finalize.unwrap_or(true)
     }
 
-    /// What is transcribed and how; `stt_parameters` are part of `transcription`.
+    /// Returns the session's configuration; `stt_parameters` become part of `transcription`.
     fn session(&self, options: &SttOptions) -> Value {
         let format = match self.settings.encoding {
             Encoding::Mulaw => json!({ "type": "audio/pcmu" }),
@@ -80,7 +80,7 @@ impl Realtime {
     }
 }
 
-/// Words to expect: newer models take them one by one, older ones in a text, and one of them not at all.
+/// Returns the field for expected words: a list for newer models, a text for older ones, and none for one model.
 fn terms(model: &str, terms: &[&str]) -> Option<(&'static str, Value)> {
     if terms.is_empty() || model.starts_with("gpt-realtime-whisper") {
         return None;
@@ -118,12 +118,12 @@ impl SttAdapter for Realtime {
 
 struct TranscriptionSession {
     setup: Value,
-    /// Whether we commit; otherwise the server does when it detects silence.
+    /// Whether we commit; otherwise the server commits when it detects silence.
     finalize: bool,
     ready: bool,
-    /// Committed items without final words, in the order of their speech: their words may finish in another.
+    /// Committed items without final words, in the order of their speech; they may finish in a different order.
     items: VecDeque<String>,
-    /// What came for items so far.
+    /// The text received for items so far.
     texts: HashMap<String, TranscriptText>,
 }
 
@@ -131,7 +131,7 @@ struct TranscriptionSession {
 struct TranscriptText {
     words: String,
     complete: bool,
-    /// Why there are no more words.
+    /// Why no further words will come.
     failed: Option<StreamError>,
 }
 
@@ -155,7 +155,7 @@ impl TranscriptionSession {
         Ok(if first { vec![SttMessage::Partial(words())] } else { Vec::new() })
     }
 
-    /// An item is complete, or will never be.
+    /// Handles an item that is complete, or will never be.
     fn completed(&mut self, item: &str, words: Result<&str, StreamError>) -> Result<Vec<SttMessage>, StreamError> {
         if words.as_ref().is_ok_and(|words| words.len() > LONGEST) || item.len() > LONGEST_ID {
             return Err(too_much());
@@ -184,7 +184,7 @@ impl TranscriptionSession {
 
     fn error(&self, message: &Value) -> Result<Vec<SttMessage>, StreamError> {
         let error = message.get("error").unwrap_or(&Value::Null);
-        // There was too little to commit.
+        // There was too little audio to commit.
         if field(error, "code") == "input_audio_buffer_commit_empty" {
             return Ok(vec![SttMessage::Finalized]);
         }
@@ -200,11 +200,11 @@ impl TranscriptionSession {
     }
 }
 
-/// An error of the session or of an item, with its words.
+/// An error of the session or of an item, with its message.
 enum ErrorKind {
     Permanent(String),
     Retryable(String),
-    /// It says nothing about what comes next.
+    /// Has no consequences.
     Harmless(String),
 }
 
@@ -212,7 +212,7 @@ fn classify(error: &Value) -> ErrorKind {
     let (code, kind) = (field(error, "code"), field(error, "type"));
     let shown = [code, kind].into_iter().find(|code| !code.is_empty()).unwrap_or("error");
     let words = format!("{} ({shown})", field(error, "message"));
-    // Whatever is wrong with a message of ours has this type, also when the session goes on.
+    // Every error in one of our messages has this type, even when the session continues.
     let telling = if kind == "invalid_request_error" { "" } else { kind };
     let class =
         failure::classify_message(&json!({ "message": field(error, "message"), "code": code, "type": telling })).class;

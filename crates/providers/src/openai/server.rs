@@ -1,4 +1,4 @@
-//! Where a server of OpenAI's interfaces is, and what every request to it carries.
+//! The address of a server with OpenAI's APIs, and what every request to it carries.
 
 use reqwest::header::{AUTHORIZATION, HeaderName};
 use reqwest::{Client, Method, RequestBuilder};
@@ -12,7 +12,7 @@ use crate::adapter_config::{AdapterConfig, signed, versioned};
 use crate::extras::Extras;
 use crate::websocket::Handshake;
 
-/// One connection's server of speech.
+/// The speech server of a connection.
 #[derive(Clone)]
 pub(super) struct SpeechServer {
     http: Client,
@@ -38,19 +38,19 @@ impl SpeechServer {
         self.key.as_ref()
     }
 
-    /// A request to `path`.
+    /// Builds a POST request to `path`.
     pub(super) fn post(&self, path: &str) -> RequestBuilder {
         let post = self.extras.post(&self.http, &format!("{}{path}", self.base));
         signed(post, self.key(), self.key_header.as_ref())
     }
 
-    /// A request to read `path`.
+    /// Builds a GET request to `path`.
     pub(super) fn get(&self, path: &str) -> RequestBuilder {
         let get = self.extras.request(&self.http, Method::GET, &format!("{}{path}", self.base));
         signed(get, self.key(), self.key_header.as_ref())
     }
 
-    /// A websocket at `path`.
+    /// Builds the handshake of a websocket at `path`.
     pub(super) fn websocket(&self, path: &str, query: &[(&str, String)]) -> Result<Handshake, String> {
         let url = ws::below(&self.base, path, query).map_err(|error| format!("settings.base_url {error}."))?;
         let mut handshake = match &self.key_header {
@@ -62,7 +62,7 @@ impl SpeechServer {
     }
 }
 
-/// `settings.key_header`: the header of the key where it is no bearer token.
+/// Reads `settings.key_header`: the header of the key where it is not a bearer token.
 pub(super) fn key_header(settings: &Map<String, Value>) -> Result<Option<HeaderName>, String> {
     match settings.get("key_header") {
         None | Some(Value::Null) => Ok(None),

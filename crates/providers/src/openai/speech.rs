@@ -1,7 +1,7 @@
-//! Voices behind OpenAI's speech interface, OpenAI's own and those of local servers that offer the same
-//! (`POST {base}/audio/speech`, audio as the body while it is made).
+//! Voices behind OpenAI's speech API, from OpenAI or compatible local servers (`POST {base}/audio/speech`; the body is the audio,
+//! streamed while it is generated).
 //!
-//! OpenAI's `pcm` is 24 kHz, 16 bit, mono, without a header; other servers may have another rate, or only WAV. Dropping the
+//! OpenAI's `pcm` is 24 kHz, 16-bit, mono, without a header; other servers may use another rate, or support only WAV. Dropping the
 //! request closes the connection, which is the only way to stop a server. There are no word timings.
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -26,16 +26,16 @@ use crate::tts::decoder::Decoder;
 use crate::tts::{Retries, TtsDefaults, TtsOutput, TtsTimeouts, cost, is_speakable};
 use crate::{ProviderError, Tts, TtsAudio, TtsRequest, Usage};
 
-/// When neither the agent nor the connection names one.
+/// The voice when neither the agent nor the connection names one.
 pub(super) const VOICE: &str = "alloy";
 pub(crate) const DEFAULT_MODEL: &str = "gpt-4o-mini-tts";
-/// Samples a second of OpenAI's PCM.
+/// The sample rate of OpenAI's PCM, in Hz.
 const RATE: u32 = 24_000;
-/// Speaking rates that are taken.
+/// The supported speaking rates.
 const SPEEDS: (f32, f32) = (0.25, 4.0);
-/// How long most servers, and we, keep an idle connection.
+/// How long most servers, and our client, keep an idle connection open.
 const WARM: Duration = Duration::from_secs(45);
-/// How much of a refusal is read, in bytes.
+/// How many bytes of an error response are read.
 const REFUSAL: usize = 16 * 1024;
 
 struct OpenAiSpeech {
@@ -49,11 +49,12 @@ struct OpenAiSpeech {
     responded: Mutex<Option<Instant>>,
 }
 
-/// Text to speech of a connection. `settings.tts_voice` and `settings.tts_model` are for agents that name none;
-/// `settings.tts_format` is `pcm` or `wav`, and `settings.tts_sample_rate` the rate of the server's PCM; `settings.tts_parameters` are sent as well.
+/// Creates text to speech for a connection. `settings.tts_voice` and `settings.tts_model` are for agents that name none;
+/// `settings.tts_format` is `pcm` or `wav`, `settings.tts_sample_rate` the rate of the server's PCM, and `settings.tts_parameters` are
+/// added to requests.
 ///
 /// # Errors
-/// A sentence when a setting is of no use.
+/// A sentence when a setting is invalid.
 pub fn connect(config: &AdapterConfig<'_>, timeouts: TtsTimeouts) -> Result<Arc<dyn Tts>, String> {
     let format = config.choice("tts_format", &[("pcm", "pcm"), ("wav", "wav")])?.unwrap_or("pcm");
     let rate = config.integer("tts_sample_rate", 8_000..=192_000)?.unwrap_or(RATE);
@@ -122,13 +123,13 @@ impl OpenAiSpeech {
         *self.responded.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
     }
 
-    /// Whether a connection is probably still open.
+    /// Returns whether a connection is probably still open.
     fn is_warm(&self) -> bool {
         let responded = *self.responded.lock().unwrap_or_else(PoisonError::into_inner);
         responded.is_some_and(|at| at.elapsed() < WARM)
     }
 
-    /// Tells audio from what is none, also where the status says that all is well.
+    /// Checks that a response is audio, even when its status reports success.
     async fn accepted(&self, mut response: Response) -> Result<Response, AttemptError> {
         let status = response.status();
         let is_json =
@@ -147,7 +148,7 @@ impl OpenAiSpeech {
         Err(AttemptError::from_classified(PROVIDER, classified, key, self.timeouts.first_audio))
     }
 
-    /// The connection broke, or none came about.
+    /// Describes a connection that broke or could not be opened.
     fn no_response(&self, error: &reqwest::Error) -> AttemptError {
         let timeout = self.timeouts.connect;
         let error: SendError = explain(error, timeout);

@@ -1,4 +1,4 @@
-//! OpenAI's two STT APIs, and the servers that offer the same: a request for each segment, or a realtime session.
+//! OpenAI's two STT APIs, and compatible servers: one request per segment, or a realtime session.
 
 use std::sync::Arc;
 
@@ -15,13 +15,13 @@ enum Api {
     Realtime,
 }
 
-/// Which of both a connection uses: `stt_api` is `transcriptions` (the default) or `realtime`.
+/// Returns the API that a connection uses: `stt_api` is `transcriptions` (the default) or `realtime`.
 fn api(config: &AdapterConfig<'_>) -> Result<Api, String> {
     let apis = [("transcriptions", Api::Transcriptions), ("realtime", Api::Realtime)];
     Ok(config.choice("stt_api", &apis)?.unwrap_or(Api::Transcriptions))
 }
 
-/// The model when neither the agent nor the connection names one.
+/// Returns the model for when neither the agent nor the connection names one.
 pub(crate) fn default_model(config: &AdapterConfig<'_>) -> Result<&'static str, String> {
     Ok(match api(config)? {
         Api::Transcriptions => transcriptions::DEFAULT_MODEL,
@@ -29,10 +29,10 @@ pub(crate) fn default_model(config: &AdapterConfig<'_>) -> Result<&'static str, 
     })
 }
 
-/// Speech to text of a connection.
+/// Creates speech to text for a connection.
 ///
 /// # Errors
-/// A sentence that names the setting that is of no use.
+/// A sentence that names the invalid setting.
 pub fn connect(config: &AdapterConfig<'_>) -> Result<Arc<dyn Stt>, String> {
     let server = SpeechServer::read(config)?;
     match api(config)? {

@@ -1,7 +1,7 @@
-//! A request for each segment of speech (`POST {base}/audio/transcriptions`): what OpenAI calls its Whisper API, and every local
-//! server for Whisper offers.
+//! One request per segment of speech (`POST {base}/audio/transcriptions`): OpenAI's Whisper API, which every local Whisper server
+//! offers too.
 //!
-//! Segments are cut by our voice activity detection. One that goes on after a short pause is transcribed again as a whole.
+//! Our voice activity detection cuts the segments. A segment that continues after a short pause is transcribed again as a whole.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -27,27 +27,27 @@ use crate::parameters::Parameters;
 use crate::segment::{Segment, Segmenter};
 use crate::{ProviderError, Stt, SttEvent, SttOptions, SttSession, understood};
 
-/// When neither the agent nor the connection names a model.
+/// The model when neither the agent nor the connection names one.
 pub(super) const DEFAULT_MODEL: &str = "gpt-transcribe";
-/// Samples per second in the file: some servers take nothing else.
+/// The sample rate of the file, in Hz: some servers accept no other.
 const DEFAULT_RATE: u32 = 16_000;
-/// Until the words of a segment.
+/// How long to wait for the text of a segment.
 const DEFAULT_FINALIZE_TIMEOUT_MS: u32 = 8_000;
-/// Speech shorter than this is a click or a breath, in which models hear words that nobody said.
+/// Shorter speech is a click or a breath, in which models hear words that were never spoken.
 const DEFAULT_MIN_SPEECH_MS: u32 = 150;
-/// Voice activity is noticed up to 100 ms after it began and 200 ms after it ended.
+/// Voice activity is detected up to 100 ms after it began and 200 ms after it ended.
 const NOTICED_LATE: Duration = Duration::from_millis(100);
-/// Before the second try; there is no third, since the caller is waiting.
+/// The pause before the second attempt; there is no third, since the caller is waiting.
 const PAUSE: Duration = Duration::from_millis(100);
-/// Until the server has shown that it is there. A fallback is asked after 4 s.
+/// How long the server may take to show that it is available. A fallback is tried after 4 s.
 const PROBE_TIMEOUT: Duration = Duration::from_millis(3_500);
-/// How much of a response is read.
+/// How many bytes of a response are read.
 const RESPONSE_BYTES: usize = 256 * 1024;
-/// Whisper's own limits for a stretch in which nobody speaks.
+/// Whisper's own thresholds for a stretch without speech.
 const NO_SPEECH: f64 = 0.6;
 const UNSURE: f64 = -1.0;
 
-/// Speech to text by requests.
+/// Speech to text with one request per segment.
 pub(super) struct Transcriptions {
     server: SpeechServer,
     model: Option<String>,
@@ -59,8 +59,8 @@ pub(super) struct Transcriptions {
 }
 
 impl Transcriptions {
-    /// Reads `stt_model`, `stt_language`, `stt_sample_rate`, `stt_finalize_timeout_ms`, `stt_min_speech_ms` and `stt_parameters`, which become fields
-    /// of the form.
+    /// Reads `stt_model`, `stt_language`, `stt_sample_rate`, `stt_finalize_timeout_ms`, `stt_min_speech_ms` and `stt_parameters`, which
+    /// become fields of the form.
     pub(super) fn new(config: &AdapterConfig<'_>, server: SpeechServer) -> Result<Self, String> {
         let rate =
             config.integer("stt_sample_rate", AudioFormat::default().sample_rate()..=48_000)?.unwrap_or(DEFAULT_RATE);
@@ -82,7 +82,7 @@ impl Transcriptions {
         })
     }
 
-    /// The form without the audio.
+    /// Returns the fields of the form without the audio.
     fn fields(&self, options: SttOptions) -> Vec<(String, String)> {
         let prompt = KEYTERM_LIMITS.of(&options).join(", ");
         let model = options.model.or_else(|| self.model.clone()).unwrap_or_else(|| DEFAULT_MODEL.to_owned());
@@ -130,15 +130,15 @@ impl Stt for Transcriptions {
     }
 }
 
-/// One call. Dropping it ends its requests.
+/// The session of one call. Dropping it cancels its requests.
 struct SegmentedSttSession {
     client: Arc<SegmentClient>,
     min_speech: Duration,
     segmenter: Segmenter,
-    /// The length of the running speech.
+    /// The length of the current speech.
     spoken: Duration,
     runs: JoinSet<()>,
-    /// The request for the last stop.
+    /// The request of the last stop.
     last: Option<AbortHandle>,
 }
 
@@ -176,24 +176,24 @@ impl SttSession for SegmentedSttSession {
     }
 }
 
-/// What a request needs.
+/// Everything that a request needs.
 struct SegmentClient {
     server: SpeechServer,
-    /// Of the call.
+    /// The call's format.
     format: AudioFormat,
     fields: Vec<(String, String)>,
     rate: u32,
     finalize_timeout: Duration,
-    /// Whether the server ever understood us.
+    /// Whether the server has ever responded as expected.
     proven: AtomicBool,
-    /// Samples of the call that were sent; those of a second try count again.
+    /// Samples of the call that were sent; those of a second attempt count again.
     sent: AtomicU64,
     events: mpsc::Sender<SttEvent>,
 }
 
 impl SegmentClient {
-    /// Checks before the call is answered whether the server is there and takes the key, and leaves a connection open for the first
-    /// sentence. Servers for Whisper need not know the list of models, and keys need not be good for it.
+    /// Checks, before the call is answered, that the server is available and accepts the key, and leaves a connection open for the first
+    /// sentence. Whisper servers may lack the list of models, and keys may not be allowed to read it.
     async fn probe(&self) -> Result<(), ProviderError> {
         let probing = async {
             match self.models().await {
@@ -227,7 +227,7 @@ impl SegmentClient {
         Err(AttemptError::from_classified(PROVIDER, classified, self.server.key(), PROBE_TIMEOUT))
     }
 
-    /// Answers for a segment, and takes back what was answered for the pauses in it.
+    /// Sends the transcript of a segment, and empties those already sent for the pauses in it.
     async fn transcribe_segment(&self, segment: Segment) {
         match self.transcribe(&segment.samples).await {
             Ok(text) => {
@@ -311,13 +311,13 @@ async fn whole(response: reqwest::Response) -> Result<Vec<u8>, AttemptError> {
     Ok(body)
 }
 
-/// An error with its causes.
+/// Formats an error with its causes.
 fn chain(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(Some(error), |error| error.source());
     causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
 
-/// `multipart/form-data` (RFC 7578): its boundary and its body.
+/// Builds a `multipart/form-data` body (RFC 7578); returns its boundary and the body.
 fn form(fields: &[(String, String)], file: &[u8]) -> (String, Vec<u8>) {
     let boundary = format!("switchhook-{:032x}", u128::from_ne_bytes(clock::random()));
     let mut body = Vec::with_capacity(file.len() + 1024);
@@ -334,7 +334,7 @@ fn form(fields: &[(String, String)], file: &[u8]) -> (String, Vec<u8>) {
     (boundary, body)
 }
 
-/// The words of a response: an object with `text`, a string as JSON, or plain text.
+/// Returns the text of a response: an object with `text`, a JSON string, or plain text.
 fn text(body: &str, json: bool) -> Result<String, String> {
     let response: Value = match serde_json::from_str(body) {
         Ok(response) => response,
@@ -353,7 +353,7 @@ fn text(body: &str, json: bool) -> Result<String, String> {
     Ok(text.trim().to_owned())
 }
 
-/// Whisper's own rule, where the server tells what it needs.
+/// Applies Whisper's own rule, where the server reports the values.
 fn is_speech(segment: &Value) -> bool {
     let number = |name: &str, unknown| segment.get(name).and_then(Value::as_f64).unwrap_or(unknown);
     number("no_speech_prob", 0.0) < NO_SPEECH || number("avg_logprob", 0.0) > UNSURE

@@ -1,4 +1,4 @@
-//! OpenAI's voices, which no request lists. Servers of one's own have others.
+//! OpenAI's voices, which no API lists. Self-hosted servers have others.
 
 use std::sync::Arc;
 
@@ -6,11 +6,11 @@ use super::speech::VOICE;
 use crate::adapter_config::AdapterConfig;
 use crate::voices::{Voice, VoiceList, Voices};
 
-/// Of `POST /v1/audio/speech`; they speak every language of their model.
+/// The voices of `POST /v1/audio/speech`; they speak every language of their model.
 const VOICES: [&str; 13] =
     ["alloy", "ash", "ballad", "cedar", "coral", "echo", "fable", "marin", "nova", "onyx", "sage", "shimmer", "verse"];
 
-/// The list of a connection.
+/// Lists the voices of a connection.
 pub(super) fn list(config: &AdapterConfig<'_>) -> Result<Arc<dyn Voices>, String> {
     let default = config.text("tts_voice")?.unwrap_or(VOICE);
     let voices = VOICES.iter().map(|name| Voice::new(name, &(name[..1].to_uppercase() + &name[1..]), &[]));

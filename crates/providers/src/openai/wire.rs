@@ -1,4 +1,4 @@
-//! Chat completions over the wire: messages out, chunks in, the union of what compatible servers send.
+//! The chat completions protocol: messages out, chunks in, as the union of what compatible servers send.
 
 use std::collections::HashMap;
 
@@ -9,23 +9,23 @@ use crate::Usage;
 use crate::llm::turns::{Part, Turn, arguments, object, turns};
 use crate::llm::{LlmFailure, LlmResponse, StreamStep};
 
-/// How strict the template is that a server writes conversations with.
+/// How strict the server's conversation template is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Template {
-    /// Takes instructions, tools and their results as they are.
+    /// Accepts instructions, tools and tool results as they are.
     #[default]
     Usual,
-    /// Knows no instructions of their own, and wants the model's words between a tool's result and the caller's.
+    /// Has no separate instructions, and requires text from the model between a tool result and the caller's turn.
     Strict,
-    /// Knows the caller and the model only.
+    /// Supports only the caller and the model.
     Plain,
 }
 
-/// Stands for the model's words behind a tool's result.
+/// Stands for the model's text after a tool result.
 const PAUSE: &str = "\u{2026}";
 
-/// Converts our messages: the instructions, then turns that alternate, the caller's first and last. Every tool call is followed by
-/// its result, or servers refuse the request: a missing result is sent as cancelled.
+/// Converts messages: the instructions, then alternating turns, of which the first and the last are the caller's. Every tool call is
+/// followed by its result, or servers refuse the request: a missing result is sent as cancelled.
 pub(super) fn messages(messages: &[Message], template: Template) -> Vec<Value> {
     let (system, turns) = turns(messages);
     let mut sent = Vec::with_capacity(turns.len() + 1);
@@ -48,7 +48,7 @@ pub(super) fn messages(messages: &[Message], template: Template) -> Vec<Value> {
     sent
 }
 
-/// The ids by which calls are shown to the model, in the order of the conversation: Mistral's take nine letters and digits only,
+/// The tool call ids shown to the model, in the order of the conversation: Mistral's models accept only nine letters and digits,
 /// also for calls that another model made.
 #[derive(Default)]
 struct CallIds(HashMap<String, String>);
@@ -64,7 +64,7 @@ impl CallIds {
     }
 }
 
-/// What is said in a turn.
+/// Returns the text of a turn.
 fn words(turn: &Turn<'_>) -> String {
     let said = turn.parts.iter().filter_map(|part| if let Part::Text(text) = part { Some(*text) } else { None });
     said.collect::<Vec<_>>().join("\n")
@@ -83,7 +83,7 @@ fn by_model(turn: &Turn<'_>, ids: &mut CallIds, template: Template) -> Value {
     if calls.is_empty() {
         return json!({ "role": "assistant", "content": words });
     }
-    // Templates that are strict join it to other text.
+    // Strict templates concatenate it with other text.
     let content = if words.is_empty() && template == Template::Usual { Value::Null } else { json!(words) };
     json!({ "role": "assistant", "content": content, "tool_calls": calls })
 }
@@ -106,7 +106,7 @@ fn by_caller(turn: &Turn<'_>, ids: &CallIds, template: Template, sent: &mut Vec<
     sent.push(json!({ "role": "user", "content": words }));
 }
 
-/// A turn as words, its calls and results in brackets.
+/// Converts a turn to text, with its tool calls and results in brackets.
 fn plain(turn: &Turn<'_>) -> Value {
     let said = turn.parts.iter().map(|part| match part {
         Part::Text(text) => (*text).to_owned(),
@@ -117,7 +117,7 @@ fn plain(turn: &Turn<'_>) -> Value {
     json!({ "role": role, "content": said.collect::<Vec<_>>().join("\n") })
 }
 
-/// Reads a streamed response.
+/// Parses a streamed response.
 #[derive(Default)]
 pub(super) struct ChatResponse {
     tools: Vec<OpenCall>,
@@ -144,7 +144,7 @@ impl LlmResponse for ChatResponse {
         if let Some(reason) = nonempty(choice.get("finish_reason")) {
             self.reason = Some(reason.to_owned());
         }
-        // Servers that do not stream send one whole message.
+        // Servers that do not stream send one complete message.
         let delta = choice.get("delta").or_else(|| choice.get("message")).unwrap_or(&Value::Null);
         let mut step = StreamStep::Nothing;
         for call in delta.get("tool_calls").and_then(Value::as_array).into_iter().flatten() {
@@ -158,11 +158,11 @@ impl LlmResponse for ChatResponse {
         }))
     }
 
-    /// Whether tools were called says more than the reason: servers give `stop` with calls and leave it out altogether.
+    /// Ends the response. Tool calls are more reliable than the reason: servers send `stop` with calls, or no reason at all.
     fn finish(&mut self, done: bool) -> Result<Vec<ToolCall>, LlmFailure> {
         let tools = std::mem::take(&mut self.tools);
         match self.reason.as_deref() {
-            // Some servers give no reason; then the mark of the end is one.
+            // Some servers send no reason; then the end marker is enough.
             None if !done => Err(LlmFailure::cut_off()),
             Some("error") => Err(LlmFailure::cut_off()),
             Some("content_filter") if !self.written && tools.is_empty() => {
@@ -191,15 +191,15 @@ impl ChatResponse {
             llm_cached_tokens: cached.unwrap_or(0),
             llm_cache_write_tokens: tokens("/prompt_tokens_details/cache_write_tokens").unwrap_or(0),
             llm_output_tokens: tokens("/completion_tokens").unwrap_or(0),
-            // OpenRouter's, in US dollars.
+            // From OpenRouter, in US dollars.
             cost_usd: usage.get("cost").and_then(Value::as_f64).filter(|cost| *cost > 0.0).unwrap_or(0.0),
             ..Usage::default()
         });
     }
 
-    /// Servers key a call by index, by id, or by neither, in which case it is the last one. Some repeat id and name in every
-    /// piece, some make up a new id for every piece, and some give all calls the same index: another id is another call only
-    /// where there is a name as well.
+    /// Servers identify a call by index, by id, or by neither, in which case it is the last one. Some repeat id and name in every
+    /// piece, some invent a new id for every piece, and some give all calls the same index: a different id is a different call only
+    /// if a name comes with it.
     fn take_tool_call(&mut self, piece: &Value) {
         let index = piece.get("index").and_then(Value::as_u64);
         let function = piece.get("function").unwrap_or(&Value::Null);
@@ -237,7 +237,7 @@ impl OpenCall {
     }
 }
 
-/// What of a message's content is for the caller: text, or of a list of parts those of text and not those of reasoning.
+/// Returns the part of a message's content that is for the caller: the text or, in a list of parts, the text parts without reasoning.
 fn spoken(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),

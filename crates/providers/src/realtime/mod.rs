@@ -1,7 +1,7 @@
 //! Speech to speech: one model that takes the caller's audio, responds in audio and does its own endpointing.
 //!
 //! A provider is a `protocol::RealtimeAdapter`: a handshake, and a protocol without a socket. The shared part is here: the
-//! trait that a call is held with, and the task that owns the socket.
+//! trait that calls use, and the task that owns the socket.
 
 mod output_limit;
 pub(crate) mod protocol;
@@ -23,13 +23,13 @@ use super::{ProviderError, ToolSpec, Usage};
 /// Speech to speech.
 #[async_trait]
 pub trait Realtime: Send + Sync {
-    /// Whether [`RealtimeOptions::pcm`] makes a difference.
+    /// Returns whether [`RealtimeOptions::pcm`] makes a difference.
     fn can_use_pcm(&self) -> bool {
         false
     }
 
-    /// Opens a session for one call. What comes of it arrives in `events` until the session is dropped; the last event of one
-    /// that is lost is [`RealtimeEvent::Lost`].
+    /// Opens a session for one call. Its events arrive in `events` until the session is dropped; the last event of a lost session is
+    /// [`RealtimeEvent::Lost`].
     ///
     /// # Errors
     /// When the provider cannot be reached or refuses.
@@ -40,7 +40,7 @@ pub trait Realtime: Send + Sync {
     ) -> Result<Box<dyn RealtimeSession>, ProviderError>;
 }
 
-/// What a session is like.
+/// Options of a session.
 #[derive(Clone, Debug)]
 pub struct RealtimeOptions {
     /// The provider's model name; its default when absent.
@@ -49,7 +49,7 @@ pub struct RealtimeOptions {
     pub voice: Option<String>,
     /// BCP 47 tag.
     pub language: String,
-    /// What was said so far, oldest first, the instructions in front.
+    /// The conversation so far, oldest first, after the instructions.
     pub messages: Vec<Message>,
     /// The tools that the model may call.
     pub tools: Vec<ToolSpec>,
@@ -59,7 +59,7 @@ pub struct RealtimeOptions {
     pub min_silence_ms: u32,
     /// Silence that ends any turn, in milliseconds.
     pub max_silence_ms: u32,
-    /// Whether audio is PCM, whatever the connection's settings say.
+    /// Whether audio is PCM, regardless of the connection's settings.
     pub pcm: bool,
     /// The format of the audio on both sides of the session.
     pub format: AudioFormat,
@@ -67,88 +67,88 @@ pub struct RealtimeOptions {
 
 /// One call's session. Nothing here may block: audio is due every 20 ms.
 pub trait RealtimeSession: Send + Sync {
-    /// The next 20 ms of the caller, silence included.
+    /// Sends the next 20 ms of the caller, silence included.
     fn audio(&mut self, frame: &CallerAudio);
     /// Sends a command; commands are executed in this order.
     fn send(&mut self, command: RealtimeCommand);
-    /// Checks soon whether the connection is alive: the caller has said something.
+    /// Checks soon whether the connection is alive, because the caller has said something.
     fn probe(&mut self);
 }
 
-/// Events of a session. `Debug` would print spoken words, so there is none.
+/// Events of a session. Not `Debug`, which would print spoken words.
 #[derive(Clone, PartialEq)]
 pub enum RealtimeEvent {
-    /// The caller speaks; where callers interrupt, the response that is under way has been stopped.
+    /// The caller speaks; if callers interrupt, the current response has been stopped.
     SpeechStarted,
-    /// The caller has stopped.
+    /// The caller has stopped speaking.
     SpeechStopped,
-    /// The caller's turn is an item of the conversation; its words follow.
+    /// The caller's turn became an item of the conversation; its transcript follows.
     TurnCommitted {
         /// The item.
         item: String,
     },
-    /// The words of a caller's item, complete; often after the response to it has begun.
+    /// The complete transcript of a caller's item; often arrives after the response to it has begun.
     TurnTranscribed {
         /// The item.
         item: String,
-        /// The words; empty when there were none or transcription failed.
+        /// The transcript; empty when there were no words or transcription failed.
         text: String,
-        /// What the transcription used.
+        /// Usage of the transcription.
         usage: Usage,
     },
     /// The model begins to respond.
     ResponseStarted {
         /// The response.
         response: String,
-        /// The [`RealtimeCommand::Respond`] that it follows; nothing when the provider decided it.
+        /// The [`RealtimeCommand::Respond`] that it answers; `None` when the provider decided to respond.
         request: Option<u32>,
     },
-    /// A [`RealtimeCommand::Respond`] came while the model was speaking; it may be repeated.
+    /// A [`RealtimeCommand::Respond`] arrived while the model was speaking; it may be repeated.
     Busy {
-        /// Which.
+        /// The rejected request.
         request: u32,
     },
     /// More of the model's audio.
     Audio {
-        /// The response that it belongs to.
+        /// The response it belongs to.
         response: String,
-        /// The item that it belongs to.
+        /// The item it belongs to.
         item: String,
-        /// 16 bit, mono, at the rate of the call; any length.
+        /// 16-bit mono samples at the call's rate; any length.
         samples: Vec<i16>,
     },
-    /// More of the words of an item.
+    /// More of the text of an item.
     Text {
-        /// The response that it belongs to.
+        /// The response it belongs to.
         response: String,
         /// The item.
         item: String,
         /// The new text only.
         text: String,
     },
-    /// An item has all its audio.
+    /// All audio of an item has arrived.
     AudioDone {
         /// The item.
         item: String,
     },
     /// The model calls a tool.
     ToolCall {
-        /// The response that it belongs to.
+        /// The response it belongs to.
         response: String,
-        /// What it calls.
+        /// The tool call.
         call: ToolCall,
     },
     /// A response is over.
     ResponseDone {
         /// The response.
         response: String,
-        /// What went wrong, in the provider's words. A response that was stopped did not go wrong.
+        /// The provider's message if it failed. A response that was stopped has not failed.
         failed: Option<String>,
-        /// How long the provider asks to wait before the next response is requested; nothing where that may not help.
+        /// How long the provider asks to wait before the next response is requested; `None` where waiting may not help.
         retry_after: Option<Duration>,
-        /// What it used.
+        /// Usage of the response.
         usage: Usage,
     },
-    /// The session is gone.
+    /// The session is lost.
     Lost(ProviderError),
 }

@@ -1,5 +1,5 @@
-//! Limits the output of a session. The call takes everything at once, since a long response comes faster than it is played: what a
-//! provider sends is bounded here, before it is queued for playback.
+//! Limits the output of a session. The call accepts everything immediately, since a long response arrives faster than it is played.
+//! The provider's output is therefore bounded here, before it is queued for playback.
 
 use std::time::Duration;
 
@@ -8,15 +8,15 @@ use tokio::time::Instant;
 
 use super::RealtimeEvent;
 
-/// How much audio may be ahead of the time that has passed. Callers who interrupt hear little of a response.
+/// How far audio may be ahead of the time that has passed. Callers who interrupt hear little of a response.
 const AHEAD: Duration = Duration::from_secs(600);
-/// How much text, names of items included, in bytes: so much at any time, and so much more for each second.
+/// The limit of text, item names included, in bytes: a constant, and an allowance for each second.
 const TEXT: u64 = 4 << 20;
 const TEXT_PER_SECOND: u64 = 2 << 10;
-/// What every event costs beside its text.
+/// Bytes counted for every event besides its text.
 const EVENT: usize = 16;
 
-/// What one session has produced so far.
+/// The output of one session so far.
 pub(super) struct OutputLimit {
     format: AudioFormat,
     began: Instant,
@@ -25,12 +25,12 @@ pub(super) struct OutputLimit {
 }
 
 impl OutputLimit {
-    /// For a session that produces audio of this format.
+    /// Creates the limit of a session that produces audio of this format.
     pub(super) fn new(format: AudioFormat, now: Instant) -> Self {
         Self { format, began: now, samples: 0, text: 0 }
     }
 
-    /// Whether there is room for this as well.
+    /// Counts an event. Returns whether it is within the limit.
     pub(super) fn takes(&mut self, event: &RealtimeEvent, now: Instant) -> bool {
         self.samples += samples(event);
         self.text += u64::try_from(text(event) + EVENT).unwrap_or(u64::MAX);

@@ -1,4 +1,4 @@
-//! What a speech-to-speech adapter implements. No sockets, no clock.
+//! The traits of a speech-to-speech adapter. No sockets, no clock.
 
 use switchhook_media::frame::Frame;
 
@@ -11,35 +11,35 @@ pub(crate) trait RealtimeAdapter: Send + Sync {
     fn name(&self) -> &'static str;
     /// As [`super::Realtime::can_use_pcm`].
     fn can_use_pcm(&self) -> bool;
-    /// Where a session is opened for these options, and with which headers.
+    /// Returns the URL and the headers of a session with these options.
     ///
     /// # Errors
-    /// A sentence when the settings make no address.
+    /// A sentence when the settings do not form a valid URL.
     fn handshake(&self, options: &RealtimeOptions) -> Result<Handshake, String>;
-    /// The protocol of one new connection.
+    /// Creates the protocol of a new connection.
     fn protocol(&self, options: &RealtimeOptions) -> Box<dyn RealtimeProtocol>;
 }
 
 /// One connection's protocol. Messages are text.
 pub(crate) trait RealtimeProtocol: Send + Sync {
-    /// 20 ms of the caller; nothing until a longer chunk is full.
+    /// Takes 20 ms of the caller; returns `None` until a longer chunk is full.
     fn audio(&mut self, frame: &Frame) -> Option<String>;
     /// Returns the messages of a command.
     fn send(&mut self, command: RealtimeCommand) -> Vec<String>;
-    /// Reads a message.
+    /// Parses a message.
     ///
     /// # Errors
-    /// When it says that the session is over, or makes no sense.
+    /// When the message ends the session or cannot be understood.
     fn read(&mut self, message: &str) -> Result<Vec<RealtimeMessage>, StreamError>;
 }
 
-/// A parsed server message. It can hold spoken words, so there is no `Debug`.
+/// A parsed server message. It can hold spoken words, so it is not `Debug`.
 #[derive(Clone, PartialEq)]
 pub(crate) enum RealtimeMessage {
-    /// The session is as it was asked for.
+    /// The session is configured as requested.
     Ready,
     /// A message to send back.
     Reply(String),
-    /// Something for the call.
+    /// An event for the call.
     Event(RealtimeEvent),
 }

@@ -1,4 +1,4 @@
-//! The task of one call's session: it owns the socket, and ends when the session is dropped.
+//! The task of one call's session. It owns the socket, and ends when the session is dropped.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,11 +28,11 @@ const TIMEOUTS: Timeouts = Timeouts {
     pong: Duration::from_secs(5),
     close: Duration::from_secs(2),
 };
-/// A connection that failed is retried once: the phone rings meanwhile.
+/// Pauses before retries. A failed connection is retried once: the phone rings meanwhile.
 const RETRY_PAUSES: [Duration; 1] = [Duration::from_millis(200)];
-/// Until something comes after a ping while the caller waits for a response.
+/// How long a message may take to arrive after a ping while the caller waits for a response.
 const PONG_WHILE_WAITING: Duration = Duration::from_secs(2);
-/// Frames and commands that may wait for the socket: some 20 s, since a session may begin with 10 s at once.
+/// Frames and commands that may be queued for the socket: some 20 s, since a session may begin with 10 s at once.
 const WAITING: usize = 1_024;
 
 /// Speech to speech over websockets.
@@ -88,7 +88,7 @@ enum SessionInput {
 }
 
 impl SessionHandle {
-    /// A full channel belongs to a socket that takes nothing: the task will say so.
+    /// Ignores a full channel: the socket is stuck, and the task reports that.
     fn tell(&self, input: SessionInput) {
         let _ = self.inputs.try_send(input);
     }
@@ -108,7 +108,7 @@ impl RealtimeSession for SessionHandle {
     }
 }
 
-/// A session with the protocol of its provider.
+/// A session with its provider's protocol.
 struct RealtimeConnection {
     session: Session,
     protocol: Box<dyn RealtimeProtocol>,
@@ -130,13 +130,13 @@ impl RealtimeConnection {
         Ok(())
     }
 
-    /// The contents of the next message. Cancel-safe.
+    /// Returns the contents of the next message. Cancel-safe.
     async fn next(&mut self) -> Result<Vec<RealtimeMessage>, AttemptError> {
         let message = self.session.next().await?;
         self.session.parse(&message, |text| self.protocol.read(text))
     }
 
-    /// Until the session is dropped or lost.
+    /// Serves the session until it is dropped or lost.
     async fn serve(mut self, mut inputs: mpsc::Receiver<SessionInput>, events: mpsc::Sender<RealtimeEvent>) {
         if let Err(failure) = self.exchange(&mut inputs, &events).await {
             let _ = events.send(RealtimeEvent::Lost(failure.error)).await;

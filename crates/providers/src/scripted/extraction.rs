@@ -2,7 +2,7 @@
 
 use switchhook_core::number_words::{TEENS, TENS, UNITS};
 
-/// What a question asks for.
+/// The kind of answer a question expects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AnswerKind {
@@ -25,7 +25,7 @@ pub enum Found {
     Number(u32),
 }
 
-/// Looks for `kind`. When it was `asked` for, a bare name or number will do; otherwise the words around it must show what it is.
+/// Looks for `kind`. If it was `asked` for, a bare name or number is enough; otherwise the surrounding words must show what it is.
 #[must_use]
 pub fn find(kind: AnswerKind, text: &str, asked: bool) -> Option<Found> {
     let words = words(text);
@@ -37,7 +37,7 @@ pub fn find(kind: AnswerKind, text: &str, asked: bool) -> Option<Found> {
     }
 }
 
-/// Yes, no, or neither.
+/// Returns `true` for yes, `false` for no, `None` for neither.
 #[must_use]
 pub fn agreement(text: &str) -> Option<bool> {
     const NO: &[&str] = &["no", "nope", "not", "wrong", "incorrect", "isn't", "don't"];
@@ -61,7 +61,7 @@ pub fn agreement(text: &str) -> Option<bool> {
     if says(NO) { Some(false) } else { says(YES).then_some(true) }
 }
 
-/// Whether the caller asks to hear the question again.
+/// Returns whether the caller asks to hear the question again.
 #[must_use]
 pub fn wants_repetition(text: &str) -> bool {
     let words = words(text);
@@ -76,7 +76,7 @@ fn is_between_words(c: char) -> bool {
     c.is_whitespace() || c == '-'
 }
 
-/// Lower-case words without punctuation, except inside (`7:30`, `that's`).
+/// Returns lower-case words without punctuation, except inside (`7:30`, `that's`).
 fn words(text: &str) -> Vec<String> {
     text.split(is_between_words)
         .map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase().replace('\u{2019}', "'"))
@@ -84,8 +84,8 @@ fn words(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// The name that is introduced (`my name is`) in any sentence; else, when it was `asked` for, the first that may be one: people
-/// greet others by their names.
+/// Returns the name that is introduced (`my name is`) in any sentence. If it was `asked` for, falls back to the first candidate
+/// without an introduction: people greet others by name.
 fn name(text: &str, asked: bool) -> Option<String> {
     let sentences = || text.split(['.', '!', '?', ',']).map(str::trim).filter(|part| !part.is_empty());
     let bare = |part| name_after(part, 0);
@@ -104,14 +104,14 @@ fn introduced_name(sentence: &str) -> Option<String> {
     })
 }
 
-/// The name after as many words of introduction. Without any, a short sentence is a name; behind one, names are in capitals.
+/// Returns the name after this many words of introduction. Without any, a short sentence is a name; after one, names are capitalised.
 fn name_after(sentence: &str, introduction: usize) -> Option<String> {
     const NOT_NAMES: &[&str] = &[
         "hi", "hello", "hey", "yes", "yeah", "ava", "the", "a", "an", "um", "uh", "sure", "of", "course", "please",
         "okay", "ok", "for", "well", "so", "sorry", "thanks", "thank", "you", "here", "speaking", "calling", "under",
         "name", "my", "wait", "keys",
     ];
-    // As in `words`, so that both count the same.
+    // Split as in `words`, so that both count alike.
     let plain: Vec<&str> =
         sentence.split(is_between_words).filter(|word| word.chars().any(char::is_alphanumeric)).collect();
     let rest = &plain[introduction..];
@@ -148,7 +148,7 @@ fn day(words: &[String]) -> Option<String> {
     Some(if matches!(named, "Today" | "Tomorrow") { named.to_lowercase() } else { named.to_owned() })
 }
 
-/// The number at the start of `words` and how many words it takes: `4`, `four`, `twenty four`.
+/// Returns the number at the start of `words` and how many words it takes: `4`, `four`, `twenty four`.
 fn number(words: &[String]) -> Option<(u32, usize)> {
     let first = words.first()?.as_str();
     let below_twenty = || UNITS.iter().chain(&TEENS);
@@ -173,7 +173,7 @@ fn time(words: &[String], asked: bool) -> Option<String> {
     let (hour, minute) = (0..words.len()).rev().find_map(|at| clock_at(words, at, asked))?;
     let hour = match hour {
         12 if morning => 0,
-        // Nobody books a table for two in the morning: without more words it is the afternoon or evening.
+        // Nobody books a table for two in the morning: without further words it is the afternoon or evening.
         1..=10 if !morning => hour + 12,
         11 if evening => 23,
         hour => hour,
@@ -181,7 +181,7 @@ fn time(words: &[String], asked: bool) -> Option<String> {
     (hour < 24 && minute < 60).then(|| format!("{hour:02}:{minute:02}"))
 }
 
-/// A time of day that begins at word `at`.
+/// Returns the time of day that begins at word `at`.
 fn clock_at(words: &[String], at: usize, asked: bool) -> Option<(u32, u32)> {
     let here = &words[at..];
     let after =
@@ -203,7 +203,7 @@ fn clock_at(words: &[String], at: usize, asked: bool) -> Option<(u32, u32)> {
         return Some((hour, 0));
     }
     let before = |count: usize| at.checked_sub(count).map(|at| words[at].as_str());
-    // These belong to an expression that begins earlier.
+    // Part of an expression that begins earlier.
     if matches!(before(1), Some("past" | "to" | "after" | "before")) {
         return None;
     }
@@ -214,7 +214,7 @@ fn clock_at(words: &[String], at: usize, asked: bool) -> Option<(u32, u32)> {
     }
     let clear = matches!(next, Some("o'clock" | "oclock" | "pm" | "am" | "p.m" | "a.m"))
         || matches!(before(1), Some("at" | "around" | "about"));
-    // `seven thirty`: the thirty was seen first, from the end.
+    // `seven thirty`: scanning from the end finds the thirty first.
     let is_minute = at
         .checked_sub(1)
         .and_then(|at| words.get(at..))

@@ -1,4 +1,4 @@
-//! A dialogue as data: questions, a read-back, a goodbye. And where a conversation stands in it.
+//! A dialogue as data: questions, a read-back, a goodbye; and the position of a conversation in it.
 
 use std::collections::BTreeMap;
 
@@ -11,40 +11,40 @@ use super::extraction::{self, AnswerKind, Found};
 /// How often one question is asked before the agent gives up.
 const TRIES: u32 = 4;
 
-/// A dialogue. In its texts `{slot}` stands for what the caller said.
+/// A dialogue. In its texts, `{slot}` stands for the caller's answer.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Flow {
-    /// What is asked, in this order.
+    /// The questions, in this order.
     pub slots: Vec<Slot>,
-    /// Reads everything back; a question that is answered by yes or no.
+    /// Reads everything back; a yes-or-no question.
     pub confirm: String,
-    /// Asks what to change when the caller said no.
+    /// Asks what to change when the caller says no.
     pub change: String,
-    /// Said when they agreed, before the call is ended.
+    /// Spoken when the caller agrees, before the call ends.
     pub goodbye: String,
-    /// Said when the caller cannot be understood, before the call is ended.
+    /// Spoken when the caller cannot be understood, before the call ends.
     pub give_up: String,
     /// The summary of a call that was confirmed.
     pub summary: String,
 }
 
-/// One thing to find out.
+/// One piece of information to collect.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Slot {
     /// Its name in the outcome.
     pub name: String,
-    /// What it is.
+    /// The kind of value.
     pub kind: AnswerKind,
     /// The question.
     pub ask: String,
-    /// The question when the caller was not understood.
+    /// The question after the caller was not understood.
     pub again: String,
 }
 
 impl Flow {
-    /// Books a table, the dialogue of the demonstration.
+    /// Returns the demo's dialogue, which books a table.
     #[must_use]
     pub fn table_booking() -> Self {
         let slot = |name: &str, kind, ask: &str, again: &str| Slot {
@@ -81,7 +81,7 @@ impl Flow {
         }
     }
 
-    /// Where this conversation stands.
+    /// Returns the position of this conversation in the dialogue.
     #[must_use]
     pub fn read(&self, messages: &[Message]) -> Progress {
         let mut progress = Progress::default();
@@ -98,7 +98,7 @@ impl Flow {
         let mut learned = false;
         for slot in &self.slots {
             let is_asked = asked.as_ref() == Some(&slot.name);
-            // A name given in passing does not replace the one we have.
+            // A name mentioned in passing does not replace the known one.
             let known = progress.values.contains_key(&slot.name);
             if known && slot.kind == AnswerKind::Name && extraction::agreement(text) != Some(false) {
                 continue;
@@ -129,7 +129,7 @@ impl Flow {
         self.slots.iter().find(|slot| !progress.values.contains_key(&slot.name))
     }
 
-    /// What to say next, and whether the call is to be ended with it.
+    /// Returns the next text, and whether to end the call with it.
     #[must_use]
     pub fn next(&self, progress: &Progress) -> (String, bool) {
         if progress.confirmed {
@@ -147,7 +147,7 @@ impl Flow {
         (progress.fill(text), false)
     }
 
-    /// The result of post-call analysis.
+    /// Returns the outcome for post-call analysis.
     #[must_use]
     pub fn outcome(&self, progress: &Progress) -> Value {
         let mut outcome: Map<String, Value> = self
@@ -165,7 +165,7 @@ impl Flow {
         Value::Object(outcome)
     }
 
-    /// One sentence about the call.
+    /// Returns one sentence about the call.
     #[must_use]
     pub fn summarise(&self, progress: &Progress) -> String {
         if progress.confirmed {
@@ -184,11 +184,11 @@ impl Flow {
     }
 }
 
-/// What was found out so far.
+/// What has been collected so far.
 #[derive(Clone, Debug, Default)]
 pub struct Progress {
     values: BTreeMap<String, Found>,
-    /// Turns in a row that brought nothing new.
+    /// Consecutive turns without anything new.
     tries: u32,
     misheard: bool,
     repeat: bool,
@@ -204,7 +204,7 @@ impl Progress {
     }
 }
 
-/// A value as it is said: times on the twelve-hour clock.
+/// Formats a value for speech: times on the twelve-hour clock.
 fn spoken(found: &Found) -> String {
     match found {
         Found::Number(number) => number.to_string(),

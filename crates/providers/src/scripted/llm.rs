@@ -1,4 +1,4 @@
-//! The language model step without a language model.
+//! The language model stage without a language model.
 
 use async_trait::async_trait;
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ pub struct ScriptedLlm {
 }
 
 impl ScriptedLlm {
-    /// With the flow in a connection's `settings.flow`, or the table booking when there is none.
+    /// Creates a model with the flow in a connection's `settings.flow`, by default the table booking.
     ///
     /// # Errors
     /// What is wrong with the flow.
@@ -70,7 +70,7 @@ impl Llm for NeverResponds {
     }
 }
 
-/// Holds the line and says nothing.
+/// Keeps the session open and sends nothing.
 struct Silent {
     _events: mpsc::Sender<RealtimeEvent>,
 }

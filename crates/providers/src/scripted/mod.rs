@@ -1,8 +1,8 @@
-//! Providers that need no model: for development, tests, and machines where models cannot be had.
+//! Providers that need no model: for development, tests, and machines where no models are available.
 //!
-//! [`ScriptedLlm`] leads a dialogue by a [`flow`] of questions, read with the rules of [`extraction`]. [`ScriptedStt`] knows the
-//! recordings of the simulated caller and nothing else; [`ScriptedTts`] plays a tone for every word. All three go through
-//! the same traits as everybody else.
+//! [`ScriptedLlm`] leads a dialogue by a [`flow`] of questions, and parses answers with the rules of [`extraction`]. [`ScriptedStt`]
+//! knows only the recordings of the simulated caller; [`ScriptedTts`] plays a tone for every word. All three implement the same
+//! traits as every other provider.
 
 pub mod extraction;
 pub mod flow;

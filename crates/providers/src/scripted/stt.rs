@@ -1,7 +1,7 @@
-//! Speech to text for the simulated caller's recordings: it looks every 20 ms frame up in them.
+//! Speech to text for the simulated caller's recordings: looks up every 20 ms frame in them.
 //!
-//! Anything else gets no transcript. It works on real audio all the same: drop most of the frames, or swap the
-//! directions, and it finds nothing.
+//! Any other audio gets no transcript. It still depends on the audio: drop most of the frames, or swap the directions, and it
+//! finds nothing.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -18,7 +18,7 @@ use crate::{ProviderError, Stt, SttEvent, SttOptions, SttSession};
 
 /// Quieter frames are ignored.
 const VOICED_DBFS: f32 = -45.0;
-/// The share of a line's voiced frames that must have arrived.
+/// The share of a recording's voiced frames that must have arrived.
 const ENOUGH: f32 = 0.75;
 
 /// A known recording.
@@ -29,7 +29,7 @@ struct KnownRecording {
 
 struct Memory {
     lines: Vec<KnownRecording>,
-    /// Which line a voiced frame is from, if it is from one only.
+    /// The recording that a voiced frame is from, if it is from one only.
     frames: HashMap<u64, Option<usize>>,
 }
 
@@ -75,7 +75,7 @@ impl Stt for ScriptedStt {
 
 struct ScriptedSttSession {
     events: mpsc::Sender<SttEvent>,
-    /// The line being recognised.
+    /// The recording being recognised.
     line: Option<usize>,
     heard: usize,
 }
@@ -90,7 +90,7 @@ impl SttSession for ScriptedSttSession {
         self.heard += 1;
     }
 
-    /// A line with a pause in it gets its transcript once most of it has arrived: before that its segments are empty.
+    /// Sends the transcript. A recording with a pause in it is transcribed once most of it has arrived: its earlier segments are empty.
     fn speech_stopped(&mut self, segment: u32) {
         let mut text = String::new();
         if let Some(known) = self.line.and_then(|line| MEMORY.lines.get(line))

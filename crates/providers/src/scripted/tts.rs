@@ -1,4 +1,4 @@
-//! A TTS stand-in: one tone for each word, higher or lower by the word, as long as speaking it would take.
+//! A TTS stand-in: one tone for each word, its pitch chosen by the word, as long as speaking it would take.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
@@ -10,18 +10,18 @@ use tokio::sync::mpsc;
 
 use crate::{ProviderError, Tts, TtsAudio, TtsRequest, Usage};
 
-/// A word takes this long, and this much more for every character.
+/// The base duration of a word; every character adds to it.
 const WORD_MS: u64 = 120;
 const CHARACTER_MS: u64 = 45;
-/// Between two words.
+/// The gap between two words.
 const GAP_MS: u64 = 50;
-/// Of full scale: about as loud as speech on the phone.
+/// Amplitude relative to full scale: about as loud as speech on the phone.
 const LOUDNESS: f64 = 0.25;
-/// What only wideband calls carry: an overtone of 5 kHz, as loud as hisses are in speech.
+/// An overtone of 5 kHz that only wideband calls carry, as loud as sibilants in speech.
 const OVERTONE_HZ: f64 = 5_000.0;
 const OVERTONE_LOUDNESS: f64 = 0.05;
 
-/// Text to tones.
+/// Converts text to tones.
 pub struct ScriptedTts;
 
 #[async_trait]
@@ -40,7 +40,7 @@ impl Tts for ScriptedTts {
         Ok(Usage { tts_characters: request.text.chars().count() as u64, ..Usage::default() })
     }
 
-    /// Nothing is faster.
+    /// Returns false: a cache would not be faster.
     fn keeps_phrases(&self) -> bool {
         false
     }
@@ -57,7 +57,7 @@ fn word_ms(word: &str, speed: f32) -> u64 {
     (length as f32 / speed.clamp(0.25, 4.0)) as u64
 }
 
-/// A tone with soft ends, and the gap after it.
+/// Generates a tone with soft ends, and the gap after it.
 fn hum(format: AudioFormat, word: &str, length_ms: u64) -> Vec<i16> {
     let mut hasher = DefaultHasher::new();
     word.hash(&mut hasher);

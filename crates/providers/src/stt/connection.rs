@@ -13,7 +13,7 @@ use crate::failure::AttemptError;
 use crate::websocket::{self, Session, Timeouts};
 use crate::{ProviderError, SttOptions};
 
-/// Failover starts after 4 s.
+/// Connecting must finish before failover starts, after 4 s.
 pub(super) const TIMEOUTS: Timeouts = Timeouts {
     connect: Duration::from_millis(3_500),
     send: Duration::from_secs(3),
@@ -21,7 +21,7 @@ pub(super) const TIMEOUTS: Timeouts = Timeouts {
     pong: Duration::from_secs(5),
     close: Duration::from_secs(2),
 };
-/// Before the second and the third attempt to open the first connection of a call.
+/// Pauses before the second and the third attempt to open the first connection of a call.
 const RETRY_PAUSES: [Duration; 2] = [Duration::from_millis(100), Duration::from_millis(500)];
 
 /// Opens a call's connections.
@@ -29,7 +29,7 @@ pub(super) struct Connector {
     websocket: websocket::Connector,
     adapter: Arc<dyn SttAdapter>,
     options: SttOptions,
-    /// How the adapter wants a stream of these options.
+    /// The adapter's configuration of a stream with these options.
     pub(super) stream_config: SttStreamConfig,
 }
 
@@ -60,7 +60,7 @@ impl Connector {
             let ready = timeout(TIMEOUTS.connect, connection.ready()).await;
             ready.unwrap_or_else(|_| Err(AttemptError::timeout(stream_config.name, TIMEOUTS.connect)))?;
         }
-        // A keepalive message alone does not keep a stream without any audio.
+        // A keepalive message alone does not keep a stream alive before any audio.
         if matches!(connection.protocol.keep_alive(), KeepAlive::Message(..))
             && let Some(silence) = connection.encoder.silence()
         {
@@ -70,7 +70,7 @@ impl Connector {
     }
 }
 
-/// A session with the protocol of its provider.
+/// A session with its provider's protocol.
 pub(super) struct Connection {
     pub(super) session: Session,
     protocol: Box<dyn SttProtocol>,
@@ -93,7 +93,7 @@ impl Connection {
         }
     }
 
-    /// The contents of the next message. Cancel-safe.
+    /// Returns the contents of the next message. Cancel-safe.
     pub(super) async fn next(&mut self) -> Result<Vec<SttMessage>, AttemptError> {
         let message = self.session.next().await?;
         if let Message::Close(frame) = &message {
@@ -103,7 +103,7 @@ impl Connection {
         self.session.parse(&message, |text| self.protocol.read(text))
     }
 
-    /// Sends a frame, in messages of the configured length.
+    /// Sends a frame, batched into messages of the configured length.
     pub(super) async fn audio(&mut self, frame: &Frame) -> Result<(), AttemptError> {
         match self.encoder.push(frame) {
             Some(audio) => self.send_audio(audio).await,
@@ -128,7 +128,7 @@ impl Connection {
         self.session.ping(TIMEOUTS.pong).await
     }
 
-    /// When [`Connection::keepalive`] has something to do.
+    /// Returns when [`Connection::keepalive`] must be called.
     pub(super) fn keepalive_due(&self) -> Instant {
         let ping = self.session.keepalive_due();
         match self.protocol.keep_alive() {

@@ -1,23 +1,23 @@
-//! The caller's audio as a provider wants it.
+//! Encodes the caller's audio for a provider.
 
 use switchhook_media::format::AudioFormat;
 use switchhook_media::frame::Frame;
 use switchhook_media::g711::Law;
 use switchhook_media::resample::{Resampler, UnsupportedRates};
 
-/// How samples are written.
+/// The encoding of samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Encoding {
     /// G.711 µ-law, 8 kHz only.
     Mulaw,
     /// G.711 A-law, 8 kHz only.
     Alaw,
-    /// 16 bit, little-endian.
+    /// 16-bit little-endian PCM.
     Linear16,
 }
 
 impl Encoding {
-    /// The word in settings.
+    /// Returns its name in settings.
     pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Mulaw => "mulaw",
@@ -27,12 +27,12 @@ impl Encoding {
     }
 }
 
-/// Makes messages of frames.
+/// Encodes frames into messages.
 pub(crate) struct Encoder {
     format: AudioFormat,
     encoding: Encoding,
     resampler: Resampler,
-    /// Frames in a message.
+    /// Frames per message.
     chunk: usize,
     frames: usize,
     bytes: Vec<u8>,
@@ -40,7 +40,7 @@ pub(crate) struct Encoder {
 }
 
 impl Encoder {
-    /// From the format of a call to messages of `chunk` frames at `sample_rate`.
+    /// Creates an encoder from the format of a call to messages of `chunk` frames at `sample_rate`.
     pub(crate) fn new(
         format: AudioFormat,
         encoding: Encoding,
@@ -51,7 +51,7 @@ impl Encoder {
         Ok(Self { format, encoding, resampler, chunk, frames: 0, bytes: Vec::new(), samples: Vec::new() })
     }
 
-    /// Takes 20 ms; gives a message when one is full.
+    /// Takes 20 ms; returns a message when one is full.
     pub(crate) fn push(&mut self, frame: &Frame) -> Option<Vec<u8>> {
         self.samples.clear();
         self.resampler.process(frame.samples(), &mut self.samples);
@@ -64,7 +64,7 @@ impl Encoder {
         if self.frames < self.chunk { None } else { self.take() }
     }
 
-    /// What is left of a message; filled up with silence if it must be `whole`.
+    /// Returns the rest of a message, padded with silence if it must be `whole`.
     pub(super) fn flush(&mut self, whole: bool) -> Option<Vec<u8>> {
         if whole && self.frames > 0 {
             return self.silence();
@@ -72,7 +72,7 @@ impl Encoder {
         self.take()
     }
 
-    /// A message that ends in silence, or is all silence.
+    /// Returns a message that ends in silence, or consists of it.
     pub(super) fn silence(&mut self) -> Option<Vec<u8>> {
         (self.frames..self.chunk).find_map(|_| self.push(&Frame::silence(self.format)))
     }
@@ -80,7 +80,7 @@ impl Encoder {
     fn take(&mut self) -> Option<Vec<u8>> {
         self.frames = 0;
         let bytes = std::mem::take(&mut self.bytes);
-        // Some take an empty message for the end of the stream.
+        // Some providers treat an empty message as the end of the stream.
         (!bytes.is_empty()).then_some(bytes)
     }
 }

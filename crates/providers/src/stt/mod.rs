@@ -1,8 +1,7 @@
 //! Speech to text over websockets.
 //!
 //! A provider is an [`SttAdapter`]: a handshake, and an [`SttProtocol`] without a socket. The shared part is here: the task that owns the
-//! socket, the replay after a reconnect, and the final transcript of each segment
-//! ([`transcripts::Transcripts`]).
+//! socket, the replay after a reconnect, and the final transcript of each segment ([`transcripts::Transcripts`]).
 
 mod connection;
 mod encoder;
@@ -37,7 +36,7 @@ use super::replay_buffer::SttInput;
 use super::websocket;
 use super::{ProviderError, Stt, SttEvent, SttOptions, SttSession};
 
-/// Frames and marks that may wait for the socket: some 20 s. It is given up long before.
+/// Inputs that may be queued for the socket: some 20 s of frames. The socket is abandoned long before.
 const WAITING: usize = 1024;
 
 /// Speech to text over websockets.
@@ -46,7 +45,7 @@ struct StreamingStt {
     adapter: Arc<dyn SttAdapter>,
 }
 
-/// Streaming speech to text of a connection.
+/// Creates streaming speech to text for a connection.
 pub(crate) fn streaming_stt(config: &AdapterConfig<'_>, adapter: impl SttAdapter + 'static) -> Arc<dyn Stt> {
     let provider = adapter.stream_config(&SttOptions::default()).name;
     let websocket = websocket::Connector::new(config, provider, TIMEOUTS);
@@ -74,15 +73,15 @@ impl Stt for StreamingStt {
     }
 }
 
-/// One call's end of the task. Dropping it ends the stream.
+/// The call's end of the task. Dropping it ends the stream.
 struct StreamingSession {
     input: mpsc::Sender<SttInput>,
     sent: SentAudio,
 }
 
 impl StreamingSession {
-    /// A full channel means that the socket takes nothing, which the task is about to notice; a closed one that it has failed,
-    /// which it has said.
+    /// Ignores errors. A full channel means that the socket is stuck, which the task will notice; a closed one that it has failed, which
+    /// the task has reported.
     fn tell(&self, input: SttInput) {
         let _ = self.input.try_send(input);
     }

@@ -1,4 +1,4 @@
-//! What a streaming STT adapter implements. No sockets, no clock.
+//! The trait of a streaming STT adapter. No sockets, no clock.
 
 use std::time::Duration;
 
@@ -11,20 +11,20 @@ use crate::{SttOptions, failure};
 
 /// A streaming STT provider, configured by a connection.
 pub(crate) trait SttAdapter: Send + Sync {
-    /// The request that opens a stream for these options.
+    /// Returns the request that opens a stream for these options.
     ///
     /// # Errors
-    /// A sentence when the settings make no address.
+    /// A sentence when the settings do not form a valid URL.
     fn handshake(&self, options: &SttOptions) -> Result<Handshake, String>;
-    /// The protocol of one new connection.
+    /// Creates the protocol of a new connection.
     fn protocol(&self, options: &SttOptions) -> Box<dyn SttProtocol>;
-    /// What its connections have in common.
+    /// Returns the configuration that all its connections share.
     fn stream_config(&self, options: &SttOptions) -> SttStreamConfig;
-    /// What of the options it cannot take, as [`crate::Stt::not_taken`] says it.
+    /// Returns the unsupported options, as [`crate::Stt::not_taken`] does.
     fn not_taken(&self, options: &SttOptions) -> Vec<String>;
 }
 
-/// How a provider's stream is configured.
+/// The configuration of a provider's stream.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SttStreamConfig {
     /// The name in errors.
@@ -36,22 +36,23 @@ pub(crate) struct SttStreamConfig {
     pub(crate) chunk: usize,
     /// Whether every message must have the full length.
     pub(crate) full_chunks_only: bool,
-    /// Whether it gets the caller's speech only, and not the silence in between.
+    /// Whether it gets the caller's speech only, without the silence in between.
     pub(crate) speech_only: bool,
-    /// What stands between two final texts.
+    /// The separator between two final texts.
     pub(crate) separator: &'static str,
-    /// How long the final words of a segment are awaited.
+    /// How long to wait for the final words of a segment.
     pub(crate) finalize_timeout: Duration,
-    /// The same when no word is outstanding: some send no response then.
+    /// The same when no word is outstanding: some providers send no response then.
     pub(crate) finalize_timeout_without_words: Duration,
-    /// Whether every [`SttProtocol::finalize`] with words is followed by a [`SttMessage::Finalized`]; otherwise the provider ends speech by itself.
+    /// Whether every [`SttProtocol::finalize`] with words is followed by a [`SttMessage::Finalized`]; otherwise the provider ends speech on
+    /// its own.
     pub(crate) confirms_finalize: bool,
-    /// Whether those without words are as well, so that silence is a failure.
+    /// Whether a finalize without words is confirmed too, so that a missing confirmation is a failure.
     pub(crate) always_confirms_finalize: bool,
 }
 
 impl SttStreamConfig {
-    /// How most want to be treated; `finalizes` when our VAD ends speech.
+    /// Creates the configuration that suits most providers; `finalizes` if they finalize when our VAD ends speech.
     pub(crate) fn of(name: &'static str, settings: &SttSettings, finalizes: bool) -> Self {
         Self {
             name,
@@ -74,54 +75,54 @@ impl SttStreamConfig {
 
 /// One connection's protocol.
 pub(crate) trait SttProtocol: Send + Sync {
-    /// Whether the server says by itself that the session has begun; nothing is sent before.
+    /// Returns whether the server reports that the session has begun; nothing is sent before that.
     fn sends_ready(&self) -> bool {
         true
     }
-    /// A piece of audio.
+    /// Returns the message for a piece of audio.
     fn audio(&mut self, audio: Vec<u8>) -> Message {
         Message::binary(audio)
     }
-    /// Asks for the final words of what was sent so far.
+    /// Returns the message that requests the final words of the audio sent so far.
     fn finalize(&mut self) -> Option<Message>;
-    /// What is sent while no audio is.
+    /// Returns how to keep the connection alive while no audio is sent.
     fn keep_alive(&self) -> KeepAlive;
-    /// The last message.
+    /// Returns the last message before the connection closes.
     fn close_message(&self) -> Option<Message>;
-    /// Reads a message.
+    /// Parses a message.
     ///
     /// # Errors
-    /// When it says that the stream is over, or makes no sense.
+    /// When the message ends the stream or cannot be understood.
     fn read(&mut self, message: &str) -> Result<Vec<SttMessage>, StreamError>;
-    /// What it means that the server closed the connection.
+    /// Classifies the server's close frame.
     fn classify_close(&self, code: u16, reason: &str) -> StreamError {
         classify_close_code(code, reason)
     }
 }
 
-/// How a connection is kept without audio.
+/// How a connection is kept alive without audio.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum KeepAlive {
     /// Websocket pings are enough.
     Pings,
-    /// A message of its own, after so long without audio.
+    /// A special message, after this long without audio.
     Message(Duration, &'static str),
-    /// Silence, a chunk of it after so long without audio.
+    /// A chunk of silence, after this long without audio.
     Silence(Duration),
 }
 
-/// A parsed server message. It can hold spoken words, so there is no `Debug`.
+/// A parsed server message. It can hold spoken words, so it is not `Debug`.
 #[derive(Clone, PartialEq)]
 pub(crate) enum SttMessage {
     /// The session has begun.
     Ready,
-    /// What may have been said since the last [`SttMessage::Final`]; replaces the partial before it.
+    /// Preliminary text since the last [`SttMessage::Final`]; replaces the previous partial.
     Partial(String),
-    /// What was said since the last one.
+    /// Final text since the last [`SttMessage::Final`].
     Final(String),
     /// Everything before our [`SttProtocol::finalize`] is transcribed.
     Finalized,
-    /// The same, but there are no words because the provider failed.
+    /// The same, but without words because the provider failed.
     Failed(StreamError),
     /// The provider's own endpointing ended the turn.
     EndOfTurn,
@@ -129,7 +130,7 @@ pub(crate) enum SttMessage {
     Reply(Message),
 }
 
-/// Words for a close frame.
+/// Describes a close frame.
 pub(crate) fn close_description(code: u16, reason: &str) -> String {
     match reason {
         "" => format!("it closed the connection with code {code}"),
@@ -137,7 +138,7 @@ pub(crate) fn close_description(code: u16, reason: &str) -> String {
     }
 }
 
-/// What a close frame means where a provider has no codes of its own: the statuses of HTTP stand in it 4000 higher.
+/// Classifies a close frame of a provider without codes of its own: its codes are HTTP statuses plus 4000.
 pub(crate) fn classify_close_code(code: u16, reason: &str) -> StreamError {
     let words = close_description(code, reason);
     match code {
@@ -147,7 +148,7 @@ pub(crate) fn classify_close_code(code: u16, reason: &str) -> StreamError {
     }
 }
 
-/// What an error message means, of which these are the words.
+/// Classifies an error message whose text is `words`.
 pub(crate) fn classify_error(message: &serde_json::Value, words: String) -> StreamError {
     if failure::is_configuration_error(message) { StreamError::Permanent(words) } else { StreamError::Retryable(words) }
 }

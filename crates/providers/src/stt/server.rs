@@ -8,7 +8,7 @@ use super::settings::{SttDefaults, SttSettings};
 use crate::adapter_config::AdapterConfig;
 use crate::websocket::Handshake;
 
-/// One connection's server.
+/// The STT server of a connection.
 pub(crate) struct SttServer {
     base: String,
     key: Option<Private<String>>,
@@ -16,19 +16,20 @@ pub(crate) struct SttServer {
 }
 
 impl SttServer {
-    /// Reads `base_url` and all that [`SttSettings::read`] reads.
+    /// Reads `base_url` and the settings of [`SttSettings::read`].
     ///
     /// # Errors
-    /// A sentence that names the setting.
+    /// A sentence that names the invalid setting.
     pub(crate) fn read(config: &AdapterConfig<'_>, usual_url: &str, defaults: &SttDefaults) -> Result<Self, String> {
         let (base, settings) = (config.base_url(usual_url)?, SttSettings::read(config, defaults)?);
         Ok(Self { base, key: config.key.clone(), settings })
     }
 
-    /// A stream at `path`, with the connection's own parameters added to `query`, and the key behind `scheme` in the header `key_header`.
+    /// Returns the handshake of a stream at `path`, with the connection's own parameters added to `query`, and the key after `scheme` in
+    /// the header `key_header`.
     ///
     /// # Errors
-    /// A sentence when the settings make no address.
+    /// A sentence when the settings do not form a valid URL.
     pub(crate) fn handshake(
         &self,
         path: &str,

@@ -1,4 +1,4 @@
-//! Settings of every streaming STT provider. Names begin with `stt_`: the same connection is often used for TTS.
+//! Settings of all streaming STT providers. Names begin with `stt_`: the same connection is often used for TTS.
 
 use std::time::Duration;
 
@@ -10,18 +10,18 @@ use crate::SttOptions;
 use crate::adapter_config::AdapterConfig;
 use crate::parameters::Parameters;
 
-/// What a provider takes, and how it is used when the settings say nothing.
+/// A provider's capabilities, and the defaults of its settings.
 pub(crate) struct SttDefaults {
-    /// The first is the default.
+    /// The supported encodings; the first is the default.
     pub(crate) encodings: &'static [Encoding],
-    /// The length of a message in frames of 20 ms.
+    /// The length of a message, in frames of 20 ms.
     pub(crate) chunk: u32,
     pub(crate) finalize_timeout_ms: u32,
-    /// How long a response to finalize is awaited when no word is outstanding, of a provider that may have none then.
+    /// How long to wait for a response to finalize when no word is outstanding, for providers that may not send one then.
     pub(crate) finalize_timeout_without_words_ms: Option<u32>,
 }
 
-/// What [`SttSettings::read`] reads.
+/// The settings that [`SttSettings::read`] reads.
 pub(crate) const STT_SETTINGS: &[&str] = &[
     "stt_encoding",
     "stt_sample_rate",
@@ -40,13 +40,13 @@ pub(crate) struct SttSettings {
     pub(crate) sample_rate: u32,
     pub(crate) chunk: usize,
     pub(crate) finalize_timeout: Duration,
-    /// The provider's own for finalize when no word is outstanding, unless a setting says how long is waited.
+    /// The provider's timeout for a finalize when no word is outstanding, unless a setting overrides the timeout.
     pub(crate) finalize_timeout_without_words: Option<Duration>,
     /// Whether finalize always gets a response.
     pub(crate) always_confirms_finalize: bool,
     /// Whether our VAD finalizes segments; the provider's default when absent.
     pub(crate) finalize: Option<bool>,
-    /// More for the provider.
+    /// Additional parameters for the provider.
     pub(crate) parameters: Parameters,
     model: Option<String>,
     language: Option<String>,
@@ -56,7 +56,7 @@ impl SttSettings {
     /// Reads [`STT_SETTINGS`].
     ///
     /// # Errors
-    /// A sentence that names the setting.
+    /// A sentence that names the invalid setting.
     pub(crate) fn read(config: &AdapterConfig<'_>, defaults: &SttDefaults) -> Result<Self, String> {
         let choices: Vec<_> = defaults.encodings.iter().map(|encoding| (encoding.word(), *encoding)).collect();
         let encoding = config.choice("stt_encoding", &choices)?.unwrap_or(defaults.encodings[0]);
@@ -87,42 +87,42 @@ impl SttSettings {
         })
     }
 
-    /// The agent's model, the connection's, or `default`.
+    /// Returns the agent's model, the connection's, or `default`.
     pub(crate) fn model(&self, options: &SttOptions, default: &str) -> String {
         options.model.as_ref().or(self.model.as_ref()).map_or_else(|| default.to_owned(), Clone::clone)
     }
 
-    /// The connection's language as it stands there, or the agent's.
+    /// Returns the connection's language unchanged, or the agent's.
     pub(crate) fn language(&self, options: &SttOptions) -> String {
         self.language.clone().unwrap_or_else(|| options.language.clone())
     }
 
-    /// The connection's language as it stands there.
+    /// Returns the connection's language unchanged.
     pub(crate) fn own_language(&self) -> Option<&str> {
         self.language.as_deref()
     }
 
-    /// The same as ISO 639-1 for providers that know no regions: `en` for `en-US`.
+    /// Returns the language as ISO 639-1, for providers without regions: `en` for `en-US`.
     pub(crate) fn short_language(&self, options: &SttOptions) -> String {
         let own = self.language.clone();
         own.unwrap_or_else(|| options.language.split('-').next().unwrap_or_default().to_lowercase())
     }
 }
 
-/// As many of the terms that are left out are named.
+/// The most omitted terms listed by name.
 const NAMED: usize = 5;
 
-/// As many words to expect as a provider takes.
+/// A provider's limits for expected words.
 pub(crate) struct KeytermLimits {
     pub(crate) max_count: usize,
-    /// Characters of one; longer ones are left out.
+    /// Characters of one term; longer ones are left out.
     pub(crate) max_chars: usize,
-    /// Characters of all.
+    /// Characters of all terms.
     pub(crate) max_total_chars: usize,
 }
 
 impl KeytermLimits {
-    /// The first of the agent's that fit: one too many would have the whole stream refused.
+    /// Returns the agent's first terms that fit: one too many would make the provider refuse the whole stream.
     pub(crate) fn of<'a>(&self, options: &'a SttOptions) -> Vec<&'a str> {
         let mut left = self.max_total_chars;
         let fits = |term: &&str| {
@@ -134,7 +134,7 @@ impl KeytermLimits {
         options.keyterms.iter().map(String::as_str).filter(fits).take(self.max_count).collect()
     }
 
-    /// What is to be said of those that do not fit.
+    /// Describes the terms that do not fit.
     pub(crate) fn omitted_keyterms(&self, options: &SttOptions) -> Option<String> {
         let taken = self.of(options);
         let left: Vec<&str> =

@@ -1,4 +1,4 @@
-//! The task of one call's STT stream: owns the connection and reconnects.
+//! The task of one call's STT stream. It owns the connection, and reconnects.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -61,11 +61,11 @@ pub(super) struct Task {
     sent: SentAudio,
     transcripts: Transcripts,
     replay: ReplayBuffer,
-    /// Whether the provider ever transcribed anything, so that the settings are right.
+    /// Whether the provider has transcribed anything yet, which proves the settings.
     proven: bool,
-    /// Failed connections in a row.
+    /// Consecutive failed connections.
     failed_connections: usize,
-    /// Segments in a row with speech and no transcript.
+    /// Consecutive segments with speech and no transcript.
     unanswered: u32,
 }
 
@@ -90,7 +90,7 @@ impl Task {
         }
     }
 
-    /// Runs until the session is dropped or the provider fails for good.
+    /// Runs until the session is dropped or the provider fails permanently.
     pub(super) async fn run(mut self, mut connection: Connection) {
         loop {
             let failure = match self.listen(&mut connection).await {
@@ -138,7 +138,7 @@ impl Task {
         Ok(())
     }
 
-    /// Stores first and sends then: what is lost on the way is replayed.
+    /// Stores input before sending it: input lost on the way is replayed.
     async fn input(&mut self, connection: &mut Connection, input: SttInput) -> Result<(), AttemptError> {
         let speech_only = self.connector.stream_config.speech_only;
         let speaking = self.transcripts.is_speaking();
@@ -175,7 +175,7 @@ impl Task {
         Ok(())
     }
 
-    /// Updates the health of the provider.
+    /// Updates the provider's health.
     fn note(&mut self, connection: &Connection, message: &SttMessage) -> Result<(), AttemptError> {
         match message {
             SttMessage::Partial(text) | SttMessage::Final(text) => {
@@ -195,7 +195,7 @@ impl Task {
         Ok(())
     }
 
-    /// Speech without a transcript. Once may be chance; the second time reconnects; the third time fails over.
+    /// Handles speech without a transcript. The first time may be chance, the second reconnects, the third fails over.
     fn unanswered(&mut self, failure: AttemptError) -> Result<(), AttemptError> {
         self.unanswered += 1;
         match self.unanswered {
@@ -246,7 +246,7 @@ impl Task {
         Ok(self.replay(&mut connection).await.map(|()| connection))
     }
 
-    /// Connects, and stores input in the meantime.
+    /// Connects, and stores the input that arrives meanwhile.
     async fn connect_after(&mut self, pause: Duration) -> Result<Result<Connection, AttemptError>, StreamEnd> {
         let Self { connector, events, waiting, transcripts, replay, .. } = self;
         let connecting = async {
@@ -279,7 +279,7 @@ impl Task {
         connection.audio(frame).await
     }
 
-    /// A refusal at the beginning is a configuration error; later it is a failure.
+    /// Reports the failure. An early refusal is a configuration error; a later one is a failure of the pipeline.
     async fn fail(&self, failure: AttemptError) {
         let code = match failure.error.code() {
             ErrorCode::ConfigError if self.proven => ErrorCode::PipelineError,

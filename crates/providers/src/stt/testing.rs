@@ -1,8 +1,8 @@
-//! What a protocol makes of messages, in a form that tests can compare.
+//! Formats the parsed messages of a protocol for comparison in tests.
 
 use super::{SttMessage, SttProtocol};
 
-/// `~` before a partial, `=` before final words, and words for the rest.
+/// Describes messages: `~` before a partial, `=` before final text, and a word for each other kind.
 pub(crate) fn describe(protocol: &mut dyn SttProtocol, messages: &[&str]) -> Vec<String> {
     let read = |message: &&str| protocol.read(message).unwrap_or_else(|broken| panic!("{message}: {broken:?}"));
     let heard: Vec<SttMessage> = messages.iter().flat_map(read).collect();

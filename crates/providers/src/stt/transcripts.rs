@@ -1,7 +1,7 @@
 //! Assembles provider messages into exactly one final transcript per segment of speech.
 //!
-//! Providers segment speech in their own way: several final texts per segment, turns of several segments, or an end before our VAD
-//! detects one. A segment is final when the provider confirms our finalize, when it ends the turn, or, after a timeout, with the
+//! Providers segment speech in different ways: several final texts per segment, one turn for several segments, or an end before our
+//! VAD detects one. A segment is final when the provider confirms our finalize, when it ends the turn, or, after a timeout, with the
 //! text so far. Later text is emitted once too: words that were emitted before they were final are aligned with the final text,
 //! corrected or not, and partials of a segment that is already final wait for their final text.
 
@@ -16,11 +16,11 @@ use self::alignment::{Alignment, AlignmentKind};
 use super::protocol::{SttMessage, SttStreamConfig};
 use crate::SttEvent;
 
-/// Text that arrives this soon after a segment became final without it belongs to that segment.
+/// Text that arrives within this time after its segment became final without it still belongs to that segment.
 const LATE: Duration = Duration::from_secs(3);
-/// The same for the confirmation of a finalize that may need none.
+/// The same for the confirmation of a finalize that does not require one.
 const LATE_WITHOUT_WORDS: Duration = Duration::from_secs(1);
-/// No segment has more characters: that is more than ten minutes of speech.
+/// The longest segment, in characters: more than ten minutes of speech.
 const LONGEST: usize = 10_000;
 /// The timeout after an end of speech that the provider detected before our VAD.
 const AFTER_END: Duration = Duration::from_millis(500);
@@ -34,19 +34,19 @@ pub(super) struct Transcripts {
     stream_config: SttStreamConfig,
     /// Final text that is not part of an emitted segment.
     finalized: String,
-    /// What the provider may still change.
+    /// Text that the provider may still change.
     partial: String,
     /// The partial as the provider sent it.
     raw_partial: String,
     /// Text that was emitted at a timeout before it was final: the next final text begins with it.
     emitted_early: String,
-    /// Whether all of the last final text was emitted before: an end that comes with it is that of an earlier segment.
+    /// Whether all of the last final text had been emitted before: an end that comes with it belongs to an earlier segment.
     stale: bool,
-    /// Whether the provider has ended the running speech, and sent nothing since.
+    /// Whether the provider has ended the current speech and sent nothing since.
     provider_ended: bool,
-    /// When partials that nothing waits for are emitted as they are.
+    /// When partials that no segment waits for are emitted as they are.
     late: Option<Instant>,
-    /// Whether audio was replayed on a new connection, so that its words come again.
+    /// Whether audio was replayed on a new connection, so that its words will arrive again.
     replaying: bool,
     speaking: bool,
     /// When voice activity began, and its length in frames.
@@ -54,7 +54,7 @@ pub(super) struct Transcripts {
     voiced: u32,
     /// Segments without a final transcript, oldest first.
     open: VecDeque<OpenSegment>,
-    /// Segments that became final without a confirmation, and until when it may still come.
+    /// Segments that became final without a confirmation, and the time until which it may still arrive.
     late_confirmations: VecDeque<(Instant, u32)>,
     /// The number of the next segment.
     next: u32,
@@ -105,7 +105,7 @@ impl Transcripts {
         }
     }
 
-    /// Segments before this one were transcribed by another provider.
+    /// Starts at this segment: another provider transcribed those before it.
     pub(super) fn start_at(&mut self, segment: u32) {
         self.next = segment;
     }
@@ -116,12 +116,12 @@ impl Transcripts {
         (self.stale, self.provider_ended, self.late, self.unexpected_chars) = (false, false, None, 0);
     }
 
-    /// 20 ms of the caller.
+    /// Counts 20 ms of the caller's audio.
     pub(super) fn audio_frame(&mut self) {
         self.voiced += u32::from(self.speaking);
     }
 
-    /// A segment ended. Returns its number; none when the provider was faster than our VAD and the segment is final.
+    /// Ends a segment. Returns its number, or `None` if the provider was faster than our VAD and the segment is already final.
     pub(super) fn speech_stopped(&mut self, segment: u32, now: Instant) -> Option<u32> {
         self.speaking = false;
         self.stale = false;
@@ -139,7 +139,7 @@ impl Transcripts {
         self.speaking
     }
 
-    /// Whether there is speech without final words.
+    /// Returns whether there is speech without final words.
     pub(super) fn is_open(&self) -> bool {
         self.speaking || !self.open.is_empty() || !self.is_empty()
     }
@@ -148,12 +148,12 @@ impl Transcripts {
         self.finalized.trim().is_empty() && self.partial.trim().is_empty()
     }
 
-    /// When [`Transcripts::expire`] has something to do.
+    /// Returns when [`Transcripts::expire`] must be called.
     pub(super) fn deadline(&self) -> Option<Instant> {
         self.oldest_due().into_iter().chain(self.late).min()
     }
 
-    /// When time is up for the oldest segment.
+    /// Returns when the oldest segment times out.
     fn oldest_due(&self) -> Option<Instant> {
         let finalize_timeout = if self.replaying || !self.partial.is_empty() {
             self.stream_config.finalize_timeout
@@ -183,7 +183,7 @@ impl Transcripts {
         if self.is_expecting() {
             return self.partial_event();
         }
-        // Emitted now, they would be one turn, and the final text the next one.
+        // Emitted now, they would be one turn, and the final text another.
         if changed && !self.is_empty() {
             self.late = Some(now + self.stream_config.finalize_timeout);
         }
@@ -197,7 +197,7 @@ impl Transcripts {
         self.stale = emitted_before && beginning.new_text().trim().is_empty();
         self.late = None;
         if self.stale {
-            // What may still change is behind these words.
+            // Text after these words may still change.
             self.raw_partial.clone_from(&self.partial);
         } else {
             self.partial.clear();
@@ -218,13 +218,13 @@ impl Transcripts {
         self.on_unexpected_final(&beginning, corrects, now)
     }
 
-    /// The provider has sent all text before an end, ours or its own.
+    /// Handles the confirmation that all text before an end, ours or the provider's own, has been sent.
     fn on_finalized(&mut self, now: Instant) -> Vec<SttEvent> {
         if let Some(segment) = self.take_late_confirmation(now) {
             if self.last.as_ref().is_some_and(|last| last.segment == segment) {
                 self.emitted_early.clear();
             }
-            // Its text is emitted with that of the next segment, which is still to come.
+            // Its text is emitted with that of the next segment, which has not ended yet.
             if !self.finalized.is_empty() {
                 self.finalized.push(' ');
             }
@@ -242,12 +242,12 @@ impl Transcripts {
         Vec::new()
     }
 
-    /// Whether there is speech that words would belong to.
+    /// Returns whether there is speech that words would belong to.
     fn is_expecting(&self) -> bool {
         self.speaking || !self.open.is_empty()
     }
 
-    /// Emits the segments whose timeout is over with the text so far.
+    /// Emits the segments that have timed out, with the text so far.
     pub(super) fn expire(&mut self, now: Instant) -> Vec<SttEvent> {
         let mut events = Vec::new();
         if self.late.is_some_and(|due| due <= now) {
@@ -266,7 +266,7 @@ impl Transcripts {
         events
     }
 
-    /// Whether speech that should have yielded a word or a confirmation has timed out; true once for each segment. `last_message` is
+    /// Returns whether speech that should have yielded a word or a confirmation has timed out, once for each segment. `last_message` is
     /// when the provider last sent anything.
     pub(super) fn is_unanswered(&mut self, last_message: Instant, now: Instant) -> bool {
         let overdue = self.oldest_due().is_some_and(|deadline| deadline <= now) && self.is_empty();
@@ -280,7 +280,7 @@ impl Transcripts {
         open.unanswered
     }
 
-    /// Whether there are more words than anybody can have said.
+    /// Returns whether there is more text than a caller can have said.
     pub(super) fn exceeds_limit(&self) -> bool {
         if self.unexpected_chars > LONGEST {
             return true;
@@ -288,18 +288,18 @@ impl Transcripts {
         let emitted = self.last.as_ref().map_or("", |last| last.text.as_str());
         [&[emitted][..], &[self.finalized.as_str(), self.raw_partial.as_str()]].into_iter().any(|texts| {
             let bytes: usize = texts.iter().map(|text| text.len()).sum();
-            // Counting takes its time, and is hardly ever needed.
+            // Counting characters takes time and is hardly ever needed.
             bytes > LONGEST && texts.iter().map(|text| text.chars().count()).sum::<usize>() > LONGEST
         })
     }
 
-    /// The segment of this confirmation, if it became final without it.
+    /// Returns the segment that this confirmation belongs to, if the segment became final without it.
     fn take_late_confirmation(&mut self, now: Instant) -> Option<u32> {
         self.late_confirmations.retain(|(until, _)| now < *until);
         self.late_confirmations.pop_front().map(|(_, segment)| segment)
     }
 
-    /// There is a new connection. If `everything` without a final transcript is replayed, the text so far is dropped.
+    /// Continues on a new connection. If `everything` without a final transcript is replayed, the text so far is dropped.
     pub(super) fn reconnected(&mut self, everything: bool, now: Instant) {
         self.replaying = self.is_open();
         let partial = std::mem::take(&mut self.partial);
@@ -341,8 +341,8 @@ impl Transcripts {
         events
     }
 
-    /// Final text without speech: late text, corrections of text that was emitted at a timeout, or that of a speaker too quiet for
-    /// our VAD. New text becomes a segment of its own, since the last turn may be over.
+    /// Handles final text without speech: late text, corrections of text that was emitted at a timeout, or text of a speaker too quiet for
+    /// our VAD. New text becomes a new segment, since the last turn may be over.
     fn on_unexpected_final(&mut self, beginning: &Alignment<'_>, corrects: bool, now: Instant) -> Vec<SttEvent> {
         let mut events = Vec::new();
         let again = self.last.as_mut().filter(|last| corrects && now - last.at < LATE);
@@ -378,7 +378,7 @@ impl Transcripts {
         self.finish(segment, now)
     }
 
-    /// The segment of unexpected text: the last one if it was just emitted empty, else a new one.
+    /// Returns the segment for unexpected text: the last one if it was just emitted empty, else a new one.
     fn unanswered(&mut self, now: Instant) -> u32 {
         let last = self.last.as_ref().filter(|last| last.text.trim().is_empty() && now - last.at < LATE);
         last.map(|last| last.segment).unwrap_or_else(|| {
@@ -424,10 +424,10 @@ impl Transcripts {
         self.last.as_ref().is_some_and(|last| now - last.at < time)
     }
 
-    /// Aligns a text with what was emitted early.
+    /// Aligns a text with the text that was emitted early.
     fn beginning<'t>(&self, text: &'t str, now: Instant) -> Alignment<'t> {
         match Alignment::of(text, &self.emitted_early) {
-            // Much later, a similar text is another one.
+            // A similar text that comes much later is not a correction.
             beginning if beginning.kind == AlignmentKind::Corrected && !self.has_emitted_within(LATE, now) => {
                 Alignment::other(text)
             }
@@ -436,7 +436,7 @@ impl Transcripts {
     }
 }
 
-/// Texts that bring their own spaces have no separator, and keep one of them.
+/// Joins two texts. Texts that bring their own spaces have no separator, and keep one space.
 fn join(before: &str, after: &str, separator: &str) -> String {
     if before.is_empty() || after.is_empty() {
         return [before, after].concat();

@@ -1,18 +1,18 @@
-//! Decodes audio of a file or stream, in chunks of any length, to samples in the format of a call: PCM of 16 bit, with a WAV header or without.
+//! Decodes a file or stream of 16-bit PCM, with or without a WAV header, in chunks of any length to samples in a call's format.
 
 use switchhook_media::format::AudioFormat;
 use switchhook_media::resample::{Resampler, UnsupportedRates};
 
-/// How compressed files begin. A voice does not begin with such samples: it would have to be loud from the first.
+/// First bytes of compressed files. Speech does not begin with such samples: it would have to start loud.
 const COMPRESSED: [&[u8]; 6] = [b"ID3", b"OggS", b"fLaC", &[0xff, 0xfb], &[0xff, 0xf3], &[0xff, 0xf2]];
-/// As much as is looked at to tell what it is.
+/// Bytes needed to detect the type of the audio.
 const MAGIC: usize = 4;
-/// A WAV header that is longer is none.
+/// The longest WAV header accepted.
 const LONGEST_HEADER: usize = 64 * 1024;
-/// A length that says that it was not known when the header was written.
+/// A length that means that it was unknown when the header was written.
 const UNKNOWN_LENGTH: u32 = 0xffff_0000;
 
-/// Reads one utterance.
+/// Decodes one utterance.
 pub(crate) struct Decoder {
     state: DecoderState,
     format: AudioFormat,
@@ -20,32 +20,32 @@ pub(crate) struct Decoder {
 }
 
 enum DecoderState {
-    /// The first bytes.
+    /// The first bytes, of an unknown type.
     Beginning(Vec<u8>),
-    /// `RIFF` was there; what came of the header.
+    /// `RIFF` was found; the header so far.
     Header(Vec<u8>),
     Audio(Pcm),
 }
 
 struct Pcm {
     channels: usize,
-    /// Less than a sample of every channel.
+    /// Bytes of an incomplete sample across all channels.
     rest: Vec<u8>,
-    /// Bytes that are audio; what a file has behind them is not.
+    /// Bytes of audio still to come; anything after them in a file is not audio.
     left: usize,
 }
 
-/// The audio cannot be read; a sentence.
+/// A sentence that says why the audio cannot be read.
 type Unreadable = String;
 
 impl Decoder {
-    /// For audio that has `rate` samples a second, unless a header says otherwise.
+    /// Creates a decoder for audio with `rate` samples per second, unless a header says otherwise.
     pub(crate) fn new(rate: u32, format: AudioFormat) -> Result<Self, UnsupportedRates> {
         let resampler = Resampler::new(rate, format.sample_rate())?;
         Ok(Self { state: DecoderState::Beginning(Vec::new()), format, resampler })
     }
 
-    /// Takes more bytes and gives what can be given already.
+    /// Takes more bytes and returns the samples that are complete.
     pub(crate) fn push(&mut self, bytes: &[u8]) -> Result<Vec<i16>, Unreadable> {
         match &mut self.state {
             DecoderState::Audio(pcm) => {
@@ -83,7 +83,7 @@ impl Decoder {
         }
     }
 
-    /// The rest.
+    /// Returns the remaining samples.
     pub(crate) fn finish(mut self) -> Vec<i16> {
         let mut out = Vec::new();
         if let DecoderState::Beginning(kept) = &self.state {
@@ -106,7 +106,7 @@ impl Pcm {
         Self { channels, rest: Vec::new(), left }
     }
 
-    /// The first channel.
+    /// Returns the samples of the first channel.
     fn push(&mut self, bytes: &[u8]) -> Vec<i16> {
         let taken = bytes.len().min(self.left);
         self.left -= taken;
@@ -122,16 +122,16 @@ impl Pcm {
 
 /// The header of a WAV file (RIFF WAVE, Microsoft 1991).
 struct Header {
-    /// Its own length, in bytes.
+    /// The length of the header itself, in bytes.
     length: usize,
     rate: u32,
     channels: usize,
-    /// Bytes of audio behind it.
+    /// Bytes of audio after it.
     audio: usize,
 }
 
 impl Header {
-    /// Nothing while it is not whole.
+    /// Parses a header; returns `None` while it is incomplete.
     fn read(bytes: &[u8]) -> Result<Option<Self>, Unreadable> {
         let number = |at: usize| Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
         let half = |at: usize| Some(u16::from_le_bytes(bytes.get(at..at + 2)?.try_into().ok()?));
@@ -152,7 +152,7 @@ impl Header {
             if name == b"fmt " {
                 let fields = (half(body), half(body + 2), number(body + 4), half(body + 14));
                 let (Some(kind), Some(channels), Some(rate), Some(bits)) = fields else { return Ok(None) };
-                // 0xfffe: the kind stands further behind; with 16 bits it is PCM in practice.
+                // 0xfffe (extensible): the kind comes later in the header; with 16 bits it is PCM in practice.
                 if !matches!(kind, 1 | 0xfffe) || bits != 16 || !matches!(channels, 1 | 2) {
                     return Err("it sent a WAV file that is not PCM of 16 bit".to_owned());
                 }

@@ -1,8 +1,8 @@
 //! What TTS providers share: timeouts, retries, the output channel, and a pool of websockets.
 //!
-//! [`pool`] speaks for every provider with a websocket; such a provider implements [`protocol::TtsProtocol`]. A *socket* is one
-//! connection with a task of its own, a *context* is one utterance on it, and a *group* is all sockets with the same URL, which can
-//! speak the same utterances (voice and model too, where they belong to the URL).
+//! [`pool`] implements TTS for every provider with a websocket; such a provider implements [`protocol::TtsProtocol`]. A *socket* is
+//! one connection with its own task, a *context* is one utterance on it, and a *group* is all sockets with the same URL, which can
+//! speak the same utterances (voice and model too, where they are part of the URL).
 
 pub(crate) mod decoder;
 pub(crate) mod pool;
@@ -20,9 +20,9 @@ use super::adapter_config::AdapterConfig;
 use super::failure::AttemptError;
 use super::{ProviderError, TtsAudio, TtsRequest, Usage};
 
-/// Attempts at one utterance, the first included.
+/// Attempts at one utterance, including the first.
 const TRIES: usize = 3;
-/// Pauses before retries: a pooled connection that has died is replaced at once.
+/// Pauses before retries: a pooled connection that has died is replaced immediately.
 const PAUSES: [Duration; TRIES - 1] = [Duration::ZERO, Duration::from_millis(500)];
 /// Longer audio is cut off: no utterance takes ten minutes.
 const LONGEST: Duration = Duration::from_secs(600);
@@ -30,17 +30,17 @@ const LONGEST: Duration = Duration::from_secs(600);
 /// Timeouts of TTS requests and pooled sockets.
 #[derive(Clone, Copy, Debug)]
 pub struct TtsTimeouts {
-    /// Until a connection is open.
+    /// For opening a connection.
     pub connect: Duration,
     /// From the request to its first audio.
     pub first_audio: Duration,
     /// Between two pieces of audio.
     pub gap: Duration,
-    /// Until a provider that confirms that it stopped speaking has done so; then the socket is given up.
+    /// For a provider to confirm that it stopped speaking; after that the socket is abandoned.
     pub stop: Duration,
-    /// A socket on which nothing was spoken for so long is closed.
+    /// How long a socket stays open without speaking.
     pub idle: Duration,
-    /// Interval of pings on an open socket; one without a pong by the next ping is given up.
+    /// Interval of pings on an open socket; a socket without a pong by the next ping is abandoned.
     pub ping: Duration,
 }
 
@@ -58,10 +58,10 @@ impl Default for TtsTimeouts {
     }
 }
 
-/// The settings of every voice in the cloud.
+/// The settings that all cloud voices share.
 pub(crate) const TTS_SETTINGS: &[&str] = &["tts_voice", "tts_model", "tts_parameters"];
 
-/// The voice and the model of a connection, for agents that name none. Both are the provider's own words.
+/// The default voice and model of a connection, by the provider's names, for agents that name none.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TtsDefaults {
     voice: String,
@@ -69,7 +69,7 @@ pub(crate) struct TtsDefaults {
 }
 
 impl TtsDefaults {
-    /// What `settings.tts_voice` and `settings.tts_model` say, else these.
+    /// Reads `settings.tts_voice` and `settings.tts_model`, with these defaults.
     pub(crate) fn read(config: &AdapterConfig<'_>, voice: &str, model: &str) -> Result<Self, String> {
         Ok(Self {
             voice: config.text("tts_voice")?.unwrap_or(voice).to_owned(),
@@ -86,17 +86,17 @@ impl TtsDefaults {
     }
 }
 
-/// Whether there is anything to speak: for bare punctuation providers send nothing at all, not even an end.
+/// Returns whether there is anything to speak: for bare punctuation, providers send nothing at all, not even an end.
 pub(crate) fn is_speakable(text: &str) -> bool {
     text.contains(char::is_alphanumeric)
 }
 
-/// The usage of `text`. Providers bill what they are sent, played or not.
+/// Returns the usage of `text`. Providers bill what they are sent, whether it is played or not.
 pub fn cost(text: &str) -> Usage {
     Usage { tts_characters: text.chars().count() as u64, ..Usage::default() }
 }
 
-/// `en` of `en-US`.
+/// Returns the primary language of a tag: `en` of `en-US`.
 pub(crate) fn primary_language(tag: &str) -> &str {
     tag.split('-').next().unwrap_or(tag)
 }
@@ -111,7 +111,7 @@ impl Retries {
     /// Waits until the next attempt may be made.
     ///
     /// # Errors
-    /// When none may: another would fail too or come too late, or some audio was played already.
+    /// When no attempt may be made: it would fail too or come too late, or some audio was already played.
     pub(crate) async fn again(&mut self, failure: AttemptError, output: &mut TtsOutput) -> Result<(), ProviderError> {
         output.pending_words.clear();
         let least = PAUSES.get(self.failed).copied();
@@ -119,7 +119,7 @@ impl Retries {
         let late = matches!(failure.error, ProviderError::Timeout { .. });
         let requested = failure.retry_after.filter(|_| !late && !output.has_audio());
         let (Some(least), Some(requested)) = (least, requested) else { return Err(failure.error) };
-        // Its words may quote what was to be spoken.
+        // The error message may quote the text that was to be spoken.
         tracing::warn!(code = failure.error.code().as_str(), attempt = self.failed, "TTS request failed; retrying");
         tokio::time::sleep(least.max(requested)).await;
         Ok(())
@@ -130,9 +130,9 @@ impl Retries {
 pub(crate) struct TtsOutput {
     format: AudioFormat,
     audio: mpsc::Sender<TtsAudio>,
-    /// Samples so far.
+    /// Samples produced so far.
     given: u64,
-    /// Words that came before any audio. They are no sign that there will be any, and come again with the next attempt.
+    /// Words that arrived before any audio. They do not prove that audio will follow, and the next attempt sends them again.
     pending_words: Vec<SpokenWord>,
 }
 
@@ -144,17 +144,17 @@ impl TtsOutput {
         Self { format, audio, given: 0, pending_words: Vec::new() }
     }
 
-    /// How much was given, in milliseconds.
+    /// Returns how much audio was produced, in milliseconds.
     pub(crate) fn given_ms(&self) -> u64 {
         u64::try_from(self.format.duration(self.given).as_millis()).unwrap_or(u64::MAX)
     }
 
-    /// Whether there was any audio.
+    /// Returns whether any audio was produced.
     pub(crate) fn has_audio(&self) -> bool {
         self.given > 0
     }
 
-    /// Whether this is more than anybody says at once.
+    /// Returns whether the audio is longer than any utterance.
     pub(crate) fn exceeds_limit(&self) -> bool {
         self.format.duration(self.given) > LONGEST
     }

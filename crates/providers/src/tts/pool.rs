@@ -1,4 +1,4 @@
-//! Synthesizes over sockets that stay open and are shared by calls: a handshake takes longer than the first audio.
+//! Synthesizes over sockets that stay open and are shared by calls, because a handshake takes longer than the first audio.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,7 +19,7 @@ use crate::failure::AttemptError;
 use crate::websocket::{Connector, Handshake, Timeouts};
 use crate::{ProviderError, Tts, TtsAudio, TtsRequest, Usage};
 
-/// A socket is not used for longer: sessions of some providers end after an hour.
+/// A socket is not used for longer than this: sessions of some providers end after an hour.
 const MAX_AGE: Duration = Duration::from_secs(50 * 60);
 
 /// Word timings of one utterance, in bytes: ten minutes have some ten thousand characters.
@@ -40,20 +40,20 @@ pub(crate) struct TtsPool<W> {
 struct SocketGroup {
     sockets: Vec<PooledSocket>,
     connecting: Vec<ConnectingSocket>,
-    /// The number of the latest that was opened.
+    /// The number of the most recently opened socket.
     opened: u64,
 }
 
 /// A socket that is being opened.
 struct ConnectingSocket {
     number: u64,
-    /// Utterances that wait for it: within its limits.
+    /// Utterances that wait for it, within its limits.
     speakers: Vec<oneshot::Sender<Result<ContextSlot, AttemptError>>>,
     /// Waiters that need no slot.
     watchers: Vec<oneshot::Sender<Result<(), AttemptError>>>,
 }
 
-/// Tells the waiters of a socket how connecting ended, also when the task that connects panics.
+/// Reports the result of connecting to the waiters of a socket, even when the task that connects panics.
 struct ConnectGuard {
     group: Arc<Mutex<SocketGroup>>,
     number: u64,
@@ -74,7 +74,7 @@ impl Drop for ConnectGuard {
     }
 }
 
-/// A slot, or one that will be there.
+/// A slot, or one that will become available.
 enum Slot {
     Ready(ContextSlot),
     Pending(oneshot::Receiver<Result<ContextSlot, AttemptError>>),
@@ -83,7 +83,7 @@ enum Slot {
 struct PooledSocket {
     handle: Handle,
     opened: Instant,
-    /// When the latest contexts on it began.
+    /// When the most recent contexts on it began.
     begun: VecDeque<Instant>,
 }
 
@@ -99,7 +99,7 @@ impl PooledSocket {
 }
 
 impl SocketGroup {
-    /// A slot on an open socket.
+    /// Takes a slot on an open socket.
     fn slot(&mut self, limits: &SocketLimits, now: Instant) -> Option<ContextSlot> {
         self.sockets.retain(PooledSocket::is_open);
         for pooled in &mut self.sockets {
@@ -117,7 +117,7 @@ impl SocketGroup {
         None
     }
 
-    /// A slot on a socket that is being opened.
+    /// Takes a slot on a socket that is being opened.
     fn pending_slot(&mut self, limits: &SocketLimits) -> Option<oneshot::Receiver<Result<ContextSlot, AttemptError>>> {
         let most = limits.contexts.min(limits.begun_per_minute);
         let connecting = self.connecting.iter_mut().find(|connecting| connecting.speakers.len() < most)?;
@@ -126,11 +126,11 @@ impl SocketGroup {
         Some(slot)
     }
 
-    /// Hands out slots to the waiters, or the error.
+    /// Hands out slots, or the error, to the waiters.
     fn opened(&mut self, number: u64, opened: Result<PooledSocket, AttemptError>) {
         let Some(at) = self.connecting.iter().position(|connecting| connecting.number == number) else { return };
         let ConnectingSocket { speakers, watchers, .. } = self.connecting.remove(at);
-        // A receiver that is gone gives its slot back.
+        // A slot whose receiver was dropped is returned.
         match opened {
             Ok(mut pooled) => {
                 let now = Instant::now();
@@ -208,7 +208,7 @@ impl<W: TtsProtocol> TtsPool<W> {
         }
     }
 
-    /// A slot on a socket for `request`: on one that is open, or on a new one.
+    /// Takes a slot for `request` on an open socket or on a new one.
     async fn slot(&self, request: &TtsRequest) -> Result<ContextSlot, AttemptError> {
         match self.find(self.handshake(request)?) {
             Slot::Ready(slot) => Ok(slot),
@@ -235,7 +235,7 @@ impl<W: TtsProtocol> TtsPool<W> {
         Slot::Pending(pending)
     }
 
-    /// Begins to open a socket. It continues without waiters: another request will follow soon.
+    /// Starts opening a socket. Continues even when all waiters have gone, since another request will follow soon.
     fn open(
         &self,
         handshake: Handshake,
@@ -258,12 +258,12 @@ impl<W: TtsProtocol> TtsPool<W> {
         });
     }
 
-    /// The task that connected is gone.
+    /// Returns the error for when the connecting task is gone.
     fn connect_abandoned(&self) -> AttemptError {
         AttemptError::failed(self.protocol.provider(), "the connection was given up".to_owned())
     }
 
-    /// Opens a socket where there is none.
+    /// Opens a socket if there is none.
     async fn ensure_open(&self, like: &TtsRequest) -> Result<(), AttemptError> {
         let handshake = self.handshake(like)?;
         let opened = {
@@ -285,7 +285,7 @@ impl<W: TtsProtocol> TtsPool<W> {
 
     fn group(&self, address: &str) -> Arc<Mutex<SocketGroup>> {
         let mut groups = lock(&self.groups);
-        // Groups that are no longer used.
+        // Drop groups that are no longer used.
         groups.retain(|_, group| Arc::strong_count(group) > 1 || lock(group).sockets.iter().any(PooledSocket::is_open));
         groups.entry(address.to_owned()).or_default().clone()
     }

@@ -1,4 +1,4 @@
-//! What a streaming TTS adapter implements.
+//! The trait of a streaming TTS adapter.
 
 use std::time::Duration;
 
@@ -12,43 +12,43 @@ use crate::TtsRequest;
 use crate::failure::AttemptError;
 use crate::websocket::Handshake;
 
-/// A protocol: messages out, messages in. It keeps no state; what belongs to an utterance is found by its context.
+/// Translates between requests and messages. Stateless: what belongs to an utterance is found by its context.
 pub(crate) trait TtsProtocol: Send + Sync + 'static {
-    /// The name in errors.
+    /// Returns the name in errors.
     fn provider(&self) -> &'static str;
 
-    /// The connection's key, which is removed from error messages.
+    /// Returns the connection's key, which is removed from error messages.
     fn key(&self) -> Option<&Private<String>>;
 
-    /// Limits of one socket.
+    /// Returns the limits of one socket.
     fn limits(&self) -> SocketLimits;
 
-    /// The request that opens a socket for `request`. Requests with the same URL share sockets.
+    /// Returns the request that opens a socket for `request`. Requests with the same URL share sockets.
     ///
     /// # Errors
-    /// A sentence when the settings, the voice or the model make no address.
+    /// A sentence when the settings, the voice or the model do not form a valid URL.
     fn handshake(&self, request: &TtsRequest) -> Result<Handshake, String>;
 
-    /// What of a request like this it cannot take, as [`crate::Tts::not_taken`] says it.
+    /// Returns what is not supported of such a request, as [`crate::Tts::not_taken`] does.
     fn not_taken(&self, _like: &TtsRequest) -> Option<String> {
         None
     }
 
-    /// The messages that synthesize `request` and end the context.
+    /// Returns the messages that synthesize `request` and end the context.
     fn begin(&self, context: &str, request: &TtsRequest) -> Vec<String>;
 
-    /// The messages that stop a context, so that it costs nothing more.
+    /// Returns the messages that stop a context, so that it causes no further cost.
     fn stop(&self, context: &str) -> Vec<String>;
 
-    /// The last message before the socket closes.
+    /// Returns the last message before the socket closes.
     fn close_message(&self) -> Option<String> {
         None
     }
 
-    /// Parses a text or binary message. Unknown messages yield nothing.
+    /// Parses a text or binary message. Returns nothing for unknown messages.
     ///
     /// # Errors
-    /// A sentence when it cannot be a message of this protocol.
+    /// A sentence when the message does not belong to this protocol.
     fn read(&self, message: &Message) -> Result<Vec<TtsMessage>, String>;
 }
 
@@ -59,51 +59,51 @@ pub(crate) struct SocketLimits {
     pub(crate) contexts: usize,
     /// Contexts begun in any 60 seconds.
     pub(crate) begun_per_minute: usize,
-    /// What ends a context that was stopped.
+    /// The message that ends a stopped context.
     pub(crate) cancel_confirmation: CancelConfirmation,
 }
 
-/// What ends a context that was stopped. Until then it takes a slot on its socket.
+/// The message that ends a stopped context. Until it arrives, the context occupies a slot on its socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CancelConfirmation {
-    /// Nothing: late audio is recognised by its context.
+    /// None: late audio is recognised by its context.
     None,
     /// The regular end of a context.
     Done,
-    /// A message of its own.
+    /// A special message.
     Cancelled,
 }
 
 /// A parsed server message.
 pub(crate) struct TtsMessage {
-    /// Of which context; of the only one on the socket when absent.
+    /// Its context; `None` means the only one on the socket.
     pub(crate) context: Option<String>,
     pub(crate) event: TtsEvent,
 }
 
-/// What a message contains.
+/// The contents of a message.
 pub(crate) enum TtsEvent {
     /// Audio, and when its words are spoken.
     Audio(AudioChunk),
-    /// The context has said everything.
+    /// The context has been spoken to its end.
     Done,
     /// The context was stopped.
     Cancelled,
-    /// Something went wrong, with one context or with all.
+    /// A failure of one context, or of all.
     Failed(AttemptError),
 }
 
-/// How audio is asked for: as telephones take it, or in the rate of a wideband call.
+/// The encoding requested of a provider: G.711 for telephone calls, or PCM at the rate of a wideband call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TtsEncoding {
     /// G.711 µ-law, 8 kHz.
     Mulaw8k,
-    /// 16 bit, little-endian, 16 kHz.
+    /// 16-bit little-endian PCM, 16 kHz.
     Linear16k,
 }
 
 impl TtsEncoding {
-    /// For a request.
+    /// Returns the encoding for a request.
     pub(crate) fn of(request: &TtsRequest) -> Self {
         match request.format {
             AudioFormat::Narrowband => Self::Mulaw8k,
@@ -111,7 +111,7 @@ impl TtsEncoding {
         }
     }
 
-    /// Decodes a piece of an utterance; `half` is the first byte of a sample that was cut in two.
+    /// Decodes a piece of an utterance; `half` is the first byte of a sample that was split.
     pub(super) fn decode(self, bytes: Vec<u8>, half: &mut Option<u8>) -> Vec<i16> {
         match self {
             Self::Mulaw8k => bytes.into_iter().map(|byte| Law::Mu.decode(byte)).collect(),
@@ -134,13 +134,13 @@ pub(crate) struct AudioChunk {
 }
 
 impl AudioChunk {
-    /// Bytes while queued.
+    /// Returns its size in a queue, in bytes.
     pub(super) fn bytes(&self) -> usize {
         self.audio.len() + self.timing.bytes()
     }
 }
 
-/// Sixty seconds, over which contexts are counted.
+/// The window in which new contexts are counted.
 pub(crate) const MINUTE: Duration = Duration::from_secs(60);
 
 #[cfg(test)]

@@ -18,11 +18,11 @@ use crate::websocket::Session;
 /// The error of a socket that no longer responds.
 const DEAD: &str = "the connection is dead";
 
-/// What may wait for an utterance, in bytes: four minutes of audio. More is there only while nobody takes it, as when the phone
-/// rings. The socket is read on all the same, since others may speak on it.
+/// Bytes that may be queued for an utterance: four minutes of audio. They accumulate only while no audio is taken, for example while
+/// the phone rings. The socket is still read meanwhile, since other utterances may use it.
 const WAITING: u32 = 2 << 20;
 
-/// Audio that may still come for utterances that were stopped or are over, in bytes. One that was stopped may be spoken to its end.
+/// Bytes of audio that may still arrive for utterances that were stopped or are over. A stopped one may be spoken to its end.
 const MAX_DISCARDED_BYTES: usize = 8 << 20;
 
 /// An event of one context: audio until it is done, or a failure.
@@ -48,12 +48,12 @@ pub(super) struct Handle {
 struct SharedSocket {
     /// Slots in use.
     contexts: AtomicUsize,
-    /// No more utterances are to begin here.
+    /// Whether the socket accepts no new utterances.
     retired: AtomicBool,
 }
 
 impl Handle {
-    /// Begins to serve an open socket.
+    /// Starts serving an open socket.
     pub(super) fn serve<W: TtsProtocol>(protocol: Arc<W>, session: Session, timeouts: TtsTimeouts) -> Self {
         let (commands, received) = mpsc::unbounded_channel();
         let shared = Arc::new(SharedSocket::default());
@@ -71,36 +71,36 @@ impl Handle {
         Self { commands, shared }
     }
 
-    /// Whether utterances can begin here.
+    /// Returns whether new utterances can begin here.
     pub(super) fn is_open(&self) -> bool {
         !self.commands.is_closed() && !self.shared.retired.load(Ordering::Acquire)
     }
 
-    /// Slots in use.
+    /// Returns how many slots are in use.
     pub(super) fn contexts(&self) -> usize {
         self.shared.contexts.load(Ordering::Acquire)
     }
 
-    /// Nothing begins here any more; what is being spoken goes on.
+    /// Stops new utterances from beginning here; current ones continue.
     pub(super) fn retire(&self) {
         self.shared.retired.store(true, Ordering::Release);
     }
 
-    /// Takes a slot, in which one utterance is spoken.
+    /// Takes a slot for one utterance.
     pub(super) fn take_slot(&self) -> ContextSlot {
         self.shared.contexts.fetch_add(1, Ordering::AcqRel);
         ContextSlot { handle: Some(self.clone()) }
     }
 }
 
-/// A slot that was taken and not used yet.
+/// A slot that is taken but not used yet.
 pub(super) struct ContextSlot {
-    /// Nothing once the task has the slot, and will give it back.
+    /// `None` once the task owns the slot and will return it.
     handle: Option<Handle>,
 }
 
 impl ContextSlot {
-    /// Says `messages` in a context of this name. Dropping what it gives before [`ContextEvent::Done`] stops the context.
+    /// Sends `messages` in a context of this name. Dropping the returned context before [`ContextEvent::Done`] stops it.
     pub(super) fn begin(mut self, context: String, messages: Vec<String>) -> ActiveContext {
         let (to, said) = queues::channel(Queue::Tts, WAITING);
         let handle = self.handle.take().expect("only this takes it, and consumes the slot");
@@ -127,14 +127,14 @@ pub(super) struct ActiveContext {
 }
 
 impl ActiveContext {
-    /// The next event; nothing when the socket ended.
+    /// Returns the next event; `None` when the socket has ended.
     pub(super) async fn next(&mut self) -> Option<ContextEvent> {
         let said = self.said.recv().await;
         self.over = matches!(said, None | Some(ContextEvent::Done | ContextEvent::Failed(_)));
         said
     }
 
-    /// Keeps others away from this socket.
+    /// Stops new utterances from beginning on this socket.
     pub(super) fn retire(&self) {
         self.handle.retire();
     }
@@ -151,7 +151,7 @@ impl Drop for ActiveContext {
 /// One utterance's slot.
 enum Context {
     Active(queues::Sender<ContextEvent>),
-    /// Stopped, and given up when that is not confirmed by this time.
+    /// Stopped; abandoned if that is not confirmed by this time.
     Stopped {
         until: Instant,
     },
@@ -184,7 +184,7 @@ impl<W: TtsProtocol> SocketTask<W> {
                     Some(command) => self.command(command).await,
                     None => { wanted = false; Ok(()) }
                 },
-                // Before what is read: a provider that sends without end would keep the time from being looked at.
+                // Before reading: a provider that never stops sending would otherwise keep deadlines from being handled.
                 () = sleep_until(wake) => self.handle_deadlines().await,
                 message = self.session.next() => self.message(message).await,
             };
@@ -217,7 +217,7 @@ impl<W: TtsProtocol> SocketTask<W> {
         let timeout = match self.protocol.limits().cancel_confirmation {
             CancelConfirmation::None => Duration::ZERO,
             CancelConfirmation::Cancelled => self.timeouts.stop,
-            // It goes on speaking to the end.
+            // It speaks to the end.
             CancelConfirmation::Done => self.timeouts.first_audio + self.timeouts.gap,
         };
         *context = Context::Stopped { until: Instant::now() + timeout };
@@ -279,7 +279,7 @@ impl<W: TtsProtocol> SocketTask<W> {
         }
     }
 
-    /// Throws audio away. Of a provider that goes on and on nothing more is read.
+    /// Discards audio. Fails for a provider that does not stop sending.
     fn discarded(&mut self, bytes: usize) -> Result<(), AttemptError> {
         self.discarded += bytes;
         if self.discarded <= MAX_DISCARDED_BYTES {
@@ -289,7 +289,7 @@ impl<W: TtsProtocol> SocketTask<W> {
         Err(self.session.lost("it does not stop sending audio that was stopped".to_owned()))
     }
 
-    /// More audio is buffered for an utterance than can be played.
+    /// Handles more audio buffered for an utterance than can be played.
     async fn overflow(&mut self, name: &str) -> Result<(), AttemptError> {
         let failure = self.session.lost("it sends more audio than can be played".to_owned());
         self.shared.retired.store(true, Ordering::Release);
@@ -321,14 +321,14 @@ impl<W: TtsProtocol> SocketTask<W> {
         let given_up: Vec<String> =
             self.contexts.iter().filter(|(_, context)| late(context)).map(|(name, _)| name.clone()).collect();
         for name in &given_up {
-            // What it still says could be taken for the next utterance, or hold a slot for ever.
+            // Its late audio could be taken for the next utterance, or hold a slot forever.
             self.shared.retired.store(true, Ordering::Release);
             self.release(name);
         }
         if self.contexts.is_empty() && self.used + self.timeouts.idle <= now {
             self.shared.retired.store(true, Ordering::Release);
         }
-        // Utterances on a dead socket are retried on another one, which those that timed out are not.
+        // Utterances on a dead socket are retried on another one, unlike those that timed out.
         self.session.keepalive(now).await.map_err(|_| self.session.lost(DEAD.to_owned()))
     }
 

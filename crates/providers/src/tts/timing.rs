@@ -1,23 +1,23 @@
-//! When words are spoken: from what providers say about words or single characters.
+//! Word timings, from what providers report about words or single characters.
 
 use switchhook_core::conversation::SpokenWord;
 use switchhook_core::language::is_unspaced;
 use unicode_segmentation::UnicodeSegmentation as _;
 
-/// What came with a piece of audio.
+/// Timing that came with a piece of audio.
 #[derive(Default)]
 pub(crate) enum WordTiming {
     /// Nothing.
     #[default]
     None,
-    /// Words, counted from the start of the utterance.
+    /// Words, timed from the start of the utterance.
     Words(Vec<SpokenWord>),
-    /// Characters, counted from the start of this piece of audio.
+    /// Characters, timed from the start of this piece of audio.
     Characters(Vec<Character>),
 }
 
 impl WordTiming {
-    /// Bytes while queued.
+    /// Returns its size in a queue, in bytes.
     pub(super) fn bytes(&self) -> usize {
         match self {
             Self::None => 0,
@@ -27,22 +27,22 @@ impl WordTiming {
     }
 }
 
-/// A character with its slot in a piece of audio.
+/// A character and its position in a piece of audio.
 pub(crate) struct Character {
     pub(crate) text: String,
     pub(crate) start_ms: u64,
     pub(crate) end_ms: u64,
 }
 
-/// Puts characters together to words; a word may be cut by the end of a piece. Where words are written without spaces, each character
-/// is one.
+/// Assembles characters into words; a word may be split between two pieces. In languages written without spaces, each character is a
+/// word.
 #[derive(Default)]
 pub(crate) struct WordAssembler {
     open: Option<SpokenWord>,
 }
 
 impl WordAssembler {
-    /// The words that `timing` completes; `before_ms` of audio came before its piece.
+    /// Returns the words that `timing` completes; `before_ms` is the length of the audio before this piece.
     pub(crate) fn push(&mut self, timing: WordTiming, before_ms: u64) -> Vec<SpokenWord> {
         match timing {
             WordTiming::None => Vec::new(),
@@ -53,7 +53,7 @@ impl WordAssembler {
         }
     }
 
-    /// The last word.
+    /// Returns the last word.
     pub(crate) fn finish(&mut self) -> Option<SpokenWord> {
         self.open.take()
     }
@@ -71,8 +71,8 @@ impl WordAssembler {
     }
 }
 
-/// Whether `next` begins another word though no space is between them: one of them is written without spaces, and people do not see
-/// them as one character. Punctuation stays with what is before it.
+/// Returns whether `next` begins a new word without a space before it: one of them belongs to a script without spaces, and they are not
+/// one user-perceived character. Punctuation belongs to the text before it.
 fn stand_apart(before: &str, next: &str) -> bool {
     let unspaced = before.contains(is_unspaced) || next.starts_with(is_unspaced);
     let last = before.graphemes(true).next_back().unwrap_or_default();

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Pings, and whether anything came after them.
+/// Tracks pings and whether anything arrived after them.
 pub(super) struct Keepalive {
     interval: Duration,
-    /// The first ping that nothing came after.
+    /// The first ping after which nothing has arrived.
     pinged_at: Option<Instant>,
-    /// The next ping; once one was sent, the end of the wait for it.
+    /// The next ping; after a ping, the deadline for a reaction to it.
     due: Instant,
 }
 
@@ -18,12 +18,12 @@ impl Keepalive {
         Self { interval, pinged_at: None, due: now + interval }
     }
 
-    /// A message came.
+    /// Records that a message arrived.
     pub(super) fn received(&mut self, now: Instant) {
         *self = Self::new(now, self.interval);
     }
 
-    /// Something has to come within `limit`. Returns whether a ping has to be sent: one is enough.
+    /// Requires a message within `limit`. Returns whether a ping must be sent: one is enough.
     pub(super) fn ping(&mut self, now: Instant, limit: Duration) -> bool {
         let due = now + limit;
         self.due = if self.pinged_at.is_some() { self.due.min(due) } else { due };
@@ -38,7 +38,7 @@ impl Keepalive {
         self.pinged_at
     }
 
-    /// How long the server has for its reaction to a ping that is under way.
+    /// Returns how long the server has to react to the current ping.
     pub(super) fn limit(&self) -> Option<Duration> {
         self.pinged_at.map(|pinged| self.due - pinged)
     }

@@ -1,25 +1,25 @@
-//! What the JSON protocols of streaming providers share.
+//! Helpers shared by the JSON protocols of streaming providers.
 
 use serde_json::Value;
 
-/// Why a stream ended, in the provider's words.
+/// Why a stream ended, with the provider's message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum StreamError {
     /// The key, the model or a setting is refused: a retry would not help.
     Permanent(String),
-    /// The connection or the server failed: another connection may do better.
+    /// The connection or the server failed: a new connection may succeed.
     Retryable(String),
 }
 
-/// A message as JSON.
+/// Parses a message as JSON.
 ///
 /// # Errors
-/// When it is none.
+/// When it is not JSON.
 pub(crate) fn json(message: &str) -> Result<Value, StreamError> {
     serde_json::from_str(message).map_err(|_| StreamError::Retryable("it sent a message that is not JSON".to_owned()))
 }
 
-/// A text field; empty when it is missing.
+/// Returns a text field; empty when it is missing.
 pub(crate) fn field<'a>(message: &'a Value, name: &str) -> &'a str {
     message.get(name).and_then(Value::as_str).unwrap_or_default()
 }

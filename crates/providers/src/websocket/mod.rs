@@ -1,5 +1,5 @@
-//! The websocket session under STT, TTS and speech to speech: handshake with the key, retries, keepalive, timeouts, close.
-//! Adapters add their protocol only.
+//! The websocket session shared by STT, TTS and speech to speech: handshake with the key, retries, keepalive, timeouts, close.
+//! Adapters add only their protocol.
 
 mod keepalive;
 mod message;
@@ -19,11 +19,11 @@ use super::ProviderError;
 use super::adapter_config::AdapterConfig;
 use super::failure::{AttemptError, without_key};
 
-/// While a caller waits, a server that has not reacted to a ping for so long is unreachable: longer than a message takes around
+/// While a caller waits, a server that has not reacted to a ping within this time is unreachable: longer than a message takes around
 /// the world.
 const UNREACHABLE: Duration = Duration::from_secs(1);
 
-/// What a server may still send while its session is being closed, in bytes.
+/// Bytes that a server may still send while its session is being closed.
 const MAX_DISCARDED_BYTES: usize = 1 << 20;
 
 /// The request that opens a session.
@@ -33,10 +33,10 @@ pub(crate) struct Handshake {
 }
 
 impl Handshake {
-    /// With the key, if there is one, behind `scheme` in `header`.
+    /// Creates a handshake with the key, if there is one, after `scheme` in `header`.
     ///
     /// # Errors
-    /// A sentence when the key cannot stand in a header.
+    /// A sentence when the key is not a valid header value.
     pub(crate) fn new(
         url: Url,
         key: Option<&Private<String>>,
@@ -57,15 +57,15 @@ impl Handshake {
 /// Timeouts and intervals of a session.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Timeouts {
-    /// Until a session is ready, retries included.
+    /// For a session to become ready, including retries.
     pub(crate) connect: Duration,
-    /// Until a message is written.
+    /// For writing a message.
     pub(crate) send: Duration,
-    /// The server is pinged after so long without a message.
+    /// Time without a message after which the server is pinged.
     pub(crate) ping: Duration,
-    /// Until any message follows a ping.
+    /// For any message to follow a ping.
     pub(crate) pong: Duration,
-    /// Until the server has closed the connection.
+    /// For the server to close the connection.
     pub(crate) close: Duration,
 }
 
@@ -95,7 +95,7 @@ impl Connector {
         Ok(Session { connector: self.clone(), socket, keepalive, opened_at: now, last_message_at: now })
     }
 
-    /// Repeats `attempt` while that may help and the connect timeout lasts; `pauses` are the shortest before each retry.
+    /// Repeats `attempt` as long as that may help and the connect timeout allows it; `pauses` are the minimum pauses before each retry.
     pub(crate) async fn with_retries<T, F: Future<Output = Result<T, AttemptError>>>(
         &self,
         pauses: &[Duration],
@@ -114,7 +114,7 @@ impl Connector {
             let Some(pause) = pause.filter(|pause| Instant::now() + *pause < deadline) else {
                 return Err(failure.error);
             };
-            // The provider's words may quote the session's instructions.
+            // The provider's message may quote the session's instructions.
             tracing::warn!(
                 provider = self.provider,
                 code = failure.error.code().as_str(),
@@ -131,12 +131,12 @@ pub(crate) struct Session {
     socket: WebSocket,
     keepalive: Keepalive,
     pub(crate) opened_at: Instant,
-    /// The last text or binary message; pongs do not count.
+    /// The time of the last text or binary message; pongs do not count.
     pub(crate) last_message_at: Instant,
 }
 
 impl Session {
-    /// The next message. Cancel-safe.
+    /// Returns the next message. Cancel-safe.
     pub(crate) async fn next(&mut self) -> Result<Message, AttemptError> {
         let message = match self.socket.next().await {
             Some(Ok(message)) => message,
@@ -173,7 +173,7 @@ impl Session {
         parsed.map_err(|error| self.failed(error))
     }
 
-    /// The failure of an attempt in which the stream ended like this.
+    /// Converts the error that ended the stream to the failure of an attempt.
     pub(crate) fn failed(&self, error: StreamError) -> AttemptError {
         match error {
             StreamError::Permanent(words) => {
@@ -183,7 +183,7 @@ impl Session {
         }
     }
 
-    /// A retryable failure.
+    /// Creates a retryable failure.
     pub(crate) fn lost(&self, words: String) -> AttemptError {
         AttemptError::failed(self.connector.provider, without_key(words, self.connector.key.as_ref()))
     }
@@ -207,7 +207,7 @@ impl Session {
         }
     }
 
-    /// Pings the server unless it was pinged already; some message has to come within `limit`.
+    /// Pings the server unless a ping is pending; any message must arrive within `limit`.
     pub(crate) async fn ping(&mut self, limit: Duration) -> Result<(), AttemptError> {
         if self.keepalive.ping(Instant::now(), limit) {
             self.send(Message::Ping(Vec::new().into())).await?;
@@ -215,15 +215,15 @@ impl Session {
         Ok(())
     }
 
-    /// When [`Session::keepalive`] has something to do.
+    /// Returns when [`Session::keepalive`] must be called.
     pub(crate) fn keepalive_due(&self) -> Instant {
         self.keepalive.due()
     }
 
-    /// Pings when that is due.
+    /// Pings the server when that is due.
     ///
     /// # Errors
-    /// When nothing came in time after a ping.
+    /// When nothing arrived in time after a ping.
     pub(crate) async fn keepalive(&mut self, now: Instant) -> Result<(), AttemptError> {
         match self.keepalive.limit() {
             _ if now < self.keepalive.due() => Ok(()),
@@ -232,18 +232,18 @@ impl Session {
         }
     }
 
-    /// When it is known whether silence until `deadline` is that of a dead connection.
+    /// Returns when it is certain whether silence until `deadline` means a dead connection.
     pub(crate) fn liveness_known_at(&self, deadline: Instant) -> Instant {
         self.keepalive.pinged_at().map_or(deadline, |pinged| deadline.max(pinged + UNREACHABLE))
     }
 
-    /// Fails when nothing has come since a ping, for longer than a caller can wait.
+    /// Fails when nothing has arrived since a ping for longer than a caller can wait.
     pub(crate) fn check_liveness(&self) -> Result<(), AttemptError> {
         let waited = self.keepalive.pinged_at().map(|pinged| pinged.elapsed()).filter(|waited| *waited >= UNREACHABLE);
         waited.map_or(Ok(()), |waited| Err(AttemptError::timeout(self.connector.provider, waited)))
     }
 
-    /// Sends the protocol's last message, if it has one, and waits until the server has closed: sessions are billed while open.
+    /// Sends the protocol's last message, if it has one, and waits until the server closes: sessions are billed while open.
     pub(crate) async fn close(mut self, close_message: Option<Message>) {
         let limit = self.connector.timeouts.close;
         let closing = async {

@@ -1,4 +1,4 @@
-//! Audio as it stands in messages: base64 of G.711, or of PCM at 24 kHz for servers that know nothing else.
+//! Audio in messages: base64 of G.711, or of PCM at 24 kHz for servers that support nothing else.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -15,7 +15,7 @@ const PCM_RATE: u32 = 24_000;
 /// Every pair of these rates can be resampled.
 const SUPPORTED: &str = "8, 16 and 24 kHz are supported";
 
-/// How samples are written, in both directions.
+/// The encoding of samples, in both directions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Format {
     Mulaw,
@@ -24,7 +24,7 @@ pub(super) enum Format {
 }
 
 impl Format {
-    /// The name of the protocol.
+    /// Returns the protocol's name of it.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Mulaw => "audio/pcmu",
@@ -33,7 +33,7 @@ impl Format {
         }
     }
 
-    /// As it stands in a session.
+    /// Returns the object that describes it in a session.
     pub(super) fn error_body(self) -> Value {
         match self {
             Self::Linear16 => json!({ "type": self.name(), "rate": PCM_RATE }),
@@ -46,11 +46,11 @@ impl Format {
     }
 }
 
-/// The caller's audio.
+/// Encodes the caller's audio.
 pub(super) struct Outgoing(Encoder);
 
 impl Outgoing {
-    /// From the format of a `call`.
+    /// Creates an encoder from the format of a `call`.
     pub(super) fn new(format: Format, call: AudioFormat) -> Self {
         let encoding = match format {
             Format::Mulaw => Encoding::Mulaw,
@@ -65,22 +65,22 @@ impl Outgoing {
     }
 }
 
-/// The model's audio.
+/// Decodes the model's audio.
 pub(super) struct Incoming {
     format: Format,
     resampler: Resampler,
-    /// Half a sample.
+    /// The first byte of a sample that was split.
     rest: Option<u8>,
 }
 
 impl Incoming {
-    /// To the format of a `call`.
+    /// Creates a decoder to the format of a `call`.
     pub(super) fn new(format: Format, call: AudioFormat) -> Self {
         let resampler = Resampler::new(format.rate(), call.sample_rate()).expect(SUPPORTED);
         Self { format, resampler, rest: None }
     }
 
-    /// The samples of a message; nothing when it is not base64.
+    /// Returns the samples of a message; `None` when it is not base64.
     pub(super) fn push(&mut self, text: &str) -> Option<Vec<i16>> {
         let bytes = STANDARD.decode(text).ok()?;
         let expand = |law: Law| bytes.iter().map(|&byte| law.decode(byte)).collect();
@@ -99,7 +99,7 @@ impl Incoming {
         Some(out)
     }
 
-    /// What is still inside when an item ends.
+    /// Returns the remaining samples when an item ends.
     pub(super) fn finish(&mut self) -> Vec<i16> {
         let mut out = Vec::new();
         self.rest = None;

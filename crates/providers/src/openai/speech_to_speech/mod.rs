@@ -1,6 +1,6 @@
-//! OpenAI's Realtime interface (`GET {base}/realtime?model=…`), and the servers that offer the same: speech to speech.
+//! OpenAI's Realtime API (`GET {base}/realtime?model=…`), and compatible servers: speech to speech.
 //!
-//! Audio is G.711 in both directions, as it is on the line; `wire` has the protocol.
+//! Audio is G.711 in both directions, as carriers transmit it; `wire` has the protocol.
 
 mod audio;
 pub(crate) mod wire;
@@ -20,7 +20,7 @@ use crate::realtime::protocol::{RealtimeAdapter, RealtimeProtocol};
 use crate::realtime::{Realtime, RealtimeClient, RealtimeOptions};
 use crate::websocket::Handshake;
 
-/// When neither the agent nor the connection names one.
+/// The model when neither the agent nor the connection names one.
 pub const DEFAULT_MODEL: &str = "gpt-realtime-2";
 const VOICE: &str = "marin";
 const TRANSCRIPTION_MODEL: &str = "gpt-transcribe";
@@ -40,17 +40,17 @@ struct OpenAiSpeechToSpeech {
     voice: Option<String>,
     transcription_model: String,
     turn_detection: TurnDetection,
-    /// As the connection says; the one closest to the call's where it says nothing.
+    /// The connection's format; `None` selects the one closest to the call's.
     format: Option<Format>,
     parameters: Map<String, Value>,
 }
 
-/// Speech to speech of a connection. `settings.realtime_model` and `settings.realtime_voice` are for agents that name none;
+/// Creates speech to speech for a connection. `settings.realtime_model` and `settings.realtime_voice` are for agents that name none;
 /// `settings.realtime_turn_detection` is `semantic_vad` or `server_vad`, `settings.realtime_format` is `pcmu`, `pcma` or `pcm` (24 kHz);
-/// `settings.realtime_transcription_model` writes down what callers say; `settings.realtime_parameters` are merged into the session.
+/// `settings.realtime_transcription_model` transcribes callers; `settings.realtime_parameters` are merged into the session.
 ///
 /// # Errors
-/// A sentence that names the setting that is of no use.
+/// A sentence that names the invalid setting.
 pub fn connect(config: &AdapterConfig<'_>) -> Result<Arc<dyn Realtime>, String> {
     let text = |name: &str| config.text(name).map(|text| text.map(str::to_owned));
     let detections = [("semantic_vad", TurnDetection::Semantic), ("server_vad", TurnDetection::Silence)];
@@ -118,7 +118,7 @@ impl OpenAiSpeechToSpeech {
         session
     }
 
-    /// The agent's endpointing in the provider's terms: semantic detection waits for at most 2, 4 or 8 seconds.
+    /// Returns the agent's endpointing in the provider's terms: semantic detection waits for at most 2, 4 or 8 seconds.
     fn turn_detection(&self, options: &RealtimeOptions) -> Value {
         match self.turn_detection {
             TurnDetection::Semantic => {
@@ -169,7 +169,7 @@ fn instructions(options: &RealtimeOptions) -> String {
     system.map(|message| message.text.as_str()).collect::<Vec<_>>().join("\n\n")
 }
 
-/// RFC 7396: objects are merged, `null` removes.
+/// Applies a JSON merge patch (RFC 7396): objects are merged, `null` removes.
 fn merge(into: &mut Value, changes: &Map<String, Value>) {
     if !into.is_object() {
         *into = json!({});

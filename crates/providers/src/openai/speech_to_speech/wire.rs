@@ -1,5 +1,5 @@
-//! The messages of one session, in the names of the interface that is generally available; those of its beta, which some
-//! servers still use, are understood.
+//! The messages of one session, with the names of the API's general release; the names of its beta, which some servers still use, are
+//! understood too.
 
 use std::collections::{HashSet, VecDeque};
 use std::time::Duration;
@@ -17,18 +17,18 @@ use crate::realtime::protocol::{RealtimeMessage, RealtimeProtocol};
 use crate::realtime::{Instructions, RealtimeCommand, RealtimeEvent};
 use crate::websocket::{StreamError, field, json as parse};
 
-/// Begins the `event_id` of a `response.create`, which errors quote.
+/// Prefix of the `event_id` of a `response.create`, which errors quote.
 const REQUEST: &str = "request_";
-/// The status of an item or a response that lacks nothing.
+/// The status of an item or a response that is complete.
 const COMPLETED: &str = "completed";
-/// Stands before words that are to be said as they are.
+/// Precedes text that must be spoken verbatim.
 const EXACTLY: &str = "Say the following words to the caller, exactly as they stand here, and nothing else:";
 
 pub(super) struct OpenAiRealtime {
     /// The session as requested.
     session: Value,
     instructions: String,
-    /// What was said before this session, one item each.
+    /// The conversation before this session, one item each.
     before: Vec<Value>,
     format: Format,
     outgoing: Outgoing,
@@ -36,16 +36,16 @@ pub(super) struct OpenAiRealtime {
     ready: bool,
     /// Responses that were requested and have not begun.
     requests: VecDeque<u32>,
-    /// Whether the server repeats our metadata, so that a response without it is the server's own.
+    /// Whether the server repeats our metadata, so that a response without it was started by the server itself.
     echoes: bool,
-    /// Items of the model whose words came in pieces.
+    /// Items of the model whose text arrived in pieces.
     worded: HashSet<String>,
-    /// Tool calls that were passed on: they come up to three times.
+    /// Tool calls that were passed on; each arrives up to three times.
     called: HashSet<String>,
 }
 
 impl OpenAiRealtime {
-    /// For a call whose audio has the format `call`.
+    /// Creates the protocol for a call whose audio has the format `call`.
     pub(super) fn new(
         session: Value,
         instructions: String,
@@ -68,7 +68,7 @@ impl OpenAiRealtime {
         }
     }
 
-    /// The session is set up. A server that took the settings and goes on as it likes would sound like noise.
+    /// Checks the session's settings: a server that accepted them but uses others would produce noise.
     fn updated(&mut self, message: &Value) -> Result<Vec<RealtimeMessage>, StreamError> {
         if std::mem::replace(&mut self.ready, true) {
             return Ok(Vec::new());
@@ -115,7 +115,7 @@ impl OpenAiRealtime {
         rest.into_iter().chain([RealtimeMessage::Event(done)]).collect()
     }
 
-    /// Words come in pieces, or only as a whole.
+    /// Handles text, which arrives in pieces or only as a whole.
     fn words(&mut self, message: &Value, text: &str, whole: bool) -> Vec<RealtimeMessage> {
         let item = field(message, "item_id");
         let known = self.worded.contains(item);
@@ -127,7 +127,7 @@ impl OpenAiRealtime {
         vec![RealtimeMessage::Event(RealtimeEvent::Text { response, item: item.to_owned(), text: text.to_owned() })]
     }
 
-    /// A call that the model has completed, the first time that it comes. One that broke off may lack what it was to be restricted to.
+    /// Returns a completed tool call the first time it arrives. One that broke off may lack the arguments that restrict it.
     fn tool_call(&mut self, response: &str, item: &Value) -> Option<RealtimeMessage> {
         let id = field(item, "call_id");
         let completed = item["status"].is_null() || field(item, "status") == COMPLETED;
@@ -146,7 +146,7 @@ impl OpenAiRealtime {
     fn response_done(&mut self, response: &Value) -> Vec<RealtimeMessage> {
         let id = field(response, "id");
         let output = response["output"].as_array().map(Vec::as_slice).unwrap_or_default();
-        // Of a response that broke off only those items are whole that say so.
+        // If the response broke off, only items with the status completed are whole.
         let whole = response["status"].is_null() || field(response, "status") == COMPLETED;
         let certain = output.iter().filter(|item| whole || field(item, "status") == COMPLETED);
         let mut messages: Vec<RealtimeMessage> = certain.filter_map(|item| self.tool_call(id, item)).collect();
@@ -184,7 +184,7 @@ impl OpenAiRealtime {
                 let done = RealtimeEvent::ResponseDone { response, failed, retry_after, usage };
                 Ok(vec![RealtimeMessage::Event(started), RealtimeMessage::Event(done)])
             }
-            // There was nothing left to stop, or to take.
+            // There was nothing left to stop or to commit.
             ("response_cancel_not_active" | "input_audio_buffer_commit_empty", None) => Ok(Vec::new()),
             _ => {
                 tracing::warn!(provider = PROVIDER, code, "a speech-to-speech session reports an error and goes on");
@@ -213,7 +213,7 @@ impl RealtimeProtocol for OpenAiRealtime {
                 let mut response = json!({ "metadata": { "request": request.to_string() } });
                 match instructions {
                     Instructions::Freely => {}
-                    // Instructions of a response stand in place of the session's.
+                    // A response's instructions replace the session's.
                     Instructions::Directed(text) => {
                         response["instructions"] = json!(format!("{}\n\n{text}", self.instructions));
                     }
@@ -225,7 +225,7 @@ impl RealtimeProtocol for OpenAiRealtime {
                 let event_id = format!("{REQUEST}{request}");
                 json!({ "type": "response.create", "event_id": event_id, "response": response }).to_string()
             }
-            // Named, since another one may have begun meanwhile.
+            // By id, since another one may have begun meanwhile.
             RealtimeCommand::Cancel { response } => {
                 json!({ "type": "response.cancel", "response_id": response }).to_string()
             }
@@ -295,7 +295,7 @@ fn said(role: &str, text: &str) -> Value {
     json!({ "type": "message", "role": role, "content": [{ "type": kind, "text": text }] })
 }
 
-/// A message of an earlier session. Instructions are none.
+/// Converts a message of an earlier session to items. Instructions are not an item.
 fn items(message: &Message) -> Vec<Value> {
     match (message.role, &message.tool_call_id) {
         (Role::System, _) => Vec::new(),
@@ -315,13 +315,13 @@ fn items(message: &Message) -> Vec<Value> {
     }
 }
 
-/// How long the provider asks to wait, also where that is longer than a caller waits for other models.
+/// Returns how long the provider asks to wait, even if that is longer than a caller waits for other models.
 fn pause(error: &Value) -> Option<Duration> {
     let classified = failure::classify_message(error);
     classified.busy.or(classified.retry_after)
 }
 
-/// The provider's words, and its code.
+/// Returns the provider's message and error code.
 fn words(error: &Value, otherwise: &str) -> String {
     let code = [field(error, "code"), field(error, "type")].into_iter().find(|code| !code.is_empty());
     let message = Some(field(error, "message")).filter(|message| !message.is_empty()).unwrap_or(otherwise);
@@ -331,7 +331,7 @@ fn words(error: &Value, otherwise: &str) -> String {
     }
 }
 
-/// What writing down a turn used: seconds or tokens, of another model, which the table of prices does not know.
+/// Returns the usage of a turn's transcription, in seconds or tokens of another model, which the price table does not contain.
 fn transcription(usage: &Value) -> Usage {
     let seconds = usage["seconds"].as_f64().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     let stt_audio_ms = seconds.and_then(|seconds| u64::try_from(seconds.as_millis()).ok()).unwrap_or(0);

@@ -1,20 +1,20 @@
 //! Aligns a text with words that were emitted before they were final.
 
-/// What ends the words before it rather than beginning those behind it.
+/// Punctuation that ends the words before it rather than beginning those after it.
 const LEFT_OVER: [char; 6] = ['.', ',', ';', ':', '!', '?'];
-/// One word of so many may differ in a correction.
+/// A correction may change one word in this many.
 const WORDS_PER_EDIT: usize = 3;
-/// The longest texts in which corrections are looked for, in words.
+/// The longest texts in which corrections are searched, in words.
 const LONGEST: usize = 200;
 
-/// How a text begins.
+/// How a text relates to the emitted words.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum AlignmentKind {
-    /// With the emitted words.
+    /// Begins with the emitted words.
     Same,
-    /// With those words, but for a few.
+    /// Begins with the emitted words, a few of them corrected.
     Corrected,
-    /// With others.
+    /// Begins with other words.
     Other,
 }
 
@@ -26,7 +26,7 @@ pub(super) struct Alignment<'t> {
     pub(super) matched: &'t str,
     /// The rest of the text.
     pub(super) remainder: &'t str,
-    /// Emitted words beyond the end of this text, which is shorter.
+    /// Emitted words beyond the end of this text, when it is shorter.
     pub(super) left: String,
 }
 
@@ -37,12 +37,12 @@ impl<'t> Alignment<'t> {
         same.or_else(|| Self::with_corrections(text, emitted)).unwrap_or_else(|| Self::other(text))
     }
 
-    /// A text that is unrelated to the emitted words.
+    /// Creates the alignment of a text that is unrelated to the emitted words.
     pub(super) fn other(text: &'t str) -> Self {
         Self { kind: AlignmentKind::Other, matched: text, remainder: "", left: String::new() }
     }
 
-    /// The part that was not emitted in any form.
+    /// Returns the part that was not emitted in any form.
     pub(super) fn new_text(&self) -> &'t str {
         if self.kind == AlignmentKind::Other { self.matched } else { self.remainder }
     }
@@ -68,7 +68,7 @@ impl<'t> Alignment<'t> {
     }
 }
 
-/// The rest of `text` after `emitted`, whatever the case and the punctuation of both, with the space in front of it.
+/// Returns the rest of `text` after `emitted`, with the space before it. Ignores case and punctuation in both.
 fn beyond<'t>(emitted: &str, text: &'t str) -> Option<&'t str> {
     let mut letters = text.char_indices().filter(|(_, letter)| letter.is_alphanumeric());
     let mut end = 0;
@@ -80,21 +80,21 @@ fn beyond<'t>(emitted: &str, text: &'t str) -> Option<&'t str> {
         return Some(text);
     }
     let Some((at, next)) = letters.next() else { return Some("") };
-    // "four on" is not the beginning of "four one". Scripts without cases may write words without spaces.
+    // "four on" is not the beginning of "four one". Scripts without case may write words without spaces.
     if at == end {
         return Some(&text[at..]).filter(|_| !(next.is_lowercase() || next.is_uppercase() || next.is_numeric()));
     }
-    // What stands right before the first new letter belongs to it, as in "$20".
+    // A symbol right before the first new letter belongs to it, as in "$20".
     let between = &text[end..at];
     Some(if between.contains(char::is_whitespace) { text[end..].trim_start_matches(LEFT_OVER) } else { &text[at..] })
 }
 
-/// How many words from the beginning of both stand for each other, where all of one do; nothing when too many of them differ.
+/// Returns how many words at the beginning of each text correspond, at least one of the texts in full; `None` when too many differ.
 fn alike(emitted: &[(String, usize)], text: &[(String, usize)]) -> Option<(usize, usize)> {
     if emitted.len().max(text.len()) > LONGEST {
         return None;
     }
-    // Edits between the beginnings of both, by their number of words (Levenshtein).
+    // Edit distances (Levenshtein) between the beginnings of both, by their number of words.
     let mut edits = vec![vec![0; text.len() + 1]; emitted.len() + 1];
     for i in 0..=emitted.len() {
         for j in 0..=text.len() {
@@ -113,7 +113,7 @@ fn alike(emitted: &[(String, usize)], text: &[(String, usize)]) -> Option<(usize
     likely.min_by_key(|(i, j)| (edits[*i][*j], emitted.len() - i + text.len() - j))
 }
 
-/// The words of a text without case and punctuation, and where each ends, in bytes.
+/// Returns the words of a text without case and punctuation, and the end of each, in bytes.
 fn words(text: &str) -> Vec<(String, usize)> {
     let mut at = 0;
     let pieces = text.split_inclusive(char::is_whitespace).map(|piece| {

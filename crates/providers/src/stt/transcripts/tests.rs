@@ -1,4 +1,4 @@
-//! Scripts of what a caller and a provider do, and the events that follow.
+//! Scripts of callers and providers, and the events that follow.
 
 use super::*;
 use crate::stt::encoder::Encoding;
@@ -17,11 +17,11 @@ const CONFIG: SttStreamConfig = SttStreamConfig {
     always_confirms_finalize: false,
 };
 
-/// The provider ends speech by itself.
+/// A provider that ends speech on its own.
 const ALONE: SttStreamConfig =
     SttStreamConfig { finalize_timeout_without_words: CONFIG.finalize_timeout, confirms_finalize: false, ..CONFIG };
 
-/// One thing that happens.
+/// A step of a script.
 enum Happens {
     Starts,
     Stops(u32),
@@ -29,7 +29,7 @@ enum Happens {
     Final(&'static str),
     Flushed,
     TurnOver,
-    /// So many milliseconds go by.
+    /// This many milliseconds pass.
     Passes(u64),
     Reconnected {
         everything: bool,
@@ -38,7 +38,7 @@ enum Happens {
 
 use Happens::{Flushed, Partial, Passes, Reconnected, Starts, Stops, TurnOver};
 
-/// The events: `~` for a partial, the number for a final, `.` for a turn.
+/// Returns the events: `~` for a partial, the number for a final, `.` for a turn.
 fn events(script: Vec<Happens>) -> Vec<String> {
     events_in(CONFIG, script)
 }
@@ -82,7 +82,7 @@ fn events_in(stream_config: SttStreamConfig, script: Vec<Happens>) -> Vec<String
         .collect()
 }
 
-/// Without partials.
+/// Returns the events without partials.
 fn finals(script: Vec<Happens>) -> Vec<String> {
     finals_in(CONFIG, script)
 }
@@ -215,7 +215,7 @@ fn late_words_are_apart_from_those_of_the_next_segment_also_where_texts_bring_th
     assert_eq!(text, "Sarah Miller. Friday.");
 }
 
-/// Whether a segment of so much voice is without an answer that there should be.
+/// Returns whether a segment with this much voice counts as unanswered.
 fn is_unanswered(stream_config: SttStreamConfig, frames: u32, spoke_in_it: bool, partial: &str) -> bool {
     let mut words = Transcripts::new(stream_config);
     let start = Instant::now();

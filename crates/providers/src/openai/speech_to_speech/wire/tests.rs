@@ -88,7 +88,7 @@ fn a_response_is_distinguished_from_those_that_the_provider_decides() {
     );
 }
 
-/// An error before the session is set up.
+/// Reads an error before the session is configured.
 fn wire_error(code: &str) -> Result<Vec<RealtimeMessage>, StreamError> {
     wire().read(&json!({ "type": "error", "error": { "code": code, "message": "No." } }).to_string())
 }
@@ -204,7 +204,7 @@ fn function_call(id: &str, status: &Value, arguments: &str) -> Value {
     item
 }
 
-/// The calls that come of an item by itself, and of the response that ends with it.
+/// Returns how many calls result from an item alone, and from the response that ends with it.
 fn calls_of(item: &Value, response_status: &Value) -> (usize, usize) {
     let mut wire = ready();
     let mut calls = |message: Value| {
@@ -236,7 +236,7 @@ fn only_a_call_that_the_model_has_completed_is_reported() {
     }
 }
 
-/// The calls that come of the end of a response alone.
+/// Returns how many calls result from the end of a response alone.
 fn calls_at_the_end(status: &Value, response_status: &Value) -> usize {
     let item = function_call("c1", status, "{}");
     let response = json!({ "id": "r1", "status": response_status, "output": [item] });
