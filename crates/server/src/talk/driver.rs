@@ -1,10 +1,10 @@
-//! The one task of a call: the conversation in the middle, media on one side, models on the other.
+//! The only task of a call: the conversation in the middle, media on one side, models on the other.
 //!
-//! Outgoing audio runs on absolute deadlines of 20 ms: a tick that comes late does not make the next one late. Nothing here
-//! waits for anything but the next thing to happen, so audio is never late because of a provider, a tool or a disk.
+//! Outgoing audio runs on absolute deadlines of 20 ms: a late tick does not delay the next one. The loop only ever waits for the next
+//! event, so a slow provider, tool or disk never delays audio.
 //!
-//! What differs between calls is the [`Models`] that hear the caller and make the agent speak: STT and LLM ([`cascade`]), or the session
-//! of a speech-to-speech model ([`realtime`]). Media, recording, TTS, tools, latency and the transcript are the same for all.
+//! Calls differ in their [`Models`]: STT and LLM ([`cascade`]), or the session of a speech-to-speech model ([`realtime`]). Media,
+//! recording, TTS, tools, latency and the transcript are the same for all.
 
 mod audio;
 pub(super) mod cascade;
@@ -49,12 +49,12 @@ use super::recorder::Recorder;
 use super::strip_nul::strip_nul;
 use super::{CarrierRequest, Command, Commands, Ended, Note, Notes, Report, Settings, TranscriptLine, panicked};
 
-/// More decisions of a call are not kept. An hour of conversation has a thousand.
+/// The number of decisions kept per call; later ones are dropped. An hour of conversation has about a thousand.
 pub(crate) const MAX_DECISIONS: usize = 4_000;
 
-/// What running requests give, each with the number of its request.
+/// The channel of signals from running requests, each with the number of its request.
 type Signals<T> = (mpsc::Sender<(u32, Signal<T>)>, mpsc::Receiver<(u32, Signal<T>)>);
-/// The turn of a tool, the id of its call, and its result. Boxed: the channel has room for many.
+/// The turn of a tool call, the call, and its result. Boxed: the channel has room for many.
 type ToolResult = Box<(u32, ToolRun, Value)>;
 
 pub(super) fn failure(error: &ProviderError) -> Failure {
@@ -67,22 +67,22 @@ pub(super) fn failure(error: &ProviderError) -> Failure {
     Failure::new(kind, strip_nul(error.to_string()))
 }
 
-/// Who hears the caller and makes the agent speak.
+/// The models that understand the caller and generate the agent's speech.
 pub(super) enum Models {
-    /// STT and LLM; TTS speaks.
+    /// An STT and an LLM; a TTS speaks.
     Cascade(Box<Cascade>),
-    /// A speech-to-speech model; TTS stands in for it.
+    /// A speech-to-speech model; a TTS stands in for it.
     Realtime(Box<Realtime>),
 }
 
-/// Something that they report.
+/// An event reported by the models.
 enum ModelEvent {
     Cascade(cascade::Event),
     Realtime(realtime::Event),
 }
 
 impl Models {
-    /// What they report next. May be dropped and called again.
+    /// Returns the next event. Cancel safe.
     async fn next(&mut self) -> ModelEvent {
         match self {
             Self::Cascade(cascade) => ModelEvent::Cascade(cascade.next().await),
@@ -90,7 +90,7 @@ impl Models {
         }
     }
 
-    /// 20 ms of the caller, whom they may be `listening` to.
+    /// Sends the models 20 ms of the caller's audio; `listening` is whether the conversation listens to the caller.
     fn caller_audio(&mut self, frame: &CallerAudio, listening: bool, now: Timestamp) {
         match self {
             Self::Cascade(cascade) => cascade.stt.audio(frame),
@@ -112,7 +112,7 @@ impl Models {
         }
     }
 
-    /// Playback was cleared: what was queued is not heard.
+    /// Handles that playback was cleared: the caller does not hear queued audio.
     fn playback_cleared(&mut self) {
         match self {
             Self::Cascade(_) => {}
@@ -120,7 +120,7 @@ impl Models {
         }
     }
 
-    /// Ends all work; what it has cost is in `usage` by then.
+    /// Ends all work and adds its cost to `usage`.
     async fn end(self, usage: &Spent) {
         match self {
             Self::Cascade(cascade) => cascade.end(usage).await,
@@ -139,15 +139,15 @@ pub(super) struct Driver {
     speech_pending: bool,
     machine: MachineDetector,
     segment: u32,
-    /// Virtual time zero of the conversation: it only ever sees time since then.
+    /// When the conversation's clock is zero: it only sees the time since then.
     began: Instant,
-    /// Whether the agent has made any audio yet.
+    /// Whether the agent's first audio has been sent.
     greeted: bool,
     synthesis: Synthesis,
     tts_signals: Signals<TtsAudio>,
-    /// What is still to be synthesized into the cache.
+    /// The phrases still to be synthesized into the cache.
     phrases: PhraseWarmup,
-    /// What runs beside the conversation: tools, and what is synthesized into the cache.
+    /// Tasks beside the conversation: tools, and synthesis into the cache.
     pub(super) tasks: JoinSet<()>,
     results: (mpsc::Sender<ToolResult>, mpsc::Receiver<ToolResult>),
     latencies: Latencies,
@@ -159,10 +159,11 @@ pub(super) struct Driver {
     end: Option<Ended>,
 }
 
-/// What happens to the conversation; most happenings are one input or none.
+/// The inputs caused by one event; most events cause one or none.
 type Inputs = Vec<Input>;
 
-/// A deadline that was missed by a frame since there is always something else to do, such as audio that comes faster than it is spoken.
+/// Returns a tick if `deadline` was missed by a frame because other events kept the loop busy, such as audio that arrives faster than
+/// it is played.
 fn overdue(deadline: Option<Instant>) -> Option<Input> {
     deadline.filter(|at| *at + FRAME_DURATION <= Instant::now()).map(|_| Input::Tick)
 }
@@ -208,7 +209,7 @@ impl Driver {
         })
     }
 
-    /// Holds the conversation until it ends, or something in it panics. Boxed: a future has room for every place that its parts are moved to.
+    /// Runs the conversation until it ends or something in it panics. Boxed, since a future reserves space for each move of its parts.
     pub(super) async fn talk(mut self: Box<Self>, commands: Commands) -> Report {
         if caught(self.run(commands)).await.is_err() {
             self.end = Some(panicked());
@@ -216,8 +217,8 @@ impl Driver {
         self.report().await
     }
 
-    /// The conversation's time: what has passed since it began. In whole milliseconds, since most steps of a log are alike then, and
-    /// rounded up, so that a deadline has come when it is acted on.
+    /// Returns the conversation's time since it began. In whole milliseconds, since that makes most steps of a log alike, and rounded up, so
+    /// that a deadline has passed when it is acted on.
     fn now(&self) -> Timestamp {
         let micros = self.began.elapsed().as_micros().div_ceil(1_000) * 1_000;
         Timestamp::from_micros(i64::try_from(micros).unwrap_or(i64::MAX))
@@ -278,7 +279,7 @@ impl Driver {
         }
     }
 
-    /// A task has ended. What one that panicked was to do may be what the caller waits for.
+    /// Handles the end of a task. If it panicked, ends the call: the caller may be waiting for its result.
     fn ended(&mut self, done: &Result<(), JoinError>) {
         if done.as_ref().is_err_and(JoinError::is_panic) {
             self.end.get_or_insert_with(panicked);
@@ -319,7 +320,7 @@ impl Driver {
         }
     }
 
-    /// Does what the conversation wants; what comes of it at once is returned.
+    /// Performs an effect and returns its immediate result, if any.
     fn perform(&mut self, effect: Effect) -> Option<Input> {
         match effect {
             Effect::Speak { utterance, text, source, .. } => return self.speak(utterance, text, source),
@@ -357,7 +358,7 @@ impl Driver {
         let text = || entry.text.clone().into();
         self.media_session.inform(|| CallInfo::Said { by_agent, text: text(), is_final: true });
         if !by_agent && matches!(self.models, Models::Realtime(_)) {
-            // A speech-to-speech model judges turns by itself, and its transcript is the first sign of it.
+            // A speech-to-speech model detects the end of a turn itself, and its transcript is the first sign of it.
             self.media_session.inform(|| CallInfo::TurnEnded);
         }
         let line = TranscriptLine {
@@ -369,14 +370,14 @@ impl Driver {
             latency_ms: stages.map(|stages| stages.latency_ms()),
             stages,
         };
-        // Whoever keeps notes may be gone; the call is not.
+        // The receiver may be gone; the call continues.
         let _ = self.notes.send(Note::Transcript(Box::new(line)));
     }
 
     fn measured(&mut self, times: &TurnTimes) {
         let waited = times.first_audio_played.since(times.speech_ended);
         self.latencies.response(waited);
-        // How long the line is, is not ours to answer for.
+        // Exclude network delay.
         let after_turn = times.first_audio_played.since(times.turn_ended);
         self.latencies.after_turn(after_turn.saturating_sub(self.media_session.in_flight.delay()));
         self.last_response = Some(times.stages(matches!(self.models, Models::Cascade(_))));
@@ -397,7 +398,7 @@ impl Driver {
     }
 
     async fn report(mut self: Box<Self>) -> Report {
-        // What was still in the air when the call ended belongs into the transcript as far as it was heard.
+        // Speech in flight when the call ended belongs in the transcript as far as it was heard.
         let now = self.now();
         let finished = caught_now(|| {
             for effect in self.conversation.finish(now) {

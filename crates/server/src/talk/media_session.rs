@@ -1,4 +1,4 @@
-//! The line's end of a call: audio in both directions, 20 ms at a time, whoever makes and hears it.
+//! The connection of a call to its carrier: audio in both directions, 20 ms at a time, for any kind of carrier and models.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -22,13 +22,13 @@ use super::recorder::Recorder;
 #[cfg(test)]
 mod tests;
 
-/// Frames of the caller that may wait to be recorded and listened to, against jitter: 200 ms.
+/// Frames of the caller that are buffered before they are recorded and streamed to listeners, against jitter: 200 ms.
 const CALLER_BEHIND: usize = 10;
-/// Frames that are later than this are not sent after each other: what they would have played is played a little later.
+/// A tick that is later than this sends nothing, so that frames do not pile up: the audio is played a little later instead.
 const LATEST: Duration = Duration::from_millis(200);
-/// Without audio of the caller for so long they are silent: jitter is shorter.
+/// Without the caller's audio for this long, the caller counts as silent: jitter is shorter.
 const GAP: Duration = Duration::from_millis(400);
-/// How long the end of a recording is waited for.
+/// How long to wait until a recording is written.
 const RECORDING_CLOSED: Duration = Duration::from_secs(1);
 
 pub(super) struct MediaSession {
@@ -36,52 +36,52 @@ pub(super) struct MediaSession {
     pub(super) playback: Playback,
     pub(super) in_flight: InFlight,
     pub(super) dialer: Dialer,
-    /// Nothing where the carrier does not buffer: there a frame is sent when it is to be heard.
+    /// `None` if the carrier does not buffer: then each frame is sent when it should be heard.
     lead: Option<Lead>,
-    /// Until when tones of keys are heard.
+    /// When the last DTMF tone ends at the carrier.
     tones_until: Instant,
     punctuality: Punctuality,
     echo: EchoGuard,
-    /// When audio of the caller last came.
+    /// When the caller's audio last arrived.
     heard_at: Instant,
-    /// When the line began.
+    /// When the session began.
     began: Instant,
     recorder: Option<Recorder>,
     tap: Tap,
-    /// Frames of the caller that are recorded and listened to when their turn comes.
+    /// Frames of the caller that wait to be recorded and streamed to listeners.
     caller_behind: VecDeque<CallerAudio>,
-    /// Frames of the agent that were sent ahead; each is recorded and listened to when the caller hears it.
+    /// Frames of the agent that were sent ahead; each is recorded and streamed when the caller hears it.
     sent_ahead: VecDeque<AgentAudio>,
-    /// Whether the line has taken nothing for seconds.
+    /// Whether the carrier has accepted nothing for seconds.
     broken: bool,
     /// Keeps a line without media open.
     disconnected: Option<MediaSender>,
 }
 
-/// What came of 20 ms to the line.
+/// The result of one tick.
 #[derive(Default)]
 pub(super) struct FrameOutcome {
-    /// Whether speech left.
+    /// Whether speech was sent.
     pub(super) speech: bool,
-    /// Whether the last tone of keys left.
+    /// Whether the last DTMF tone was sent.
     pub(super) dtmf_sent: bool,
-    /// What the caller has heard by now.
+    /// What the caller has heard since the last tick.
     pub(super) heard: Vec<Played>,
 }
 
-/// Something from the line.
+/// A message from the carrier.
 pub(super) enum Arrived {
     Audio(CallerAudio),
     Dtmf(char),
     Nothing,
-    /// Nothing more will come.
+    /// The connection is closed.
     Gone,
-    /// The same, by a fault of ours.
+    /// The connection is closed because of a bug of ours.
     Broken,
 }
 
 impl MediaSession {
-    /// For media whose frames have this format.
+    /// Creates a session for media whose frames have this format.
     pub(super) fn new(media: Media, format: AudioFormat, recorder: Option<Recorder>, tap: Tap) -> Self {
         let now = Instant::now();
         Self {
@@ -104,7 +104,7 @@ impl MediaSession {
         }
     }
 
-    /// Nothing comes from the line any more, until it is connected again. What was on its way was not heard.
+    /// Drops the line's media until [`Self::reconnect`]. Audio in flight counts as not heard.
     pub(super) fn disconnect(&mut self) {
         let (sender, incoming) = media_queue();
         let (outgoing, _closed) = mpsc::channel(1);
@@ -114,7 +114,7 @@ impl MediaSession {
         self.sent_ahead.clear();
     }
 
-    /// Goes on over another line.
+    /// Continues over another line.
     pub(super) fn reconnect(&mut self, media: Media) {
         let now = Instant::now();
         self.disconnected = None;
@@ -128,7 +128,7 @@ impl MediaSession {
         self.echo = EchoGuard::default();
     }
 
-    /// 20 ms of the agent to the line, which were due at `due`, and what the carrier is to have ahead of that.
+    /// Sends the 20 ms of the agent's audio that were due at `due`, and fills the carrier's buffer up to the lead.
     pub(super) fn tick(&mut self, due: Instant) -> FrameOutcome {
         let (now, late) = (Instant::now(), due.elapsed());
         self.punctuality.tick(late);
@@ -137,7 +137,7 @@ impl MediaSession {
             lead.late(now, late);
         }
         if late > LATEST {
-            // Nothing is sent, and yet 20 ms of the call have passed.
+            // Nothing is sent, but 20 ms of the call have passed.
             self.share();
             return sent;
         }
@@ -152,7 +152,7 @@ impl MediaSession {
         sent
     }
 
-    /// The next frame: tones of keys, before which speech stands back, or the next of the agent's speech. Whether there was one.
+    /// Sends the next frame: a DTMF tone, or else the agent's speech. Returns whether there was one.
     fn send_next(&mut self, now: Instant, due: Instant, sent: &mut FrameOutcome) -> bool {
         if let Some(tone) = self.dialer.next_frame() {
             self.tones_until = self.send_audio(now, due, AgentAudio(tone)) + FRAME_DURATION;
@@ -171,7 +171,7 @@ impl MediaSession {
         true
     }
 
-    /// Sends a frame that was due at `due`; gives when the carrier plays it.
+    /// Sends a frame that was due at `due`; returns when the carrier plays it.
     fn send_audio(&mut self, now: Instant, due: Instant, audio: AgentAudio) -> Instant {
         if self.is_overheard() {
             self.sent_ahead.push_back(audio.clone());
@@ -179,22 +179,22 @@ impl MediaSession {
         let level = audio.0.rms_dbfs();
         self.send(ToCarrier::Audio(audio));
         let plays_at = self.lead.as_mut().map(|lead| lead.send(now));
-        // A carrier that does not buffer plays one frame after the other, also those that a busy node sends at once.
+        // A carrier that does not buffer plays one frame after the other, even those that a busy node sends at once.
         self.echo.sent(plays_at.unwrap_or(due) - self.began, level);
         plays_at.unwrap_or(now)
     }
 
-    /// Who is heard in a frame of the caller: lines return the agent's voice. To be asked for every frame.
+    /// Returns who is heard in a frame of the caller, since phone lines echo the agent's voice. Must be called for every frame.
     pub(super) fn heard(&mut self, frame: &CallerAudio) -> Heard {
         self.echo.heard(self.began.elapsed(), frame.0.rms_dbfs())
     }
 
-    /// Whether no audio of the caller comes, and that is silence. Frames that wait to be received are not missing.
+    /// Returns whether missing audio of the caller counts as silence. Frames that have arrived but were not received yet are not missing.
     pub(super) fn is_gap(&self) -> bool {
         self.media.gaps_are_silence && self.heard_at.elapsed() >= GAP && !self.media.incoming.has_audio()
     }
 
-    /// 20 ms of both sides to the recording and to whoever listens, as they are heard.
+    /// Sends 20 ms of both sides to the recording and to listeners, as they are heard.
     fn share(&mut self) {
         if !self.is_overheard() {
             self.caller_behind.clear();
@@ -212,37 +212,37 @@ impl MediaSession {
         }
     }
 
-    /// Whether the conversation is recorded or listened to.
+    /// Returns whether the conversation is recorded or streamed to listeners.
     fn is_overheard(&self) -> bool {
         self.recorder.is_some() || self.tap.is_heard()
     }
 
-    /// Shows the far end what happens, where it is shown that.
+    /// Sends information about the conversation to the far end, if it displays that.
     pub(super) fn inform(&mut self, info: impl FnOnce() -> CallInfo) {
         if self.media.shows_conversation {
             self.send(ToCarrier::Info(info()));
         }
     }
 
-    /// A full channel means that the line has taken nothing for seconds. The end of one that is closed is told by its other
-    /// direction.
+    /// Sends a message. A full channel means that the carrier has accepted nothing for seconds. A closed channel is ignored: the other
+    /// direction reports the end.
     fn send(&mut self, message: ToCarrier) {
         self.broken |= matches!(self.media.outgoing.try_send(message), Err(mpsc::error::TrySendError::Full(_)));
     }
 
-    /// Whether the line has taken nothing for seconds.
+    /// Returns whether the carrier has accepted nothing for seconds.
     pub(super) fn is_broken(&self) -> bool {
         self.broken
     }
 
-    /// Falls silent at once, also at the carrier.
+    /// Stops playback at once, and drops all queued audio, at the carrier too.
     pub(super) fn clear(&mut self) {
         self.playback.clear();
         self.in_flight.clear();
         self.clear_carrier(Instant::now());
     }
 
-    /// Falls silent at once; what was sent ahead is heard when playback goes on.
+    /// Pauses playback at once. Audio that was sent ahead is played when playback resumes.
     pub(super) fn pause(&mut self) {
         self.playback.pause();
         let now = Instant::now();
@@ -253,8 +253,8 @@ impl MediaSession {
         }
     }
 
-    /// Has the carrier throw away what it has not played, unless that is tones of keys, behind which there is hardly any speech.
-    /// Whether it does.
+    /// Has the carrier drop the audio that it has not played, unless that is DTMF tones, behind which there is hardly any speech. Returns
+    /// whether it did.
     fn clear_carrier(&mut self, now: Instant) -> bool {
         if self.lead.is_some() && self.tones_until > now {
             return false;
@@ -267,7 +267,7 @@ impl MediaSession {
         true
     }
 
-    /// Takes what [`Media::incoming`] gave.
+    /// Handles a message from [`Media::incoming`].
     pub(super) fn arrived(&mut self, message: Option<FromCarrier>) -> Arrived {
         match message {
             Some(FromCarrier::Audio(frame)) => {
@@ -293,8 +293,8 @@ impl MediaSession {
         }
     }
 
-    /// Ends the recording and says whether there is one. A slow disk goes on writing by itself: what is known of the call does
-    /// not wait for it.
+    /// Ends the recording and returns whether there is one. A slow disk keeps writing in the background: the end of the call does not wait
+    /// for it.
     pub(super) async fn written(&mut self) -> bool {
         let Some(recorder) = self.recorder.take() else { return false };
         match timeout(RECORDING_CLOSED, recorder.finish()).await {

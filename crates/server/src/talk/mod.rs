@@ -1,10 +1,11 @@
-//! One call's conversation: media, providers and the core's conversation, put together.
+//! The conversation of one call: connects media, providers and the core's conversation.
 //!
-//! The [`driver`] is the one task of a call: it feeds [`switchhook_core::conversation::Conversation`] and performs its effects. The
-//! `media_session` is the carrier's end; [`stt`] or a session of [`realtime`] hears the caller; [`playback`] holds what the agent is
-//! about to say; [`pipeline`] runs requests to LLM and TTS, and [`phrase_cache`] caches what is said again and again; [`recorder`] writes
-//! the recording, [`audience`] are people who listen, [`latency`] adds up what callers had to wait, [`tools`] are what the model may call.
-//! [`prepared`] is what is connected while the phone rings. Nothing here knows the database: what is worth keeping leaves as [`Note`]s and, at the end, as a [`Report`].
+//! The [`driver`] is the call's only task: it feeds [`switchhook_core::conversation::Conversation`] and performs its effects. The
+//! `media_session` is the connection to the carrier; [`stt`] or a session of [`realtime`] transcribes the caller; [`playback`] holds the
+//! agent's queued speech; [`pipeline`] runs requests to LLM and TTS; [`phrase_cache`] caches phrases that recur; [`recorder`] writes the
+//! recording; [`audience`] streams the call to people who listen in; [`latency`] measures how long callers wait; [`tools`] are the
+//! functions that the model may call. [`prepared`] connects to providers while the phone rings. Nothing here knows the database:
+//! everything to be stored leaves as [`Note`]s and, at the end, as a [`Report`].
 
 pub mod audience;
 mod connecting;
@@ -41,137 +42,137 @@ use tokio::sync::mpsc;
 
 use self::audience::Audience;
 
-/// What a conversation needs to know before it begins.
+/// Settings of a conversation, fixed before it begins.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The agent, its texts filled in.
+    /// The agent, with its variables filled in.
     pub agent: AgentConfig,
-    /// Where the recording goes, when there is to be one.
+    /// Where to write the recording, if the call is recorded.
     pub recording: Option<PathBuf>,
-    /// Who listens while it goes on.
+    /// The people who listen in during the call.
     pub audience: Audience,
     /// The format of the audio inside the call.
     pub format: AudioFormat,
-    /// Whether its inputs are logged, to be replayed.
+    /// Whether to log the conversation's inputs for a replay.
     pub log_inputs: bool,
 }
 
-/// Where a conversation leaves its notes. Unbounded, since no line of the transcript may be lost and none may hold up audio: there are
-/// as many as are spoken within the longest duration of a call.
+/// Receives a conversation's notes. Unbounded, since no line of the transcript may be lost and none may delay audio. The longest duration
+/// of a call limits how many there are.
 pub type Notes = mpsc::UnboundedSender<Note>;
 
-/// The commands to a conversation, which it takes within a frame. Unbounded, since what was taken from the database must not be lost:
-/// there are as many as the rate limit of the API lets through.
+/// Commands to a conversation, which reads them within a frame. Unbounded, since a command taken from the database must not be lost. The
+/// rate limit of the API limits how many there are.
 pub type Commands = mpsc::UnboundedReceiver<Command>;
 
-/// A command to a running conversation. `Debug` would print spoken words, so there is none.
+/// A command to a running conversation. No `Debug`: it would print what is spoken.
 pub enum Command {
-    /// Say no more and end.
+    /// Stop speaking and end the call.
     HangUp,
-    /// Speak this next, or at once.
+    /// Speak this text next, or at once.
     Say {
-        /// The words.
+        /// The text.
         text: String,
-        /// Whether instead of what is being said.
+        /// Whether to interrupt the current speech.
         interrupt: bool,
     },
-    /// Send the tones of these keys; `w` is a pause.
+    /// Send DTMF tones for these keys; `w` is a pause.
     Dtmf(String),
-    /// The carrier says that a machine answered, and whether its greeting is over.
+    /// The carrier reports an answering machine.
     Machine {
-        /// Whether a message can be left now.
+        /// Whether its greeting is over, so that a message can be left.
         greeting_ended: bool,
     },
-    /// The carrier says that a person answered.
+    /// The carrier reports that a person answered.
     Human,
-    /// Fall silent: the carrier is asked to transfer the caller.
+    /// Stop speaking: the carrier has been asked to transfer the caller.
     TransferStarted,
-    /// It did not: go on.
+    /// The transfer failed: continue the conversation.
     TransferFailed,
     /// The carrier has opened the line again, in place of one that ended with a transfer. Boxed: most commands are small.
     LineReturned(Box<Media>),
 }
 
-/// Something worth keeping, as it happens. `Debug` would print spoken words, so there is none.
+/// Something to store, sent as it happens. No `Debug`: it would print what is spoken.
 #[derive(Clone)]
 pub enum Note {
-    /// Somebody has said something. Boxed, as below: channels have room for many notes.
+    /// The caller or the agent has said something. Boxed, as is the next one: the channel allocates room for many notes.
     Transcript(Box<TranscriptLine>),
-    /// A tool has run.
+    /// A tool call has ended, or has requested a transfer.
     ToolCall(Box<ToolCallNote>),
-    /// The agent requests something of the carrier.
+    /// The agent requests something from the carrier.
     CarrierRequest(CarrierRequest),
     /// The line has ended while the carrier is asked to transfer the caller. Another one may follow.
     LineGone,
 }
 
-/// A tool that has run. `Debug` would print spoken words, so there is none.
+/// A tool call. No `Debug`: it would print what is spoken.
 #[derive(Clone)]
 pub struct ToolCallNote {
-    /// The model's call of it.
+    /// The call that the model made.
     pub call: ToolCall,
-    /// What the model is told; nothing where that is not known yet.
+    /// The result for the model; `None` while it is not known yet.
     pub result: Option<Value>,
-    /// When it began, in milliseconds since the conversation began.
+    /// When it began, in milliseconds since the start of the conversation.
     pub start_ms: i64,
-    /// How long it took, in milliseconds.
+    /// Its duration in milliseconds.
     pub duration_ms: i64,
 }
 
-/// What an agent requests of the carrier. `Debug` would print numbers, so there is none.
+/// A request by the agent to the carrier. No `Debug`: it would print numbers.
 #[derive(Clone)]
 pub enum CarrierRequest {
     /// Transfer the caller to this number.
     Transfer(String),
-    /// Send the tones of these keys; `w` is a pause.
+    /// Send DTMF tones for these keys; `w` is a pause.
     SendDtmf(String),
 }
 
 /// A line of the transcript.
 #[derive(Clone)]
 pub struct TranscriptLine {
-    /// Whether the agent said it.
+    /// Whether the agent said it, not the caller.
     pub by_agent: bool,
-    /// What was said; of the agent, what was heard.
+    /// The text; for the agent, only as far as the caller heard it.
     pub text: String,
-    /// Milliseconds since the conversation began.
+    /// Milliseconds since the start of the conversation.
     pub start_ms: i64,
-    /// Milliseconds since the conversation began.
+    /// Milliseconds since the start of the conversation.
     pub end_ms: i64,
-    /// Whether the caller cut it short.
+    /// Whether the caller interrupted it.
     pub interrupted: bool,
     /// How long the caller waited for this response, in milliseconds, from the end of their speech to the first audio.
     pub latency_ms: Option<i64>,
-    /// How that time was spent.
+    /// The stages of that wait.
     pub stages: Option<ResponseStages>,
 }
 
-/// How a conversation went.
+/// The result of a conversation.
 #[derive(Debug)]
 pub struct Report {
     /// Why it ended.
     pub end: Ended,
-    /// The caller's turns that had a response.
+    /// The number of the caller's turns that got a response.
     pub turns: u32,
-    /// What was said and heard, instructions in front, for the analysis.
+    /// The history with the instructions, for the post-call analysis.
     pub history: Vec<Message>,
-    /// How long the caller waited.
+    /// How long the caller waited for responses.
     pub latency: latency::Summary,
-    /// How long for each answer.
+    /// The distribution of those waits.
     pub responses: Histogram,
-    /// What was used.
+    /// The usage to be charged.
     pub usage: Usage,
     /// Whether a recording was written.
     pub recorded: bool,
-    /// What was decided about turns.
+    /// The decisions about turns.
     pub decisions: Vec<Decision>,
-    /// What happened to the conversation, where that is logged.
+    /// The log of the conversation's inputs, if enabled.
     pub inputs: Option<InputLogWriter>,
-    /// When it was over, from its beginning.
+    /// When it ended, counted from its start.
     pub ended: Timestamp,
 }
 
-/// The end of a conversation in which something panicked.
+/// Returns the end of a conversation in which something panicked.
 fn panicked() -> Ended {
     let words = "A part of the conversation stopped unexpectedly. The service's log has the reason.";
     Ended::By(End::Failed(Failure::new(FailureCode::Pipeline, words)))
@@ -182,6 +183,6 @@ fn panicked() -> Ended {
 pub enum Ended {
     /// The agent's side ended it.
     By(End),
-    /// The line was gone.
+    /// The connection to the carrier was lost.
     MediaLost,
 }

@@ -13,7 +13,7 @@ use crate::talk::playback::{Playback, Played};
 use crate::talk::{Ended, Note, panicked};
 
 impl Driver {
-    /// 20 ms of the agent to the line, and of silence from it where nothing else comes.
+    /// Sends 20 ms of the agent's audio to the carrier, and feeds silence to the models if no audio of the caller arrives.
     pub(super) fn frame_out(&mut self, due: Instant) -> Inputs {
         let sent = self.media_session.tick(due);
         if sent.speech && !self.greeted {
@@ -32,7 +32,7 @@ impl Driver {
         inputs
     }
 
-    /// Something from the line; nothing more comes when it is gone.
+    /// Handles a message from the carrier; `None` means that the connection is gone.
     pub(super) fn frame_in(&mut self, message: Option<FromCarrier>) -> Inputs {
         match self.media_session.arrived(message) {
             Arrived::Audio(frame) => self.caller(frame),
@@ -57,22 +57,22 @@ impl Driver {
 
     fn caller(&mut self, frame: CallerAudio) -> Inputs {
         let heard = self.media_session.heard(&frame);
-        // Once the caller speaks, all of it counts: the agent is about to fall silent.
+        // Once the caller is speaking, everything counts as theirs: the agent is about to stop speaking.
         let heard = if self.vad.is_speaking() { Heard::Caller } else { heard };
         let silence = || CallerAudio(Frame::silence(frame.0.format()));
-        // A voice that may be the agent's takes no turn, but its words are not lost.
+        // A voice that may be the agent's takes no turn, but it is still transcribed.
         let voice = if heard == Heard::Caller { frame.clone() } else { silence() };
         let frame = if heard == Heard::Agent { silence() } else { frame };
         self.listen(&frame, &voice)
     }
 
-    /// 20 ms in which nothing came from the line. Nothing was recorded and nothing is learned of its echo.
+    /// Feeds 20 ms of silence for missing audio. It is not recorded and the echo detector learns nothing from it.
     fn silence(&mut self) -> Inputs {
         let silence = CallerAudio(Frame::silence(self.media_session.playback.format()));
         self.listen(&silence, &silence)
     }
 
-    /// 20 ms for the models, and what of it may be the caller's voice.
+    /// Feeds 20 ms to the models, and the part that may be the caller's voice to the VAD.
     fn listen(&mut self, frame: &CallerAudio, voice: &CallerAudio) -> Inputs {
         let (listening, now) = (self.conversation.listens(), self.now());
         self.models.caller_audio(frame, listening, now);

@@ -1,4 +1,4 @@
-//! STT and LLM of a call.
+//! The STT and LLM of a call.
 
 use std::collections::HashMap;
 
@@ -33,7 +33,7 @@ struct RunningLlm {
     written: usize,
 }
 
-/// Something that STT or LLM reports.
+/// An event reported by the STT or the LLM.
 pub(super) enum Event {
     Stt(SttEvent),
     Llm(u32, Signal<LlmEvent>),
@@ -44,7 +44,7 @@ impl Cascade {
         Self { stt, events, greeting, prepared: None, requests: HashMap::new(), signals: mpsc::channel(64) }
     }
 
-    /// May be dropped and called again.
+    /// Returns the next event. Cancel safe.
     pub(super) async fn next(&mut self) -> Event {
         tokio::select! {
             biased;
@@ -53,7 +53,7 @@ impl Cascade {
         }
     }
 
-    /// Cancels a request; returns what it costs: what has been read and written is paid for all the same.
+    /// Cancels a request and returns its cost: what was read and written so far is charged even so.
     fn cancel(&mut self, turn: u32) -> Usage {
         let prepared = self.prepared.take_if(|(request, _)| *request == turn);
         let speech = prepared.map_or_else(Usage::default, |(_, speech)| speech.cost());
@@ -61,7 +61,7 @@ impl Cascade {
         speech + completion.map_or_else(Usage::default, |RunningLlm { request, written }| request.cost(written))
     }
 
-    /// What was synthesized in advance of this text.
+    /// Takes the speech that was synthesized in advance for this text.
     pub(super) fn take_prepared(&mut self, text: &str) -> Option<PreparedSpeech> {
         let greeting = self.greeting.take_if(|greeting| greeting.text == text);
         greeting.or_else(|| self.prepared.take_if(|(_, speech)| speech.text == text).map(|(_, speech)| speech))
@@ -159,7 +159,7 @@ fn stt_input(event: SttEvent) -> CascadeInput {
     }
 }
 
-/// The STT is gone.
+/// Returns the failure of an STT that is gone.
 fn stt_failure(code: ErrorCode, words: String) -> Failure {
     let kind = match code {
         ErrorCode::ProviderTimeout => FailureCode::ProviderTimeout,
@@ -169,12 +169,12 @@ fn stt_failure(code: ErrorCode, words: String) -> Failure {
     Failure::new(kind, strip_nul(words))
 }
 
-/// What the STT says.
+/// The events of the STT.
 pub(in crate::talk) struct SttEvents {
-    /// What it said first, if that was looked at.
+    /// The first event, if it was already received.
     first: Option<SttEvent>,
     events: mpsc::Receiver<SttEvent>,
-    /// Whether nothing more will come.
+    /// Whether no more events will come.
     over: bool,
 }
 
@@ -183,7 +183,7 @@ impl SttEvents {
         Self { first: None, events, over: false }
     }
 
-    /// That nobody will hear the caller. May be dropped and called again.
+    /// Waits until the STT fails as its first event. Cancel safe.
     pub(in crate::talk) async fn failed(&mut self) -> Failure {
         if self.first.is_none() {
             self.first = Some(self.received().await);
@@ -194,7 +194,7 @@ impl SttEvents {
         }
     }
 
-    /// The next event. May be dropped and called again.
+    /// Returns the next event. Cancel safe.
     pub(in crate::talk) async fn next(&mut self) -> SttEvent {
         match self.first.take() {
             Some(first) => first,
@@ -202,7 +202,7 @@ impl SttEvents {
         }
     }
 
-    /// An STT that ends without a word, as one that panics does, has failed.
+    /// Receives an event. An STT that ends without reporting an error, for example because it panicked, counts as failed.
     async fn received(&mut self) -> SttEvent {
         if self.over {
             return std::future::pending().await;

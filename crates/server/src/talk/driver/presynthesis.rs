@@ -1,4 +1,4 @@
-//! What is synthesized before it is said: the greeting, the first sentence of a speculative response, and cached phrases.
+//! Speech synthesized in advance: the greeting, the first sentence of a speculative response, and cached phrases.
 
 use std::sync::Arc;
 
@@ -12,16 +12,16 @@ use tracing::Instrument as _;
 use super::failure;
 use crate::talk::pipeline::{Pipeline, RunningRequest, Signal};
 
-/// Pieces that may be there before they are said; the rest waits at the provider.
+/// Pieces that are buffered before they are played; the provider has to hold the rest.
 const AHEAD: usize = 512;
 
-/// What may be said next: the greeting while the phone rings, a response while the turn may go on.
+/// Speech that may be played next: the greeting while the phone rings, or a response while the turn may not be over.
 pub(in crate::talk) struct PreparedSpeech {
     pub(super) text: String,
     request: RunningRequest,
     /// Its slot at the TTS; a greeting has none.
     slot: Option<OwnedSemaphorePermit>,
-    /// What has come first, if it was looked at.
+    /// The first signal, if it was already received.
     first: Option<Signal<TtsAudio>>,
     signals: mpsc::Receiver<(u32, Signal<TtsAudio>)>,
 }
@@ -33,8 +33,8 @@ impl PreparedSpeech {
         Self { text, request, slot, first: None, signals }
     }
 
-    /// Waits until it begins or fails, and gives the reason if the voice will not speak, however often it is request. Whatever else is
-    /// wrong may be over when the phone is answered. May be dropped and called again.
+    /// Waits until synthesis begins or fails. Returns the failure if it is permanent; any other may be over when the phone is answered.
+    /// Cancel safe.
     pub(in crate::talk) async fn refused(&mut self) -> Option<Failure> {
         if self.first.is_none() {
             self.first = self.signals.recv().await.map(|(_, signal)| signal);
@@ -45,7 +45,7 @@ impl PreparedSpeech {
         }
     }
 
-    /// What it cost, if it is never said.
+    /// Returns its cost if it is never played.
     pub(in crate::talk) fn cost(mut self) -> Usage {
         let mut cost = self.request.cost(0);
         let next =
@@ -58,7 +58,7 @@ impl PreparedSpeech {
         cost
     }
 
-    /// Says it as this utterance. Returns its slot with it.
+    /// Plays it as this utterance. Returns its slot with it.
     pub(super) fn say(
         mut self,
         utterance: u32,
@@ -80,12 +80,12 @@ impl PreparedSpeech {
     }
 }
 
-/// What is said into memory while the conversation goes on.
+/// Synthesizes phrases into the cache during the conversation.
 pub(super) struct PhraseWarmup {
     texts: Vec<String>,
-    /// Nothing until it has begun.
+    /// `None` until it has begun.
     running: Option<AbortHandle>,
-    /// To which its cost is added.
+    /// Receives its cost.
     spent: Spent,
 }
 
@@ -94,7 +94,7 @@ impl PhraseWarmup {
         Self { texts, running: None, spent }
     }
 
-    /// Begins as one of `tasks`, unless it has. Each takes one of the `slots` at the voice.
+    /// Begins as one of `tasks`, unless it already has. Each phrase takes one of the TTS's `slots`.
     pub(super) fn begin(&mut self, pipeline: &Pipeline, slots: &Arc<Semaphore>, tasks: &mut JoinSet<()>) {
         let texts = std::mem::take(&mut self.texts);
         if !texts.is_empty() {

@@ -1,4 +1,4 @@
-//! The session of a call with a speech-to-speech model: what it reports, what it is sent, and another one when it is lost.
+//! The session of a call with a speech-to-speech model: its events, the commands to it, and its replacement when it is lost.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
@@ -23,39 +23,39 @@ use crate::talk::strip_nul::strip_nul;
 #[cfg(test)]
 mod tests;
 
-/// How often in a row a lost session is replaced.
+/// How many times in a row a lost session is replaced.
 const MAX_RECONNECTS: u32 = 2;
-/// A session that lasted this long was a good one, and the next in no row.
+/// A session that lasted this long ends the row of lost sessions.
 const GOOD: Duration = Duration::from_secs(60);
-/// As much of the caller as another session is given, in frames: 10 s.
+/// The caller's audio that is replayed to a new session, in frames: 10 s.
 const REPLAY_FRAMES: usize = 500;
 
-/// The session, and how another one is opened.
+/// The session, and what is needed to open another one.
 pub(in crate::talk) struct Realtime {
     agent: AgentConfig,
-    /// The first one preferred.
+    /// In order of preference.
     models: Vec<Model>,
-    /// Which session is requested, or open.
+    /// The session that is being opened or is open.
     choice: Choice,
-    /// Nothing while there is none.
+    /// `None` while no session is open.
     session: Option<Box<dyn RealtimeSession>>,
     events: SessionEvents,
-    /// When the last one was opened.
+    /// When the last session was opened.
     opened_at: Option<Instant>,
-    /// It is responding, and has not said what that used.
+    /// Whether the model is responding and has not reported the usage yet.
     responding: bool,
     connecting: Option<Connecting>,
-    /// How many in a row, none of which lasted.
+    /// Replaced sessions in a row, none of which lasted.
     reconnects: u32,
-    /// Since the last session understood nothing of the caller.
+    /// Set when the session is replaced because it understood nothing of the caller.
     replacing: bool,
-    /// The last seconds of the caller, and when they came.
+    /// The last seconds of the caller's audio, and when it arrived.
     recent: VecDeque<(Timestamp, CallerAudio)>,
     /// The utterances of items.
     items: HashMap<String, u32>,
 }
 
-/// Something that the session reports, or what came of opening another one.
+/// An event of the session, or the result of opening another one.
 pub(super) enum Event {
     Session(RealtimeEvent),
     Connected(Result<Opened, ProviderError>),
@@ -72,7 +72,7 @@ fn understands_nothing() -> ProviderError {
 }
 
 impl Realtime {
-    /// Takes the first session, or goes without one while it is being opened.
+    /// Takes the first session, or starts without one while it is being opened.
     pub(in crate::talk) fn new(agent: AgentConfig, models: Vec<Model>, ready: Ready) -> Self {
         let mut new = Self {
             agent,
@@ -105,7 +105,7 @@ impl Realtime {
         self.session.is_some()
     }
 
-    /// May be dropped and called again.
+    /// Returns the next event. Cancel safe.
     pub(super) async fn next(&mut self) -> Event {
         tokio::select! {
             biased;
@@ -116,7 +116,7 @@ impl Realtime {
         }
     }
 
-    /// 20 ms of the caller. While nothing that they say may change anything the model hears silence.
+    /// Sends 20 ms of the caller's audio. The model gets silence while the conversation is not listening.
     pub(super) fn caller_audio(&mut self, frame: &CallerAudio, listening: bool, now: Timestamp) {
         let frame = if listening { frame.clone() } else { CallerAudio(Frame::silence(frame.0.format())) };
         if let Some(session) = &mut self.session {
@@ -128,7 +128,7 @@ impl Realtime {
         self.recent.push_back((now, frame));
     }
 
-    /// A dead session has not heard it, and would never say so.
+    /// Probes the session: a dead one did not receive the speech, and would never report that.
     pub(super) fn speech_stopped(&mut self) {
         if let Some(session) = &mut self.session {
             session.probe();
@@ -139,7 +139,7 @@ impl Realtime {
         self.items.clear();
     }
 
-    /// What a response used that was not reported to its end is not known.
+    /// Marks the usage as an estimate if a response is still running: its usage is unknown.
     pub(super) fn estimate_usage(&mut self, usage: &Spent) {
         if std::mem::take(&mut self.responding) {
             usage.add(Usage { llm_estimated: true, ..Usage::default() });
@@ -147,7 +147,7 @@ impl Realtime {
     }
 }
 
-/// What came of opening a session. Never, when none is being opened.
+/// Waits for a session that is being opened; pends forever if none is.
 async fn connected(connecting: &mut Option<Connecting>) -> Result<Opened, ProviderError> {
     let Some(running) = connecting else { return std::future::pending().await };
     let opened = running.await;
@@ -155,7 +155,7 @@ async fn connected(connecting: &mut Option<Connecting>) -> Result<Opened, Provid
     opened.unwrap_or_else(|_| Err(gone()))
 }
 
-/// Works on the session of a call that has one.
+/// Accesses the session of a call that uses a speech-to-speech model.
 macro_rules! realtime {
     ($driver:ident) => {
         match &mut $driver.models {
@@ -216,7 +216,7 @@ impl Driver {
                 let cost = Rates::price(realtime.models[realtime.choice.model].rates.as_ref(), usage);
                 self.add(cost);
                 if failed.is_some() {
-                    // Its words may quote the caller.
+                    // The error message may quote the caller.
                     tracing::warn!("a speech-to-speech model failed to respond");
                 }
                 let retry_after_ms = retry_after.and_then(|pause| u64::try_from(pause.as_millis()).ok());
@@ -231,7 +231,7 @@ impl Driver {
     fn response_audio(&mut self, response: String, item: String, samples: &[i16]) {
         let audio = self.media_session.playback.length(samples.len() as u64);
         self.handle(RealtimeInput::Audio { response, item: item.clone(), audio }.into());
-        // The conversation has queued it, unless nobody wants it.
+        // The conversation has queued it, unless it does not want it.
         if let Some(utterance) = realtime!(self).items.get(&item) {
             self.media_session.playback.push(*utterance, samples);
         }
@@ -241,7 +241,7 @@ impl Driver {
         let realtime = realtime!(self, None);
         match effect {
             RealtimeEffect::Send(command) => {
-                // Without a session there is nobody to tell; the conversation tells the next one.
+                // Without a session the command is dropped; the conversation repeats it for the next session.
                 if let Some(session) = &mut realtime.session {
                     session.send(command);
                 }
@@ -267,11 +267,11 @@ impl Driver {
         let Some(choice) = again.or_else(|| realtime.choice.fallback(&realtime.models)) else {
             return self.session_failed(error).map(Input::from).into_iter().collect();
         };
-        // Its words may quote the caller.
+        // The error message may quote the caller.
         let code = error.code().as_str();
         tracing::warn!(code, "a speech-to-speech session was lost in mid-call; opening another one");
         realtime.reconnects = if again.is_some() { realtime.reconnects + 1 } else { 0 };
-        // What is to be known of it settles with the loss.
+        // The loss settles everything that was outstanding in the session.
         self.handle(RealtimeInput::SessionLost.into());
         self.connect(choice);
         Inputs::new()
@@ -285,7 +285,7 @@ impl Driver {
         realtime.connecting = Some(AbortOnDropHandle::new(tokio::spawn(opening.in_current_span())));
     }
 
-    /// Lets go of a session that understands nothing, and opens another one. Returns the failure when there is none left.
+    /// Drops a session that understands nothing and opens another one. Returns the failure if no model is left.
     fn replace_session(&mut self) -> Option<RealtimeInput> {
         let realtime = realtime!(self, None);
         realtime.session = None;
@@ -302,7 +302,7 @@ impl Driver {
         None
     }
 
-    /// What is refused now and worked before is a failure and no wrong setting.
+    /// Reports a session that could not be opened. A refusal after an earlier success is a failure, not a wrong setting.
     fn session_failed(&mut self, error: ProviderError) -> Option<RealtimeInput> {
         let realtime = realtime!(self, None);
         let error = match (realtime.replacing, realtime.opened_at) {

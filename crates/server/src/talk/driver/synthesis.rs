@@ -1,4 +1,4 @@
-//! What the agent says: made by a voice little by little, or from memory.
+//! The agent's speech: streamed from a TTS, or from the cache.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -15,26 +15,26 @@ use super::{Driver, Inputs, Models, failure};
 use crate::talk::pipeline::{RunningRequest, Signal};
 use crate::talk::playback::Playback;
 
-/// How much a call requests of a TTS at a time. Plans of providers begin at two, and a server of one's own speaks one after the other.
+/// Concurrent TTS requests per call. The smallest plans of providers allow two, and a self-hosted server synthesizes one after the other.
 const MAX_CONCURRENT: usize = 2;
-/// With more audio than this in front of it a sentence is not begun: interrupted callers hear none of it, and it would be paid for.
+/// A sentence with more audio than this queued before it is not requested yet: callers who interrupt never hear it, and it would be paid for.
 const MAX_QUEUED_AHEAD: Duration = Duration::from_secs(4);
 
-/// Utterances on their way to the caller.
+/// Utterances that are being synthesized or wait for it.
 pub(super) struct Synthesis {
     waiting: PendingSpeech,
     requests: HashMap<u32, TtsRequestInFlight>,
     pub(super) slots: Arc<Semaphore>,
 }
 
-/// An utterance in the requests.
+/// A running request to the TTS.
 struct TtsRequestInFlight {
     request: RunningRequest,
-    /// Its slot at the TTS; a greeting may have had none.
+    /// Its slot at the TTS; a greeting may have none.
     _slot: Option<OwnedSemaphorePermit>,
-    /// A tone stands in for it.
+    /// Whether a tone stands in for it if it is late.
     tone: bool,
-    /// When its first audio has to be here, while there is none.
+    /// The deadline of its first audio, until that arrives.
     due: Option<Instant>,
 }
 
@@ -44,7 +44,7 @@ impl TtsRequestInFlight {
     }
 }
 
-/// Two short, soft tones: somebody is there. It is what is heard where no TTS can speak.
+/// Returns two short, soft tones, which show that the line is alive. Played where no TTS can speak.
 fn tone(format: AudioFormat) -> Vec<i16> {
     let beep = || sine(425.0, format.sample_rate(), 0.1, format.samples_in_ms(150));
     beep().into_iter().chain(std::iter::repeat_n(0, format.samples_in_ms(100))).chain(beep()).collect()
@@ -57,11 +57,11 @@ impl Synthesis {
     }
 }
 
-/// What is to be said and was not begun, in order.
+/// Speech that was not requested from the TTS yet, in order.
 #[derive(Default)]
 struct PendingSpeech {
     texts: VecDeque<(u32, String)>,
-    /// Something before it cannot be said: it will be cleared.
+    /// Whether a failed utterance comes before it: all of it will be cleared.
     blocked: bool,
 }
 
@@ -70,7 +70,7 @@ impl PendingSpeech {
         self.texts.push_back((utterance, text));
     }
 
-    /// Whether the next is to be begun.
+    /// Returns whether to request the next one now.
     fn is_due(&self, playback: &Playback) -> bool {
         let next = self.texts.front().filter(|_| !self.blocked);
         next.is_some_and(|(utterance, _)| playback.ahead_of(*utterance) <= MAX_QUEUED_AHEAD)
@@ -80,7 +80,7 @@ impl PendingSpeech {
         self.texts.pop_front()
     }
 
-    /// Nothing that waits or will wait is heard, until all is cleared.
+    /// Holds back this and later speech until everything is cleared.
     fn give_up(&mut self) {
         self.blocked = true;
     }
@@ -91,7 +91,7 @@ impl PendingSpeech {
 }
 
 impl Driver {
-    /// Has something said. Returns what comes of it at once.
+    /// Speaks a text. Returns the immediate result, if any.
     pub(super) fn speak(&mut self, utterance: u32, text: String, source: SpeechSource) -> Option<Input> {
         if let SpeechSource::Within(deadline) = source {
             return self.speak_within(utterance, text, deadline);
@@ -129,7 +129,7 @@ impl Driver {
         None
     }
 
-    /// Begins what is to be heard soon.
+    /// Requests the speech that will be heard soon.
     pub(super) fn begin_speaking(&mut self) {
         while self.synthesis.waiting.is_due(&self.media_session.playback)
             && let Ok(slot) = self.synthesis.slots.clone().try_acquire_owned()
@@ -140,7 +140,7 @@ impl Driver {
         }
     }
 
-    /// Has something said whose first audio has to be there in time. A tone stands in for an empty text.
+    /// Speaks a text whose first audio must arrive within `deadline`. A tone stands in for an empty text.
     fn speak_within(&mut self, utterance: u32, text: String, deadline: Duration) -> Option<Input> {
         self.media_session.playback.queue_last(utterance);
         if text.is_empty() {
@@ -173,7 +173,7 @@ impl Driver {
                 Input::SpeechSynthesized { utterance, audio, words: Vec::new(), complete: true }
             }
             Signal::Failed(error) if request.tone => {
-                // Its words may quote what was to be spoken.
+                // The error message may quote the text to speak.
                 let code = error.code().as_str();
                 tracing::warn!(code, "the TTS that bridges waits cannot speak; set the agent's tts");
                 self.stand_in(utterance)
@@ -187,7 +187,7 @@ impl Driver {
         }]
     }
 
-    /// What a tone stands in for that is too late.
+    /// Replaces fillers that are too late with a tone.
     pub(super) fn time_out_synthesis(&mut self) -> Inputs {
         let now = Instant::now();
         let late = |request: &TtsRequestInFlight| request.due.is_some_and(|due| due <= now);
@@ -201,7 +201,7 @@ impl Driver {
             .collect()
     }
 
-    /// Ends a filler: with a tone, if nothing of it came.
+    /// Ends a filler, with a tone if none of its audio has arrived.
     fn stand_in(&mut self, utterance: u32) -> Input {
         self.forget_synthesis(utterance);
         let playback = &mut self.media_session.playback;
@@ -217,14 +217,14 @@ impl Driver {
         Input::ReplacedByTone { utterance, audio }
     }
 
-    /// Nothing more of it is waited for. It was sent and is charged all the same.
+    /// Stops waiting for an utterance. The request was sent, so it is charged.
     fn forget_synthesis(&mut self, utterance: u32) {
         if let Some(request) = self.synthesis.requests.remove(&utterance) {
             self.add(request.request.cost(0));
         }
     }
 
-    /// Nothing of what is being made is wanted any more. It was sent and is charged all the same.
+    /// Drops all speech that is waiting or being synthesized. Requests that were sent are charged.
     pub(super) fn stop_speaking(&mut self) {
         self.synthesis.waiting.clear();
         let requests: Vec<TtsRequestInFlight> = self.synthesis.requests.drain().map(|(_, requests)| requests).collect();
@@ -238,7 +238,7 @@ impl Driver {
 mod tests {
     use super::*;
 
-    /// Begins what is due, and tells which.
+    /// Takes what is due and returns the numbers.
     fn begun(waiting: &mut PendingSpeech, playback: &Playback) -> Vec<u32> {
         let mut begun = Vec::new();
         while waiting.is_due(playback)

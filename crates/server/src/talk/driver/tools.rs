@@ -1,4 +1,4 @@
-//! Tools that the model calls in the middle of a conversation.
+//! Tool calls during a conversation.
 
 use serde_json::Value;
 use switchhook_core::Timestamp;
@@ -9,14 +9,14 @@ use super::Driver;
 use crate::talk::tools::ToolOutcome;
 use crate::talk::{CarrierRequest, Note, ToolCallNote};
 
-/// A tool that runs.
+/// A running tool call.
 pub(super) struct ToolRun {
     call: ToolCall,
     began: Timestamp,
 }
 
 impl Driver {
-    /// Runs a tool call. Returns what comes of it at once.
+    /// Runs a tool call. Returns its result if that is immediate.
     pub(super) fn run_tool(&mut self, turn: u32, call: ToolCall) -> Option<Input> {
         let began = self.now();
         let result = match self.pipeline.tools.run(&call) {
@@ -26,7 +26,7 @@ impl Driver {
                 result
             }
             ToolOutcome::Transfer(number) => {
-                // What comes of it is the call's to tell.
+                // The result arrives with the outcome of the transfer.
                 let id = call.id.clone();
                 self.note_tool(ToolRun { call, began }, None);
                 return Some(Input::TransferRequested { id, number });
@@ -37,7 +37,7 @@ impl Driver {
         Some(self.tool_ended(turn, ToolRun { call, began }, result))
     }
 
-    /// A tool has returned its result.
+    /// Handles the result of a tool.
     pub(super) fn tool_ended(&mut self, turn: u32, run: ToolRun, result: Value) -> Input {
         let id = run.call.id.clone();
         self.note_tool(run, Some(result.clone()));
@@ -48,11 +48,11 @@ impl Driver {
         let ToolRun { call, began } = run;
         let duration_ms = i64::try_from(self.now().since(began).as_millis()).unwrap_or(i64::MAX);
         let note = ToolCallNote { call, result, start_ms: began.as_millis(), duration_ms };
-        // Whoever keeps notes may be gone; the call is not.
+        // The receiver may be gone; the call continues.
         let _ = self.notes.send(Note::ToolCall(Box::new(note)));
     }
 
-    /// Runs to its end also when the caller interrupts: the service may have done what it was asked to.
+    /// Runs the request to completion even if the caller interrupts: the service may already have done what it was asked to.
     fn wait_for(
         &mut self,
         turn: u32,
@@ -70,7 +70,7 @@ impl Driver {
     }
 
     pub(super) fn request_of_carrier(&mut self, request: CarrierRequest) {
-        // A runner that is gone carries nothing out.
+        // A runner that is gone performs no requests.
         let _ = self.notes.send(Note::CarrierRequest(request));
     }
 }
