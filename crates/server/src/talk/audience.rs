@@ -1,7 +1,7 @@
 //! People who listen to a live conversation: both sides as they are heard, 20 ms at a time.
 //!
-//! The conversation pushes into a [`Tap`], which never waits: what a slow [`Listener`] has not taken is overwritten. The tap is the
-//! conversation's only tie to its listeners, and with it they are gone.
+//! The conversation pushes into a [`Tap`], which never waits: frames that a slow [`Listener`] has not read in time are overwritten. When
+//! the conversation drops its tap, its listeners end.
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
@@ -14,14 +14,14 @@ use tokio::sync::broadcast::{self, Sender};
 use tokio::time::Instant;
 use uuid::Uuid;
 
-/// Who may listen to one call at a time.
+/// The maximum number of listeners per call at a time.
 pub const MOST: usize = 5;
-/// How long a ticket is good for.
+/// How long a ticket is valid.
 pub const TICKET_LIFE: Duration = Duration::from_secs(60);
-/// Frames that a listener may be behind: a bit more than a second.
+/// The number of frames that a listener may lag behind: a bit more than a second.
 const BEHIND: usize = 64;
 
-/// By which a ticket is known.
+/// The number that identifies a ticket.
 pub type TicketNumber = Uuid;
 
 /// The listeners of one call. Clones share them.
@@ -30,16 +30,16 @@ pub struct Audience(Arc<Mutex<Inner>>);
 
 #[derive(Debug, Default)]
 struct Inner {
-    /// What is heard, once the conversation has begun.
+    /// The audio, once the conversation has begun.
     stage: Weak<Broadcast>,
-    /// Tickets that were used, and when they are good for nothing anyway.
+    /// Used tickets, and when they expire.
     used: Vec<(TicketNumber, Instant)>,
 }
 
-/// What is heard of one conversation. Dropped with its [`Tap`].
+/// The audio of one conversation. Dropped with its [`Tap`].
 #[derive(Debug)]
 struct Broadcast {
-    /// Nothing until the first one listens: hardly anybody does, and the channel has room for all its frames.
+    /// Created for the first listener: most calls have none, and the channel allocates room for all its frames.
     frames: OnceLock<Sender<Bytes>>,
     format: AudioFormat,
 }
@@ -50,19 +50,19 @@ impl Broadcast {
     }
 }
 
-/// Why somebody may not listen.
+/// Why a listener is not admitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ListenRefusal {
-    /// Nobody talks yet, or any more.
+    /// The conversation has not begun, or is over.
     Silent,
-    /// The ticket was used.
+    /// The ticket was already used.
     Used,
-    /// [`MOST`] listen.
+    /// There are already [`MOST`] listeners.
     Full,
 }
 
 impl Audience {
-    /// Lets people listen to a conversation in this format, which begins.
+    /// Opens a conversation in this format to listeners, when it begins.
     #[must_use]
     pub fn open(&self, format: AudioFormat) -> Tap {
         let broadcast = Arc::new(Broadcast { frames: OnceLock::new(), format });
@@ -70,17 +70,17 @@ impl Audience {
         Tap(broadcast)
     }
 
-    /// Whether nobody else may listen now.
+    /// Returns whether no further listener is admitted now.
     #[must_use]
     pub fn is_full(&self) -> bool {
         let stage = self.lock().stage.upgrade();
         stage.is_some_and(|stage| stage.listeners() >= MOST)
     }
 
-    /// Admits a listener with a ticket, which is then used.
+    /// Admits a listener with a ticket, and marks the ticket as used.
     ///
     /// # Errors
-    /// The reason why not; the ticket can be used later, unless it was before.
+    /// The reason for the refusal; the ticket remains usable, unless it was used before.
     pub fn join(&self, ticket: TicketNumber, now: Instant) -> Result<Listener, ListenRefusal> {
         let mut inner = self.lock();
         inner.used.retain(|(_, until)| *until > now);
@@ -98,23 +98,23 @@ impl Audience {
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
-        // Whole at every step.
+        // Every step leaves it consistent.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Where a conversation is heard.
+/// The sending end of a conversation's audio.
 #[derive(Debug)]
 pub struct Tap(Arc<Broadcast>);
 
 impl Tap {
-    /// Whether anybody listens.
+    /// Returns whether there is a listener.
     #[must_use]
     pub fn is_heard(&self) -> bool {
         self.0.listeners() > 0
     }
 
-    /// The next 20 ms of both sides. Never waits.
+    /// Sends the next 20 ms of both sides. Never waits.
     pub fn push(&self, caller: &CallerAudio, agent: &AgentAudio) {
         let Some(frames) = self.0.frames.get() else { return };
         let (caller, agent) = (caller.0.samples(), agent.0.samples());
@@ -128,7 +128,7 @@ impl Tap {
     }
 }
 
-/// Somebody who listens.
+/// A listener to a conversation.
 #[derive(Debug)]
 pub struct Listener {
     frames: broadcast::Receiver<Bytes>,
@@ -136,14 +136,14 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// The format of each side.
+    /// Returns the format of each side.
     #[must_use]
     pub const fn format(&self) -> AudioFormat {
         self.format
     }
 
-    /// The next frame: 20 ms of 16 bit PCM, caller left, agent right. Nothing once the conversation is over. What was not taken in time is
-    /// left out. May be dropped and called again.
+    /// Returns the next frame: 20 ms of 16 bit PCM, caller left, agent right; `None` once the conversation is over. Frames that were not read
+    /// in time are skipped. Cancel safe.
     pub async fn next(&mut self) -> Option<Bytes> {
         loop {
             match self.frames.recv().await {
@@ -172,7 +172,7 @@ mod tests {
         tap.push(&CallerAudio(frame(caller)), &AgentAudio(frame(agent)));
     }
 
-    /// The first sample of either side.
+    /// Returns the first sample of either side.
     async fn heard(listener: &mut Listener) -> (i16, i16) {
         let frame = listener.next().await.expect("a frame");
         assert_eq!(frame.len(), 4 * FORMAT.frame_samples());

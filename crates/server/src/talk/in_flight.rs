@@ -1,8 +1,9 @@
-//! What has been sent to the line and is still on its way to the caller's ear.
+//! Audio that was sent to the carrier and that the caller has not heard yet.
 //!
-//! Carriers buffer: what was sent is heard later, or never when it is cleared. A mark behind a frame comes back when the frame was
-//! played. Marks tell how long the line is, and by that what the caller has heard so far; of the last audio of an utterance the
-//! mark itself is awaited, so that nobody hangs up on a goodbye. What the carrier has not begun to play can be taken back.
+//! Carriers buffer: audio is heard some time after it was sent, or never if it is cleared. A mark behind a frame comes back when the
+//! frame has been played. The marks measure the delay of the line, and from that follows what the caller has heard so far. For the last
+//! audio of an utterance the mark itself is awaited, so that a goodbye is heard before the call is hung up. Audio that the carrier has
+//! not begun to play can be reclaimed.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -13,22 +14,22 @@ use tokio::time::Instant;
 
 use super::playback::Played;
 
-/// A mark is sent behind every so many frames: each second.
+/// A mark follows every this many frames: each second.
 const BETWEEN_MARKS: u32 = 50;
-/// How much later than expected the mark behind an utterance may come; a carrier that returns none is not waited for longer.
+/// How much later than expected the mark behind an utterance may come; carriers that return no marks are not awaited longer.
 const LATE: Duration = Duration::from_secs(1);
-/// No line is longer. What takes more was held up by something else.
+/// The longest credible delay of a line. A mark that took longer was held up by something else.
 const LONGEST: Duration = Duration::from_secs(2);
 
-/// Frames on their way. Pure: time is an argument.
+/// Frames in flight. Pure: time is an argument.
 #[derive(Debug, Default)]
 pub(super) struct InFlight {
     frames: VecDeque<SentFrame>,
-    /// Marks that have not come back, and when the frames before them were to be played.
+    /// Marks that have not come back, and when the frames before them should be played.
     marks: VecDeque<(u64, Instant)>,
-    /// How long a frame takes to be heard once it is its turn, as marks have shown.
+    /// The time from when a frame should be played until it is heard, as measured with marks.
     delay: Duration,
-    /// The shortest that was measured.
+    /// The shortest delay that was measured.
     shortest: Option<Duration>,
     marked: u64,
     unmarked: u32,
@@ -39,13 +40,13 @@ struct SentFrame {
     plays_at: Instant,
     audio: Option<AgentAudio>,
     played: Played,
-    /// The mark behind it.
+    /// The mark behind the frame.
     mark: Option<u64>,
     returned: bool,
 }
 
 impl InFlight {
-    /// A frame has left, which is to be played at `plays_at`; gives the mark that is to follow it, if any.
+    /// Records a frame that was sent and will be played at `plays_at`; returns the mark that must follow it, if any.
     pub(super) fn sent(&mut self, plays_at: Instant, audio: Option<AgentAudio>, played: Played) -> Option<u64> {
         self.unmarked += 1;
         let mark = (played.finished || self.unmarked >= BETWEEN_MARKS).then(|| {
@@ -58,23 +59,23 @@ impl InFlight {
         mark
     }
 
-    /// A mark came back; gives how much later than the quickest one. One that was cleared says nothing.
+    /// Handles a mark that came back; returns how much later than the fastest one, or `None` if it was cleared.
     pub(super) fn returned(&mut self, now: Instant, mark: u64) -> Option<Duration> {
         let position = self.marks.iter().position(|(sent, _)| *sent == mark)?;
         let (_, plays_at) = self.marks[position];
         self.marks.drain(..=position);
         let measured = now.duration_since(plays_at).min(LONGEST);
-        // Lines do not change much from one second to the next, single marks do.
+        // The delay of a line changes slowly; single marks vary more.
         self.delay = if self.delay.is_zero() { measured } else { (self.delay * 3 + measured) / 4 };
         let shortest = *self.shortest.insert(self.shortest.map_or(measured, |shortest| shortest.min(measured)));
         if let Some(marked) = self.frames.iter().position(|frame| frame.mark == Some(mark)) {
-            // Whatever was sent before it has been played too.
+            // Everything sent before it has been played too.
             self.frames.iter_mut().take(marked + 1).for_each(|frame| frame.returned = true);
         }
         Some(measured - shortest)
     }
 
-    /// Takes back what the carrier, which throws it away, has not played to its end; the latest first.
+    /// Takes back the frames that the carrier has not played completely and will discard; the latest first.
     pub(super) fn reclaim(&mut self, now: Instant) -> Vec<(Option<AgentAudio>, Played)> {
         let unheard = |frame: &mut SentFrame| !frame.returned && frame.plays_at + FRAME_DURATION > now;
         let mut taken = Vec::new();
@@ -85,7 +86,7 @@ impl InFlight {
         taken
     }
 
-    /// Returns what the caller has heard since the last call of this, in order.
+    /// Returns what the caller has heard since the last call, in order.
     pub(super) fn heard(&mut self, now: Instant) -> Vec<Played> {
         let mut heard = Vec::new();
         while let Some(frame) = self.frames.front() {
@@ -98,19 +99,19 @@ impl InFlight {
         heard
     }
 
-    /// Whether everything that was sent has been heard.
+    /// Returns whether everything that was sent has been heard.
     #[cfg(test)]
     pub(super) fn is_empty(&self) -> bool {
         self.frames.is_empty()
     }
 
-    /// Nothing of it will be heard any more.
+    /// Drops all frames: they will not be heard.
     pub(super) fn clear(&mut self) {
         self.frames.clear();
         self.marks.clear();
     }
 
-    /// How long a frame takes to be heard.
+    /// Returns the time until a frame is heard.
     pub(super) fn delay(&self) -> Duration {
         self.delay
     }
@@ -126,7 +127,7 @@ mod tests {
         Played { utterance: 1, samples: frames * 160, finished }
     }
 
-    /// Sends an utterance of `frames`, one each 20 ms; gives its last mark.
+    /// Sends an utterance of `frames`, one every 20 ms; returns its last mark.
     fn speak(line: &mut InFlight, start: Instant, frames: u64) -> Option<u64> {
         (1..=frames)
             .map(|n| line.sent(start + FRAME * u32::try_from(n).expect("few"), None, played(n, n == frames)))

@@ -8,12 +8,12 @@ use utoipa::ToSchema;
 
 /// Frames of 20 ms that were due.
 const FRAMES: &str = "switchhook_frames_total";
-/// Those of them whose turn came more than [`PUNCTUAL`] late.
+/// The number of those that were sent more than [`PUNCTUAL`] late.
 const FRAMES_LATE: &str = "switchhook_frames_late_total";
-/// A frame is in time until then.
+/// The largest delay of a punctual frame.
 const PUNCTUAL: Duration = Duration::from_millis(5);
 
-/// Whether frames leave in time, for the metrics of the node.
+/// Counts punctual and late frames for the metrics of the node.
 #[derive(Clone)]
 pub(super) struct Punctuality {
     frames: metrics::Counter,
@@ -27,7 +27,7 @@ impl Default for Punctuality {
 }
 
 impl Punctuality {
-    /// A frame leaves so much after it was due.
+    /// Records that a frame was sent this much after it was due.
     pub(super) fn tick(&self, late: Duration) {
         self.frames.increment(1);
         if late > PUNCTUAL {
@@ -71,22 +71,22 @@ pub struct Percentiles {
 }
 
 impl Latencies {
-    /// The caller heard a response after this time.
+    /// Records after which time the caller heard a response.
     pub fn response(&mut self, waited: Duration) {
         self.responses.push(waited);
     }
 
-    /// A response was heard this long after the turn was judged to be over.
+    /// Records how long after the detected end of turn a response was heard.
     pub fn after_turn(&mut self, waited: Duration) {
         self.after_turn.push(waited);
     }
 
-    /// The caller heard the greeting after this time.
+    /// Records after which time the caller heard the greeting.
     pub fn greeting(&mut self, waited: Duration) {
         self.greeting.get_or_insert(waited);
     }
 
-    /// How long the caller waited for each answer.
+    /// Returns the distribution of the waits for responses.
     #[must_use]
     pub fn histogram(&self) -> Histogram {
         let mut histogram = Histogram::default();
@@ -94,7 +94,7 @@ impl Latencies {
         histogram
     }
 
-    /// All of them in a few numbers.
+    /// Returns a summary of all waits.
     #[must_use]
     pub fn summary(&self) -> Summary {
         Summary {
@@ -109,7 +109,7 @@ fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Percentiles of any set of durations.
+/// Returns percentiles of any set of durations.
 #[must_use]
 pub fn percentiles(durations: &[Duration]) -> Percentiles {
     let mut sorted: Vec<u64> = durations.iter().copied().map(millis).collect();

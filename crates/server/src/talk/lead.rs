@@ -1,8 +1,8 @@
-//! How far ahead of its time the agent's audio is sent to a carrier that buffers it.
+//! How far ahead of time the agent's audio is sent to a carrier that buffers it.
 //!
 //! Such a carrier plays each frame when the one before it ends. A frame that arrives later than that leaves a gap at the phone, and
-//! networks and busy nodes make frames late all the time. So a little audio is always at the carrier before it is needed: 60 ms on a
-//! calm line, up to 100 ms where frames have been late.
+//! networks and busy nodes often delay frames. So a little audio is always at the carrier before it is needed: 60 ms on a calm line, up
+//! to 100 ms where frames have been late.
 
 use std::time::Duration;
 
@@ -11,30 +11,30 @@ use tokio::time::Instant;
 
 /// The lead on a calm line.
 const SHORTEST: Duration = Duration::from_millis(60);
-/// More would cover longer stalls, and would be thrown away whenever the caller interrupts.
+/// The longest lead. More would cover longer stalls, but would be discarded whenever the caller interrupts.
 const LONGEST: Duration = Duration::from_millis(100);
-/// The lead exceeds the worst lateness by this: the frame that is playing, and one in reserve.
+/// How much the lead exceeds the worst delay: the frame that is playing, and one in reserve.
 const RESERVE: Duration = Duration::from_millis(40);
-/// After this long without being needed the lead shrinks by one frame.
+/// After this long without being needed, the lead shrinks by one frame.
 const CALM: Duration = Duration::from_secs(10);
 
 /// The lead of one line. Pure: time is an argument.
 #[derive(Debug)]
 pub(super) struct Lead {
     target: Duration,
-    /// When everything that was sent will have been played.
+    /// When everything sent so far will have been played.
     ends_at: Instant,
     /// When the whole lead was last needed, or changed.
     needed_at: Instant,
 }
 
 impl Lead {
-    /// Starts with the longest lead: how punctual the line is shows only later.
+    /// Starts with the longest lead, since the line's delays are not known yet.
     pub(super) fn new(now: Instant) -> Self {
         Self { target: LONGEST, ends_at: now, needed_at: now }
     }
 
-    /// Something on this line, a frame of ours or an answer of the carrier, came so much later than it should have.
+    /// Records that something on this line was this late: a frame that we sent, or a reply of the carrier.
     pub(super) fn late(&mut self, now: Instant, by: Duration) {
         let needed = (by + RESERVE).clamp(SHORTEST, LONGEST);
         if needed >= self.target {
@@ -45,29 +45,29 @@ impl Lead {
         }
     }
 
-    /// Whether another frame is to be sent now.
+    /// Returns whether to send another frame now.
     pub(super) fn wants_more(&self, now: Instant) -> bool {
         self.ahead(now) < self.target
     }
 
-    /// How much audio the carrier has that it has not played.
+    /// Returns how much audio the carrier has not played yet.
     pub(super) fn ahead(&self, now: Instant) -> Duration {
         self.ends_at.saturating_duration_since(now)
     }
 
-    /// A frame is sent; gives when the carrier begins to play it.
+    /// Records that a frame is sent; returns when the carrier begins to play it.
     pub(super) fn send(&mut self, now: Instant) -> Instant {
         let plays_at = self.next(now);
         self.ends_at = plays_at + FRAME_DURATION;
         plays_at
     }
 
-    /// When a frame that is sent now begins to play.
+    /// Returns when a frame that is sent now begins to play.
     pub(super) fn next(&self, now: Instant) -> Instant {
         self.ends_at.max(now)
     }
 
-    /// The carrier has thrown away what it had.
+    /// Records that the carrier has discarded its audio.
     pub(super) fn cleared(&mut self, now: Instant) {
         self.ends_at = now;
     }
@@ -81,7 +81,7 @@ mod tests {
         Duration::from_millis(ms)
     }
 
-    /// Sends as much as is wanted; how many frames that are.
+    /// Sends frames until no more are wanted; returns their number.
     fn fill(lead: &mut Lead, now: Instant) -> usize {
         std::iter::from_fn(|| lead.wants_more(now).then(|| lead.send(now))).count()
     }

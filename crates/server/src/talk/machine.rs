@@ -1,4 +1,4 @@
-//! Is it an answering machine? Its words give it away, and then its beep.
+//! Detects answering machines by the words of their greeting and the beep after it.
 
 use switchhook_core::agent::{AgentConfig, MachineDetection};
 use switchhook_core::conversation::Input;
@@ -6,12 +6,12 @@ use switchhook_core::language::{Language, MachineWords};
 use switchhook_media::frame::Frame;
 use switchhook_media::tone::BeepDetector;
 
-/// Nobody who has talked this long is a machine's greeting, in frames: 40 s.
+/// How long to listen for a machine's greeting, in frames: 40 s. None is longer.
 const LISTEN_FOR: u32 = 2_000;
-/// Words of the greeting may be understood this long after the beep that followed it, in frames: 5 s.
+/// How long after a beep the greeting before it may still be transcribed, in frames: 5 s.
 const BEEP_KEPT: u32 = 250;
 
-/// Listens to the beginning of a call. A beep alone makes no machine: networks beep, too.
+/// Listens to the beginning of a call. A beep alone does not prove a machine: networks beep too.
 pub(super) struct MachineDetector {
     language: &'static Language,
     beeps: Option<BeepDetector>,
@@ -27,7 +27,7 @@ impl MachineDetector {
         Self { language, beeps, frames: 0, known: None, beeped_at: None }
     }
 
-    /// Whether the beep of a machine has just ended.
+    /// Returns whether the beep of a machine has just ended.
     pub(super) fn frame(&mut self, frame: &Frame) -> bool {
         self.frames += 1;
         if self.frames > LISTEN_FOR {
@@ -40,7 +40,7 @@ impl MachineDetector {
         beeped && self.known.is_some()
     }
 
-    /// That a machine says these words, unless it has said as much before. Until they are `final`, a question may become of them.
+    /// Returns that a machine said this text, unless that is already known. Before `final`, the text may still turn out to be a question.
     pub(super) fn words(&mut self, text: &str, is_final: bool) -> Option<Input> {
         let found = self.language.machine_words(text).filter(|_| self.beeps.is_some());
         let found = found.filter(|words| is_final || *words == MachineWords::Recording)?;

@@ -1,8 +1,8 @@
 //! The providers of one call, each with its fallbacks, run so that the driver only reads one channel per kind.
 //!
-//! A provider that fails before it has given anything is replaced by the next in the same turn; one that breaks off in the
-//! middle is not, since half a response has been heard. Where the agent wants it, a model that is late gets company. Dropping
-//! a [`Running`] cancels it.
+//! A provider that fails before its first output is replaced by the next one in the same turn; one that fails in the middle is not,
+//! since the caller has heard half a response. If the agent wants it, a late model is hedged with a second request. Dropping a
+//! [`Running`] cancels it.
 
 mod hedging;
 mod response_times;
@@ -38,20 +38,20 @@ use super::stt::{SpeechToText, SttProvider};
 use super::tools::Toolbox;
 use super::voice::{ConfiguredVoice, Rendered, TtsSettings};
 
-/// How long a model with a fallback behind it may take to give its first sign.
+/// How long a model with a fallback may take until its first output.
 const LLM_TIMEOUT: Duration = Duration::from_secs(4);
-/// It is given this long however many there are: good models need a while too.
+/// The least it is given however many models there are: good models need a while too.
 const MIN_LLM_TIMEOUT: Duration = Duration::from_secs(2);
-/// What all models of an agent have together; the conversation waits for ten seconds.
+/// The time for all models of an agent together; the conversation waits for ten seconds.
 const ALL_MODELS: Duration = Duration::from_millis(9_500);
-/// The same for a voice, while which is waited for there is silence.
+/// The same for a TTS, for which the caller waits in silence.
 const TTS_TIMEOUT: Duration = Duration::from_secs(2);
-/// Between two phrases that are said into memory: what the caller is to hear goes first.
+/// The pause between two phrases that are synthesized into the cache: speech for the caller takes precedence.
 const BETWEEN_PHRASES: Duration = Duration::from_secs(1);
-/// Pieces of an answer or of speech that may wait for the driver.
+/// Pieces of a response or of speech that are buffered for the driver.
 const WAITING: usize = 64;
 
-/// Work under way; dropping it cancels it.
+/// Running work; dropping it cancels it.
 pub type Running = AbortOnDropHandle<()>;
 
 /// A running request to providers; dropping it cancels it.
@@ -61,21 +61,21 @@ pub struct RunningRequest {
 }
 
 impl RunningRequest {
-    /// What it has cost if its end is not waited for, after so many characters of an answer: providers charge for what they were
-    /// sent and do not say how much.
+    /// Returns the cost if its end is not awaited, after `written` characters of a response: providers charge for what they were sent, and
+    /// do not report how much that is.
     #[must_use]
     pub fn cost(&self, written: usize) -> Usage {
         self.ledger.usage(written)
     }
 
-    /// The same request, whose results `running` passes on.
+    /// Returns the same request, with `running` forwarding its results.
     #[must_use]
     pub fn through(self, running: impl FnOnce(Running) -> Running) -> Self {
         Self { running: running(self.running), ledger: self.ledger }
     }
 }
 
-/// The providers of one call, the first of each kind preferred.
+/// The providers of one call, each kind in order of preference.
 #[derive(Clone)]
 pub struct Pipeline {
     /// Speech to text.
@@ -84,19 +84,19 @@ pub struct Pipeline {
     pub llm: Vec<(Arc<dyn Llm>, LlmSettings)>,
     /// Text to speech.
     pub tts: Vec<(Arc<dyn Tts>, TtsSettings)>,
-    /// What they have said before.
+    /// Speech that is cached.
     pub phrases: Arc<PhraseCache>,
-    /// What the model may call.
+    /// The tools that the model may call.
     pub tools: Arc<Toolbox>,
-    /// What they charge.
+    /// The prices of the providers.
     pub rates: KnownRates,
-    /// Whether a second model is requested when the first is late.
+    /// Whether to send a second request when the first model is late.
     pub hedge: bool,
-    /// What content filters refused in this call.
+    /// The answers that content filters withheld in this call.
     pub withheld: Withheld,
 }
 
-/// What providers charge, in the order of the providers; nothing where that is not known.
+/// The prices of providers, in the same order; `None` where unknown.
 #[derive(Clone, Debug, Default)]
 pub struct KnownRates {
     /// Speech to text.
@@ -107,7 +107,7 @@ pub struct KnownRates {
     pub tts: Vec<Option<Rates>>,
 }
 
-/// The cost of what the provider at `position` did.
+/// Prices the usage of the provider at `position`.
 fn priced(rates: &[Option<Rates>], position: usize, usage: Usage) -> Usage {
     Rates::price(rates.get(position).and_then(Option::as_ref), usage)
 }
@@ -119,26 +119,26 @@ pub struct LlmSettings {
     pub model: Option<String>,
     /// Sampling temperature.
     pub temperature: Option<f32>,
-    /// The longest answer, in tokens.
+    /// The maximum length of a response, in tokens.
     pub max_tokens: Option<u32>,
-    /// How long it takes to begin.
+    /// The model's recent response times.
     pub response_times: Arc<ResponseTimes>,
-    /// What it has shown in this call.
+    /// The provider's state in this call.
     pub health: ProviderHealth,
 }
 
-/// What a running request says, and which one.
+/// A signal of a running request.
 pub enum Signal<T> {
     /// The next piece.
     Piece(T),
-    /// That was all. Boxed: channels have room for many signals.
+    /// The end, with the usage. Boxed: channels have room for many signals.
     Done(Box<Usage>),
-    /// It failed, and no fallback was left.
+    /// It failed, and no fallback is left.
     Failed(ProviderError),
 }
 
 impl Pipeline {
-    /// Begins to open the first STT that answers, with the others behind it. What they cost is added to `spent`.
+    /// Starts to open the first STT that works, with the others as fallbacks. Adds their cost to `spent`.
     #[must_use]
     pub fn start_stt(&self, events: mpsc::Sender<SttEvent>, spent: &Spent) -> SpeechToText {
         let rates = |position: usize| self.rates.stt.get(position).copied().flatten();
@@ -152,14 +152,14 @@ impl Pipeline {
         SpeechToText::begin(providers.collect(), events)
     }
 
-    /// What speech of so many characters costs that was stopped: they were sent, and are charged all the same.
+    /// Returns the cost of speech of this many characters that was stopped: they were sent and are charged.
     #[must_use]
     pub fn stopped(&self, characters: u64) -> Usage {
         priced(&self.rates.tts, 0, Usage { tts_characters: characters, ..Usage::default() })
     }
 
-    /// Returns what a conversation cost at least, of which only its length and the characters of the agent's lines are known. Tokens are
-    /// not, so that it counts as unpriced.
+    /// Returns the minimum cost of a conversation of which only the length and the number of the agent's characters are known. Its tokens
+    /// are unknown, so it counts as unpriced.
     #[must_use]
     pub fn at_least(&self, heard: Duration, characters: u64) -> Usage {
         let stt_audio_ms = u64::try_from(heard.as_millis()).unwrap_or(u64::MAX);
@@ -168,7 +168,7 @@ impl Pipeline {
         Usage { unpriced: true, llm_estimated: true, ..known }
     }
 
-    /// Requests a response of the LLM; `turn` comes back with every signal.
+    /// Requests a response from the LLM; every signal carries `turn`.
     pub fn request_completion(
         &self,
         turn: u32,
@@ -197,7 +197,7 @@ impl Pipeline {
         RunningRequest { running: running(PipelineStage::Model, turn, signal, responding), ledger }
     }
 
-    /// Synthesizes; `utterance` comes back with every signal.
+    /// Synthesizes a text; every signal carries `utterance`.
     pub fn speak(
         &self,
         utterance: u32,
@@ -214,14 +214,14 @@ impl Pipeline {
         RunningRequest { running: running(PipelineStage::Voice, utterance, signal, speaking), ledger }
     }
 
-    /// A phrase as one of the voices has said it before.
+    /// Returns a phrase if one of the TTS voices has it in the cache.
     #[must_use]
     pub fn cached(&self, text: &str) -> Option<Arc<Rendered>> {
         self.tts.iter().find_map(|voice| self.phrases.find(voice, text))
     }
 
-    /// Has the first voice say into memory what of `texts` is not there, one after the other and until one cannot be said. What
-    /// that costs is added before it is requested, since it is charged also when it is not waited for. Each takes one of the `places`.
+    /// Synthesizes the `texts` that are not cached with the first TTS, one after the other, and stops at the first failure. Adds the cost
+    /// before each request, since an abandoned one is charged too. Each takes one of the `places`.
     pub fn cache_phrases(
         &self,
         texts: Vec<String>,
@@ -262,7 +262,7 @@ impl Pipeline {
         said.map(|_| rendered)
     }
 
-    /// The models, for a question of so many characters; those that have just let the caller down last.
+    /// Returns the models for a request of this many characters, those that failed recently last.
     fn models(&self, characters: usize) -> Vec<Entry<'_, (Arc<dyn Llm>, LlmSettings)>> {
         let rates = |position: usize| self.rates.llm.get(position).copied().flatten();
         let providers = self.llm.iter().enumerate();
@@ -279,7 +279,7 @@ impl Pipeline {
         entries
     }
 
-    /// The voices, for this text.
+    /// Returns the TTS voices for this text.
     fn voices(&self, text: &str) -> Vec<Entry<'_, ConfiguredVoice>> {
         let rates = |position: usize| self.rates.tts.get(position).copied().flatten();
         let providers = self.tts.iter().enumerate();
@@ -294,10 +294,10 @@ impl Pipeline {
         entries.collect()
     }
 
-    /// Connects to the models. One that refuses the key is not used in this call.
+    /// Connects to the models. One that rejects the key is not used in this call.
     ///
     /// # Errors
-    /// When all of them refuse it.
+    /// If all of them reject it.
     pub async fn warm_models(&self) -> Result<(), ProviderError> {
         let mut soon = if self.hedge { 2 } else { 1 };
         let mut models = self.llm.iter();
@@ -322,18 +322,17 @@ impl Pipeline {
         }
     }
 
-    /// Connects to the voice that will speak first.
+    /// Connects to the TTS that will speak first.
     ///
     /// # Errors
-    /// When it refuses to, and no other would speak in its place.
+    /// If it refuses and there is no other.
     pub async fn warm_voice(&self) -> Result<(), ProviderError> {
         let Some((tts, settings)) = self.tts.first() else { return Ok(()) };
         let warmed = tts.warm(&settings.request("")).await;
         if self.tts.len() > 1 { Ok(()) } else { warmed }
     }
 
-    /// Looks back on the conversation with the first model that answers, within `timeout_after`. What it cost comes with it,
-    /// whatever has come of it.
+    /// Runs the post-call analysis on the first model that answers, within `timeout_after`. Returns the cost even if it fails.
     pub async fn analyse(
         &self,
         messages: &[Message],
@@ -391,7 +390,7 @@ fn say(
     async move { tts.speak(request, audio).await }
 }
 
-/// Runs a request in a task of its own. One that panics has failed: nobody waits for it.
+/// Runs a request as a separate task, and reports a panic as a failure.
 fn running<T: Send + 'static>(
     kind: PipelineStage,
     tag: u32,
@@ -401,7 +400,7 @@ fn running<T: Send + 'static>(
     AbortOnDropHandle::new(tokio::spawn(
         async move {
             if let Err(panicked) = caught(work).await {
-                // A driver that has gone needs no signal.
+                // A driver that is gone needs no signal.
                 let _ = signals.send((tag, Signal::Failed(stopped(kind.words(), panicked)))).await;
             }
         }
@@ -413,7 +412,7 @@ fn stopped(provider: &'static str, panicked: Panicked) -> ProviderError {
     ProviderError::Failed { provider, words: panicked.to_string() }
 }
 
-/// How long each of so many models may take: the last one is to have as much time as those before it.
+/// Returns how long each of the models may take, so that the last one gets as much time as those before it.
 fn llm_timeout(models: usize) -> Duration {
     let share = ALL_MODELS / u32::try_from(models.max(1)).unwrap_or(u32::MAX);
     share.clamp(MIN_LLM_TIMEOUT, LLM_TIMEOUT)

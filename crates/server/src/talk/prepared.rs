@@ -1,4 +1,4 @@
-//! A conversation of either kind that is being got ready while the phone rings.
+//! A conversation of either kind that is prepared while the phone rings.
 
 mod cascade;
 mod realtime;
@@ -14,25 +14,25 @@ use super::pipeline::Pipeline;
 use super::realtime::Model;
 use super::{Commands, Ended, Notes, Report, Settings};
 
-/// What is known of a conversation that is being got ready.
+/// The state of a preparation.
 pub enum Preparation {
-    /// The caller can be heard, and will hear the agent at once.
+    /// The agent hears the caller, and will speak at once.
     Ready,
     /// It cannot begin.
     Failed(Failure),
 }
 
-/// A conversation that is being got ready.
+/// A conversation that is being prepared.
 pub enum Prepared {
-    /// By STT, language model and voice.
+    /// With an STT, an LLM and a TTS.
     Cascade(Box<cascade::PreparedCascade>),
-    /// By one model that hears and speaks.
+    /// With one speech-to-speech model.
     Realtime(Box<realtime::PreparedRealtime>),
 }
 
 impl Prepared {
-    /// Starts getting ready. Speech-to-speech models, the first one preferred, come before STT and language model; the pipeline then
-    /// only looks back on the call, and its voice speaks where the model cannot.
+    /// Starts to prepare a conversation. If there are speech-to-speech `models`, in order of preference, they take the place of STT and LLM;
+    /// the pipeline then only runs the post-call analysis, and its TTS speaks where the model cannot.
     #[must_use]
     pub fn new(settings: Settings, pipeline: Pipeline, models: Vec<Model>) -> Self {
         if models.is_empty() {
@@ -42,7 +42,7 @@ impl Prepared {
         }
     }
 
-    /// That it is ready, once, or cannot begin. Never, when nothing more is to be known. May be dropped and called again.
+    /// Waits until the conversation is ready, which is reported once, or cannot begin. Pends forever afterwards. Cancel safe.
     pub async fn progress(&mut self) -> Preparation {
         match self {
             Self::Cascade(prepared) => prepared.progress().await,
@@ -50,8 +50,8 @@ impl Prepared {
         }
     }
 
-    /// What getting ready has cost, if nobody is ever talked to. What a speech-to-speech model charges for a greeting is not known before it
-    /// has been spoken.
+    /// Returns the cost of the preparation if the conversation never begins. The cost of a speech-to-speech model's greeting is unknown until
+    /// it has been spoken.
     pub async fn cost(self) -> Usage {
         match self {
             Self::Cascade(prepared) => prepared.cost().await,
@@ -59,7 +59,7 @@ impl Prepared {
         }
     }
 
-    /// What the conversation uses, also while it goes on.
+    /// Returns the usage of the conversation, which is updated while it runs.
     #[must_use]
     pub fn usage(&self) -> Spent {
         match self {
@@ -68,7 +68,7 @@ impl Prepared {
         }
     }
 
-    /// Holds the conversation until it ends, or something in it panics. `commands` may close at any time.
+    /// Runs the conversation until it ends or something in it panics. `commands` may close at any time.
     pub async fn talk(self, media: Media, commands: Commands, notes: Notes) -> Report {
         match self {
             Self::Cascade(prepared) => Box::pin(prepared.talk(media, commands, notes)).await,
@@ -77,7 +77,7 @@ impl Prepared {
     }
 }
 
-/// The report of a conversation that could not begin.
+/// Returns the report of a conversation that could not begin.
 pub(super) fn failed_report(settings: &Settings, failure: Failure) -> Report {
     let conversation = Conversation::cascade(&settings.agent, Timestamp::from_micros(0));
     Report {

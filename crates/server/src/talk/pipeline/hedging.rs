@@ -1,34 +1,34 @@
-//! Which provider is used, and when: one provider after the other where they fail, two at once where the first is late.
+//! When to use which provider: one after the other if they fail, two at once if the first is late.
 //!
-//! Begin, then take every step, then tell what happens, and [`Hedging::tick`] at [`Hedging::next_deadline`]. Times are since the
-//! beginning. Nothing is done here.
+//! Call [`Hedging::begin`], take each step that is returned, report what happens, and call [`Hedging::tick`] at
+//! [`Hedging::next_deadline`]. Times are durations since the beginning. This does no I/O.
 
 use std::time::Duration;
 
-/// What is to be done.
+/// The next action of the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
-    /// Ask the provider at this position, and call the attempt by this number.
+    /// Send the request to the provider at this position, as the attempt with this number.
     Start { attempt: usize, position: usize },
-    /// Cancel an attempt, because another was quicker.
+    /// Cancel an attempt because another was faster.
     Cancel { attempt: usize },
-    /// Cancel an attempt, because it has given nothing for too long.
+    /// Cancel an attempt because its first output takes too long.
     TimeOut { attempt: usize },
     /// No provider is left.
     GiveUp,
 }
 
-/// One question to several providers, until the first of them answers.
+/// One request to several providers, until the first of them responds.
 pub(super) struct Hedging {
-    /// For each provider, after how long it is late, if a second one is then to be used as well.
+    /// For each provider, when it is late and a second one should be used too, if ever.
     late_after: Vec<Option<Duration>>,
-    /// How long a provider may give nothing when there is another.
+    /// How long a provider may take until its first output if there is another.
     timeout_after: Duration,
-    /// The first provider that was not used yet.
+    /// The first provider that has not been used yet.
     next: usize,
     attempts: usize,
     running: Vec<HedgedAttempt>,
-    /// Whether a second one was used for the sake of speed since one was used alone.
+    /// Whether a request was hedged since the last time only one was running.
     hedged: bool,
 }
 
@@ -51,20 +51,20 @@ impl Hedging {
         }
     }
 
-    /// An attempt has failed before it gave anything.
+    /// Handles that an attempt failed before its first output.
     pub(super) fn failed(&mut self, now: Duration, attempt: usize) -> Option<Step> {
         self.running.retain(|running| running.number != attempt);
         self.running.is_empty().then(|| self.begin(now))
     }
 
-    /// An attempt has given something: the others are not wanted any more.
+    /// Handles the first output of an attempt: the others are cancelled.
     pub(super) fn spoke(&mut self, attempt: usize) -> Vec<Step> {
         let running = std::mem::take(&mut self.running);
         let others = running.into_iter().filter(|running| running.number != attempt);
         others.map(|running| Step::Cancel { attempt: running.number }).collect()
     }
 
-    /// A deadline may have passed.
+    /// Handles deadlines that have passed.
     pub(super) fn tick(&mut self, now: Duration) -> Vec<Step> {
         let mut steps = Vec::new();
         if self.hedge_at().is_some_and(|at| at <= now) {
@@ -87,7 +87,7 @@ impl Hedging {
         self.hedge_at().into_iter().chain(hope_ends).min()
     }
 
-    /// When the only one that runs gets company.
+    /// Returns when to hedge the only running attempt.
     fn hedge_at(&self) -> Option<Duration> {
         match self.running.as_slice() {
             [alone] if !self.hedged => Some(alone.since + self.late_after[alone.position]?),
@@ -95,7 +95,7 @@ impl Hedging {
         }
     }
 
-    /// The one that has been waited for longest, if there is another to hope for.
+    /// Returns the attempt that has run longest, if there is an alternative to it.
     fn timed_out_attempt(&self) -> Option<&HedgedAttempt> {
         let another = self.running.len() > 1 || self.next < self.late_after.len();
         self.running.first().filter(|_| another)
@@ -179,7 +179,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever happens when, no more than two run, every position is begun in order, and somebody runs until nobody is left.
+        /// Under any sequence of events, at most two run, providers are started in order, and one runs until none is left.
         #[test]
         fn somebody_is_always_asked(
             late in prop::collection::vec(prop::option::of(400_u64..2_000), 0..5),

@@ -1,4 +1,4 @@
-//! How long models take to begin an answer, and so when one is late.
+//! How long models take until they begin to respond, and so when one is late.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -6,38 +6,38 @@ use std::time::Duration;
 
 use switchhook_core::id::ConnectionId;
 
-/// Answers that are remembered: what was an hour ago says little.
+/// The number of response times kept: those of an hour ago say little.
 const REMEMBERED: usize = 200;
-/// Answers before anything is said about the next one.
+/// Response times needed before any is called late.
 const LEAST: usize = 20;
-/// Of a hundred answers, so many are not late.
+/// The percentage of responses that are not late.
 const USUAL: usize = 95;
-/// A second request is never sent earlier: it would cost more than it saves.
+/// The earliest hedge: an earlier one would cost more than it saves.
 const EARLIEST: Duration = Duration::from_millis(400);
-/// Nor later: the caller is waiting.
+/// The latest hedge: the caller is waiting.
 const LATEST: Duration = Duration::from_secs(2);
 
-/// The times that one model of one connection took to its first words, in this process.
+/// The times until the first output of one model of one connection, in this process.
 #[derive(Debug, Default)]
 pub struct ResponseTimes(Mutex<VecDeque<Duration>>);
 
 impl ResponseTimes {
-    /// Notes how long an answer took, or how long one was waited for in vain.
+    /// Records how long a response took, or how long the wait was until it timed out.
     pub fn note(&self, took: Duration) {
         let mut times = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         times.truncate(REMEMBERED - 1);
         times.push_front(took);
     }
 
-    /// Notes how long an answer was waited for that another one was quicker than. Only a wait that was unusually long tells
-    /// anything: a second one that was used a moment ago is not known to be quick.
+    /// Records the wait for a request that was cancelled because another was faster. Only an unusually long wait counts: it says nothing
+    /// about the speed of a second request that began a moment ago.
     pub fn note_taken_back(&self, waited: Duration) {
         if self.late_after().is_some_and(|late| waited > late) {
             self.note(waited);
         }
     }
 
-    /// After how long an answer is late: 95 of 100 took no longer. Unknown until there were enough.
+    /// Returns when a response is late: 95 of 100 took no longer. `None` until there were enough of them.
     #[must_use]
     pub fn late_after(&self) -> Option<Duration> {
         let mut times: Vec<Duration> = self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().copied().collect();
@@ -47,15 +47,15 @@ impl ResponseTimes {
     }
 }
 
-/// A model of a connection; without names, the usual one and the built-in one.
+/// A model of a connection; `None` stands for the default model and for the built-in connection.
 type Which = (Option<ConnectionId>, Option<String>);
 
-/// The response times of all models that were used.
+/// The response times of all models used so far.
 #[derive(Default)]
 pub struct AllResponseTimes(Mutex<HashMap<Which, Arc<ResponseTimes>>>);
 
 impl AllResponseTimes {
-    /// The response times of a connection's model; without a connection, of the built-in one.
+    /// Returns the response times of a connection's model; without a connection, of the built-in one.
     #[must_use]
     pub fn of(&self, connection: Option<ConnectionId>, model: Option<&str>) -> Arc<ResponseTimes> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,4 +1,4 @@
-//! One request, sent to providers as [`Hedging`] says, until one of them has responded to the end.
+//! One request, sent to providers as [`Hedging`] decides, until one of them has responded completely.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -17,10 +17,10 @@ use super::usage_ledger::UsageLedger;
 use super::{Signal, TTS_TIMEOUT, WAITING, llm_timeout, none_configured, stopped, timed_out};
 use crate::talk::provider_health::ProviderHealth;
 
-/// A provider that has no room for longer is not waited for: the conversation gives up after ten seconds.
+/// A provider whose rate limit lasts longer is skipped: the conversation gives up after ten seconds.
 const LONGEST_WAIT: Duration = Duration::from_secs(7);
 
-/// What providers are run for.
+/// The kind of provider.
 #[derive(Clone, Copy)]
 pub(super) enum PipelineStage {
     Model,
@@ -35,7 +35,7 @@ impl PipelineStage {
         }
     }
 
-    /// For each of so many providers.
+    /// Returns the timeout for each of this many providers.
     fn timeout_after(self, providers: usize) -> Duration {
         match self {
             Self::Model => llm_timeout(providers),
@@ -44,21 +44,21 @@ impl PipelineStage {
     }
 }
 
-/// A provider that may be used.
+/// A candidate provider.
 pub(super) struct Entry<'p, P> {
     pub(super) provider: &'p P,
     pub(super) rates: Option<Rates>,
-    /// Where its times are noted.
+    /// Where to record its response times.
     pub(super) response_times: Option<Arc<ResponseTimes>>,
-    /// After how long a second one is used as well.
+    /// When it is late and a second one should be used too, if ever.
     pub(super) late_after: Option<Duration>,
-    /// What it has shown in this call.
+    /// The provider's state in this call.
     pub(super) health: &'p ProviderHealth,
-    /// What a request costs whose response is not waited for.
+    /// The cost of a request whose response is not awaited.
     pub(super) unanswered: Usage,
 }
 
-/// Something that a provider does.
+/// A running attempt at one provider.
 struct Attempt<T, W> {
     number: usize,
     position: usize,
@@ -68,15 +68,15 @@ struct Attempt<T, W> {
     result: Option<Result<Usage, ProviderError>>,
 }
 
-/// The first sign of an attempt.
+/// The first output of an attempt.
 enum First<T> {
     Piece(T),
-    /// It gave nothing at all.
+    /// It ended without any output.
     Over(Result<Usage, ProviderError>),
 }
 
 impl<T, W: Future<Output = Result<Usage, ProviderError>>> Attempt<T, W> {
-    /// May be dropped and called again until it has returned.
+    /// Waits for the first output. Cancel safe until it has returned.
     async fn first(&mut self) -> First<T> {
         tokio::select! {
             biased;
@@ -91,7 +91,7 @@ impl<T, W: Future<Output = Result<Usage, ProviderError>>> Attempt<T, W> {
         }
     }
 
-    /// Everything after the first piece.
+    /// Forwards everything after the first piece.
     async fn rest(mut self, tag: u32, signals: &mpsc::Sender<(u32, Signal<T>)>) -> Result<Usage, ProviderError> {
         let result = match self.result {
             Some(result) => result,
@@ -112,7 +112,7 @@ impl<T, W: Future<Output = Result<Usage, ProviderError>>> Attempt<T, W> {
     }
 }
 
-/// The work of a provider, once it has room again. One that will not have it soon is not waited for; one that panics has failed.
+/// Runs the provider's work once its rate limit permits it. Fails at once if that would take too long; a panic counts as failure.
 async fn once_not_rate_limited(
     health: &ProviderHealth,
     kind: PipelineStage,
@@ -129,7 +129,7 @@ async fn once_not_rate_limited(
     caught(work).await.unwrap_or_else(|panicked| Err(stopped(kind.words(), panicked)))
 }
 
-/// The providers to use, those without room last, and the error of one that refuses and is left out.
+/// Returns the usable providers, rate-limited ones last, and the error of one that was left out because it refuses.
 fn not_refusing<'p, P>(entries: Vec<Entry<'p, P>>) -> (Vec<Entry<'p, P>>, Option<ProviderError>) {
     let refused = entries.iter().find_map(|entry| entry.health.refusal());
     let mut entries: Vec<_> = entries.into_iter().filter(|entry| entry.health.refusal().is_none()).collect();
@@ -137,8 +137,8 @@ fn not_refusing<'p, P>(entries: Vec<Entry<'p, P>>) -> (Vec<Entry<'p, P>>, Option
     (entries, refused)
 }
 
-/// Runs the first provider that works and signals what it gives, tagged with `tag`. What was requested is on the `ledger` until it
-/// is signalled.
+/// Runs the first provider that works and signals its output, tagged with `tag`. The cost of a request is in the `ledger` until it is
+/// signalled.
 pub(super) async fn run<P, T, W>(
     kind: PipelineStage,
     tag: u32,
@@ -179,7 +179,7 @@ pub(super) async fn run<P, T, W>(
             }
         }
         if let Some(piece) = spoken.take() {
-            // A driver that has gone needs no signal.
+            // A driver that is gone needs no signal.
             let _ = signals.send((tag, Signal::Piece(piece))).await;
             let winner = attempts.pop().expect("the one that spoke is left");
             let (entry, number) = (&entries[winner.position], winner.number);
@@ -207,12 +207,12 @@ pub(super) async fn run<P, T, W>(
                 }
                 First::Over(Err(error)) => {
                     let failed = attempts.remove(at);
-                    // Whoever refuses charges nothing; whoever is late may have done the work.
+                    // A provider that refuses charges nothing; one that timed out may have done the work.
                     if !matches!(error, ProviderError::Timeout { .. }) {
                         ledger.settled(failed.number);
                     }
                     let error = entries[failed.position].health.judge(error);
-                    // One that may be requested again is more hopeful than one that refuses.
+                    // Prefer the error of one that may succeed later over that of one that refuses.
                     if last.is_final() || !error.is_final() {
                         last = error;
                     }
@@ -237,7 +237,7 @@ impl<P> Entry<'_, P> {
     }
 }
 
-/// Which attempt gives its first sign, and what.
+/// Waits for the first output of any attempt, and returns its position too.
 async fn first_sign<T, W: Future<Output = Result<Usage, ProviderError>>>(
     attempts: &mut [Attempt<T, W>],
 ) -> (usize, First<T>) {
@@ -245,7 +245,7 @@ async fn first_sign<T, W: Future<Output = Result<Usage, ProviderError>>>(
     (at, first)
 }
 
-/// Remembers what is to be learned from an attempt that is cancelled, in whom `hope` is lost or whom another was quicker than.
+/// Updates the statistics after a cancelled attempt: `hope` means that it timed out, otherwise another was faster.
 fn lose<P, T, W>(entry: &Entry<'_, P>, lost: &Attempt<T, W>, hope: bool) {
     let waited = lost.since.elapsed();
     if hope {
@@ -258,7 +258,7 @@ fn lose<P, T, W>(entry: &Entry<'_, P>, lost: &Attempt<T, W>, hope: bool) {
     }
 }
 
-/// Remembers how long an attempt took to its first sign.
+/// Records how long an attempt took until its first output.
 fn note<P, T, W>(entries: &[Entry<'_, P>], attempt: &Attempt<T, W>) {
     if let Some(response_times) = &entries[attempt.position].response_times {
         response_times.note(attempt.since.elapsed());

@@ -1,4 +1,4 @@
-//! What comes of a question when models are late, fail or answer.
+//! Tests of requests to models that are late, fail or respond.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Mutex;
@@ -19,7 +19,7 @@ use crate::config::Config;
 use crate::talk::provider_health::RateLimits;
 use crate::talk::tools::Shared;
 
-/// Never answers, and tells when its question is taken back.
+/// Never responds, and signals when its request is cancelled.
 struct Late(Mutex<Option<oneshot::Sender<()>>>);
 
 #[async_trait]
@@ -34,7 +34,7 @@ impl Llm for Late {
     }
 }
 
-/// Answers at once, or fails.
+/// Responds at once, or fails.
 struct Quick(Result<&'static str, ()>);
 
 #[async_trait]
@@ -97,7 +97,7 @@ fn pipeline(llms: Vec<Arc<dyn Llm>>, hedge: bool) -> Pipeline {
     }
 }
 
-/// What an answer says, what it cost or how it failed.
+/// Runs a request; returns the text, and the cost or the error.
 async fn asked(pipeline: &Pipeline) -> (String, Result<Usage, ProviderError>) {
     let (signals, mut given) = mpsc::channel(WAITING);
     let _running = pipeline.request_completion(7, vec![Message::new(Role::User, "Four, please.")], signals);
@@ -129,7 +129,7 @@ async fn a_model_that_is_late_gets_company_and_is_taken_back_when_the_other_answ
     assert_eq!(times, Some(Duration::from_millis(400)), "one wait in vain is not the usual");
 }
 
-/// Says something, and breaks off.
+/// Sends one piece, then fails.
 struct BreaksOff;
 
 #[async_trait]
@@ -145,7 +145,7 @@ impl Llm for BreaksOff {
     }
 }
 
-/// A dollar for each token read by the first model, ten by the second, and a hundred times as much for one written.
+/// Sets prices: a dollar per token read for the first model, ten for the second, and a hundred times as much per token written.
 fn with_rates(mut pipeline: Pipeline) -> Pipeline {
     let rates = |dollars: f64| Rates {
         llm_input_million: Some(dollars * 1e6),
@@ -166,7 +166,7 @@ fn dollars(usage: Usage) -> f64 {
 
 #[tokio::test(start_paused = true)]
 async fn whoever_was_asked_is_paid_whatever_comes_of_it() {
-    // Four tokens are read, two are written. The first is waited for in vain, and the second breaks off.
+    // Four tokens are read, two are written. The first model times out, and the second fails in the middle.
     let broken = with_rates(pipeline(vec![never(), Arc::new(BreaksOff)], false));
     let (signals, mut given) = mpsc::channel(WAITING);
     let question = broken.request_completion(7, vec![Message::new(Role::User, "Four, please.")], signals);
@@ -182,7 +182,7 @@ async fn whoever_was_asked_is_paid_whatever_comes_of_it() {
     assert_eq!((usage.llm_input_tokens, usage.llm_output_tokens, usage.llm_estimated), (8, 2, true));
     assert_eq!(dollars(usage), 4.0 + 40.0 + 2_000.0, "by the rates of whom was asked");
 
-    // Whoever refuses charges nothing.
+    // A provider that refuses charges nothing.
     let refusing = with_rates(pipeline(vec![ScriptedLlm::to([Err(wrong_key())]), never()], false));
     let (signals, mut given) = mpsc::channel(WAITING);
     let question = refusing.request_completion(7, vec![Message::new(Role::User, "Four, please.")], signals);
@@ -207,7 +207,7 @@ async fn one_that_hangs_is_asked_last_for_a_while() {
     }
     assert_eq!(first, ["Second.", "Second.", "First."], "and comes back");
 
-    // Four of them: the last has its turn before the conversation times out.
+    // With four of them, the last gets its turn before the conversation times out.
     let four = pipeline(vec![never(), never(), never(), ScriptedLlm::to([Ok("Fourth."), Ok("Fourth.")])], false);
     let began = tokio::time::Instant::now();
     assert_eq!(asked(&four).await.0, "Fourth.");
@@ -236,7 +236,7 @@ fn wrong_key() -> ProviderError {
 #[tokio::test]
 async fn what_is_refused_at_first_is_a_wrong_setting_and_later_a_failure() {
     let refused = || ProviderError::Refused { provider: "double", words: "Wrong key.".to_owned() };
-    // What it has refused once is returned again without a request.
+    // An earlier refusal is returned again without a request.
     for (manners, expected) in [
         (ScriptedLlm::to([Err(wrong_key())]), [Err(wrong_key()), Err(wrong_key()), Err(wrong_key())]),
         (ScriptedLlm::to([Ok("Four."), Err(wrong_key())]), [Ok(()), Err(refused()), Err(refused())]),
@@ -303,7 +303,7 @@ async fn a_provider_that_refuses_is_replaced_and_reported_only_when_no_other_is_
     assert_eq!(said, "Four.");
 }
 
-/// A TTS that gives so many samples and then the given result.
+/// A TTS that returns this many samples and then the given result.
 struct Sings(usize, Then);
 
 enum Then {
@@ -327,7 +327,7 @@ impl Tts for Sings {
     }
 }
 
-/// Voices that charge 1, 2, 3… dollars for a character.
+/// TTS voices that charge 1, 2, 3… dollars per character.
 fn choir(voices: Vec<Sings>) -> Pipeline {
     let mut choir = pipeline(Vec::new(), false);
     for (price, voice) in (1..).zip(voices) {
@@ -341,7 +341,7 @@ fn choir(voices: Vec<Sings>) -> Pipeline {
     choir
 }
 
-/// Characters, and dollars for them.
+/// Returns the number of characters, and their cost in dollars.
 fn paid(usage: Usage) -> (u64, f64) {
     (usage.tts_characters, usage.cost_usd.round())
 }
@@ -390,7 +390,7 @@ async fn a_voice_that_fails_is_paid_for_what_it_was_sent_and_not_for_what_it_ref
     }
 }
 
-/// Panics when it is asked.
+/// Panics on a request.
 struct Panics;
 
 #[async_trait]

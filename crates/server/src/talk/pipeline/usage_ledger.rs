@@ -1,11 +1,11 @@
-//! What a question has cost that is not answered to its end: nobody tells, and it is charged all the same.
+//! The cost of a request that is abandoned before its end: the provider does not report it, but charges it.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use switchhook_providers::prices::Rates;
 use switchhook_providers::{Usage, llm};
 
-/// Filled while requests run, and read when the response is no longer waited for.
+/// Filled while requests run; read when a response is no longer awaited.
 #[derive(Clone, Debug, Default)]
 pub(super) struct UsageLedger(Arc<Mutex<Vec<Item>>>);
 
@@ -18,22 +18,22 @@ struct Item {
 }
 
 impl UsageLedger {
-    /// Notes a request to a provider. `unanswered` is what it costs without a response.
+    /// Records a request to a provider. `unanswered` is its cost without a response.
     pub(super) fn requested(&self, attempt: usize, unanswered: Usage, rates: Option<Rates>) {
         self.items().push(Item { attempt, unanswered, rates });
     }
 
-    /// It charges nothing, or has said itself what it charges.
+    /// Removes an attempt that charges nothing or has reported its cost.
     pub(super) fn settled(&self, attempt: usize) {
         self.items().retain(|item| item.attempt != attempt);
     }
 
-    /// It is the one that answers.
+    /// Marks the attempt whose response is used.
     pub(super) fn answers(&self, attempt: usize) {
         self.items().sort_by_key(|item| item.attempt == attempt);
     }
 
-    /// All of it, when so many characters of an answer were written.
+    /// Returns the total after `written` characters of a response.
     pub(super) fn usage(&self, written: usize) -> Usage {
         let items = self.items();
         let answer = items.last().filter(|_| written > 0);

@@ -1,4 +1,4 @@
-//! What is got ready while the phone rings.
+//! A conversation with STT, LLM and TTS that is prepared while the phone rings.
 
 use switchhook_carriers::Media;
 use switchhook_core::conversation::{Conversation, Failure};
@@ -16,31 +16,31 @@ use crate::talk::pipeline::Pipeline;
 use crate::talk::stt::SpeechToText;
 use crate::talk::{Commands, Notes, Report, Settings};
 
-/// The names in errors.
+/// The names of the stages in errors.
 const VOICE: &str = "text to speech";
 const MODEL: &str = "language model";
 
-/// A conversation that is being got ready while the phone rings: the STT is opened, the greeting is spoken into memory,
-/// models, voices and servers of tools are connected to. It can begin before all that is done.
+/// A conversation that is being prepared while the phone rings: the STT is opened, the greeting is synthesized, and models, TTS voices
+/// and MCP servers are connected. It can begin before all that is done.
 pub struct PreparedCascade {
     settings: Settings,
     pipeline: Pipeline,
     stt: SpeechToText,
     stt_events: SttEvents,
     greeting: Option<PreparedSpeech>,
-    /// The connection to the voice, where there is no greeting.
+    /// The connection to the TTS if there is no greeting.
     voice: Option<Connecting<()>>,
     /// The connections to the models.
     models: Connecting<()>,
-    /// Whether it was said that it is.
+    /// Whether it was reported as ready.
     ready: bool,
     getting_ready: JoinSet<()>,
-    /// What is used from now on.
+    /// The usage so far.
     usage: Spent,
 }
 
 impl PreparedCascade {
-    /// Starts getting ready.
+    /// Starts to prepare a conversation.
     #[must_use]
     pub fn new(settings: Settings, pipeline: Pipeline) -> Self {
         let (events, events_in) = mpsc::channel(64);
@@ -72,7 +72,7 @@ impl PreparedCascade {
         }
     }
 
-    /// That it is ready, once, or cannot begin. Never, when nothing more is to be known. May be dropped and called again.
+    /// Waits until the conversation is ready, which is reported once, or cannot begin. Pends forever afterwards. Cancel safe.
     pub async fn progress(&mut self) -> Preparation {
         let Self { stt, stt_events, greeting, voice, models, ready, .. } = self;
         let getting_ready = async {
@@ -102,20 +102,20 @@ impl PreparedCascade {
         }
     }
 
-    /// What getting ready has cost, if nobody is ever talked to.
+    /// Returns the cost of the preparation if the conversation never begins.
     pub async fn cost(self) -> Usage {
         self.stt.end().await;
         let heard = self.usage.usage();
         self.greeting.map_or(heard, |greeting| heard + greeting.cost())
     }
 
-    /// What the conversation uses, also while it goes on.
+    /// Returns the usage of the conversation, which is updated while it runs.
     #[must_use]
     pub fn usage(&self) -> Spent {
         self.usage.clone()
     }
 
-    /// Holds the conversation until it ends. `commands` may close at any time.
+    /// Runs the conversation until it ends. `commands` may close at any time.
     pub async fn talk(self, media: Media, commands: Commands, notes: Notes) -> Report {
         let models = Models::Cascade(Box::new(Cascade::new(self.stt, self.stt_events, self.greeting)));
         let mut driver = Driver::new(&self.settings, self.pipeline, models, media, notes, self.usage);
@@ -125,7 +125,7 @@ impl PreparedCascade {
     }
 }
 
-/// Waits until a connection is made, and gives the reason if it is refused. Whatever else is wrong may be over when the phone is answered.
+/// Waits for a connection and returns the failure if it is permanent; any other may be over when the phone is answered.
 async fn refused(opening: &mut Connecting<()>, name: &'static str) -> Option<Failure> {
     match opening.wait(name).await {
         Err(error @ ProviderError::Config { .. }) => Some(failure(error)),

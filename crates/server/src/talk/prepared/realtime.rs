@@ -1,4 +1,4 @@
-//! What is got ready while the phone rings: the session, and in it the greeting.
+//! A conversation with a speech-to-speech model that is prepared while the phone rings: the session, and in it the greeting.
 
 use futures_util::FutureExt as _;
 use switchhook_carriers::Media;
@@ -15,23 +15,23 @@ use crate::talk::pipeline::Pipeline;
 use crate::talk::realtime::{Choice, Model, Opened, Ready, open};
 use crate::talk::{Commands, Notes, Report, Settings};
 
-/// The name in errors.
+/// The name of the stage in errors.
 const MODEL: &str = "speech to speech";
 
-/// A conversation that is being got ready while the phone rings.
+/// A conversation that is being prepared while the phone rings.
 pub struct PreparedRealtime {
     settings: Settings,
     pipeline: Pipeline,
     models: Vec<Model>,
     opening: Connecting<Opened>,
-    /// Whether it was said that it is.
+    /// Whether it was reported as ready.
     ready: bool,
-    /// What is used from now on.
+    /// The usage so far.
     usage: Spent,
 }
 
 impl PreparedRealtime {
-    /// Starts getting ready. There is at least one model, the first one preferred.
+    /// Starts to prepare a conversation. There is at least one model; they are in order of preference.
     #[must_use]
     pub fn new(settings: Settings, pipeline: Pipeline, models: Vec<Model>) -> Self {
         let history = Conversation::realtime(&settings.agent, Timestamp::from_micros(0)).history();
@@ -48,7 +48,7 @@ impl PreparedRealtime {
         Self { settings, pipeline, models, opening, ready: false, usage: Spent::default() }
     }
 
-    /// That it is ready, once, or cannot begin. Never, when nothing more is to be known. May be dropped and called again.
+    /// Waits until the conversation is ready, which is reported once, or cannot begin. Pends forever afterwards. Cancel safe.
     pub async fn progress(&mut self) -> Preparation {
         match self.opening.wait(MODEL).await {
             Err(error) => Preparation::Failed(failure(error)),
@@ -60,16 +60,15 @@ impl PreparedRealtime {
         }
     }
 
-    /// What the conversation uses, also while it goes on.
+    /// Returns the usage of the conversation, which is updated while it runs.
     #[must_use]
     pub fn usage(&self) -> Spent {
         self.usage.clone()
     }
 
-    /// Holds the conversation until it ends. `commands` may close at any time. A caller who is on the line before there is a
-    /// session is talked to all the same.
+    /// Runs the conversation until it ends, even if the session is not open yet. `commands` may close at any time.
     pub async fn talk(mut self, media: Media, commands: Commands, notes: Notes) -> Report {
-        // It may be done without anybody having looked.
+        // The session may have opened since the last poll.
         let _ = self.opening.wait(MODEL).now_or_never();
         let ready = match self.opening {
             Connecting::Done(Err(error)) => return failed_report(&self.settings, failure(&error)),
