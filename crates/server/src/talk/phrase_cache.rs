@@ -1,4 +1,4 @@
-//! Phrases of agents whose audio is cached in this process: they are heard at once, also while the TTS is late or fails.
+//! Cached audio of agents' phrases, for this process: it plays at once, even while the TTS is late or fails.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -7,16 +7,16 @@ use switchhook_providers::{Tts, TtsRequest};
 
 use super::voice::{ConfiguredVoice, Rendered};
 
-/// What is cached at most, in bytes: an hour of speech.
+/// The maximum size of the cache in bytes: an hour of speech.
 const MOST_BYTES: usize = 64 << 20;
 
-/// What was said by which voice.
+/// Phrases by the voice that spoke them.
 #[derive(Default)]
 pub struct PhraseCache(Mutex<Cached>);
 
 #[derive(Default)]
 struct Cached {
-    /// Least lately used first.
+    /// Least recently used first.
     phrases: VecDeque<(Key, Arc<Rendered>)>,
     bytes: usize,
     making: Vec<Key>,
@@ -24,7 +24,7 @@ struct Cached {
 
 #[derive(Clone)]
 struct Key {
-    /// A connection that is changed becomes another provider. As long as this is held, no other has its address.
+    /// A connection that is changed becomes another provider. While this is held, no other has its address.
     provider: Weak<dyn Tts>,
     request: TtsRequest,
 }
@@ -41,7 +41,7 @@ impl Key {
     }
 }
 
-/// A phrase is being spoken into memory. Dropping this lets others try.
+/// The permit to synthesize a phrase. Dropping it lets others try.
 pub struct Making<'p> {
     phrases: &'p PhraseCache,
     voice: &'p ConfiguredVoice,
@@ -49,7 +49,7 @@ pub struct Making<'p> {
 }
 
 impl PhraseCache {
-    /// What this voice has said.
+    /// Returns a cached phrase of this voice.
     #[must_use]
     pub fn find(&self, voice: &ConfiguredVoice, text: &str) -> Option<Arc<Rendered>> {
         let mut cached = self.lock();
@@ -60,7 +60,7 @@ impl PhraseCache {
         Some(said)
     }
 
-    /// Begins to make what is not there and not being made.
+    /// Returns a permit to synthesize a phrase, unless it is cached or being synthesized.
     #[must_use]
     pub fn make<'p>(&'p self, voice: &'p ConfiguredVoice, text: &'p str) -> Option<Making<'p>> {
         let mut cached = self.lock();
@@ -78,13 +78,13 @@ impl PhraseCache {
 }
 
 impl Making<'_> {
-    /// Keeps what was said.
+    /// Stores the phrase.
     pub fn store(self, said: Rendered) {
         let key = Key::new(self.voice, self.text);
         let mut cached = self.phrases.lock();
         cached.bytes += bytes(&said);
         cached.phrases.push_back((key, Arc::new(said)));
-        // Nobody speaks by a provider again that is gone.
+        // A provider that is gone is never used again.
         cached.phrases.retain(|(key, _)| key.provider.strong_count() > 0);
         cached.bytes = cached.phrases.iter().map(|(_, said)| bytes(said)).sum();
         while cached.bytes > MOST_BYTES

@@ -1,4 +1,4 @@
-//! What the agent is about to say: utterances in order, cut into frames, held and resumed at the very sample.
+//! The agent's queued speech: utterances in order, cut into frames, paused and resumed at the exact sample.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -17,11 +17,11 @@ pub struct Playback {
 /// Samples per piece: 0.1 s at 16 kHz.
 const PIECE: usize = 1_600;
 
-/// Samples that are to be played, in pieces of at most [`PIECE`], each of which is freed once it is played: TTS is seconds ahead.
+/// Queued samples, in pieces of at most [`PIECE`], each of which is freed once it is played: TTS is seconds ahead.
 #[derive(Debug, Default)]
 struct Waiting {
     pieces: VecDeque<Vec<i16>>,
-    /// How many of the first piece are played.
+    /// The samples of the first piece that were played.
     taken: usize,
     len: usize,
 }
@@ -83,37 +83,37 @@ struct Utterance {
     played: u64,
 }
 
-/// What came of asking for a frame.
+/// The position of a frame in its utterance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Played {
-    /// The utterance the frame is of.
+    /// The frame's utterance.
     pub utterance: u32,
-    /// Its samples played so far, this frame included; padding does not count.
+    /// Its samples played so far, including this frame but not padding.
     pub samples: u64,
-    /// Whether that was the last of it.
+    /// Whether the frame is its last.
     pub finished: bool,
 }
 
 impl Playback {
-    /// An empty queue for audio of this format.
+    /// Creates an empty queue for audio of this format.
     #[must_use]
     pub const fn new(format: AudioFormat) -> Self {
         Self { format, queue: VecDeque::new(), paused: false }
     }
 
-    /// The format of the audio.
+    /// Returns the format of the audio.
     #[must_use]
     pub const fn format(&self) -> AudioFormat {
         self.format
     }
 
-    /// How long so many samples last.
+    /// Returns the duration of this many samples.
     #[must_use]
     pub fn length(&self, samples: u64) -> Duration {
         self.format.duration(samples)
     }
 
-    /// Puts an utterance at the end of the queue; its audio follows in [`Playback::push`].
+    /// Adds an utterance at the end of the queue; its audio follows with [`Playback::push`].
     pub fn queue_last(&mut self, number: u32) {
         self.queue.push_back(Utterance {
             number,
@@ -124,14 +124,13 @@ impl Playback {
         });
     }
 
-    /// The same before everything else, also before the rest of what is being played.
+    /// Adds an utterance at the front, even before the rest of one that is being played.
     pub fn queue_first(&mut self, number: u32) {
         self.queue_last(number);
         self.queue.rotate_right(1);
     }
 
-    /// Adds audio to an announced utterance and says how many samples of it there are now. Audio of one that was cleared is
-    /// dropped.
+    /// Adds audio to a queued utterance and returns how many samples it has now. Drops the audio if the utterance was cleared.
     pub fn push(&mut self, number: u32, samples: &[i16]) -> u64 {
         let Some(utterance) = self.find(number) else { return 0 };
         utterance.samples.extend(samples);
@@ -139,21 +138,21 @@ impl Playback {
         utterance.received
     }
 
-    /// No more audio will come for this utterance; says how many samples it has.
+    /// Marks the audio of an utterance as complete; returns how many samples it has.
     pub fn complete(&mut self, number: u32) -> u64 {
         let Some(utterance) = self.find(number) else { return 0 };
         utterance.complete = true;
         utterance.received
     }
 
-    /// No more audio will come for this utterance, and what there is of it is not to be heard. It keeps its place.
+    /// Marks an utterance as complete and drops its audio. It keeps its place.
     pub fn withhold(&mut self, number: u32) {
         if let Some(utterance) = self.find(number) {
             utterance.samples = Waiting::default();
         }
     }
 
-    /// How much audio waits in front of this utterance.
+    /// Returns the duration of the audio queued before this utterance.
     #[must_use]
     pub fn ahead_of(&self, number: u32) -> Duration {
         let before = self.queue.iter().take_while(|utterance| utterance.number != number);
@@ -164,30 +163,29 @@ impl Playback {
         self.queue.iter_mut().find(|utterance| utterance.number == number)
     }
 
-    /// Whether everything has been played.
+    /// Returns whether everything has been played.
     #[must_use]
     pub fn is_idle(&self) -> bool {
         self.queue.is_empty()
     }
 
-    /// Forgets everything that was not played.
+    /// Drops everything that was not played.
     pub fn clear(&mut self) {
         self.queue.clear();
         self.paused = false;
     }
 
-    /// Holds everything where it is.
+    /// Pauses playback.
     pub fn pause(&mut self) {
         self.paused = true;
     }
 
-    /// Goes on from the sample at which it was held.
+    /// Continues at the sample at which playback was paused.
     pub fn resume(&mut self) {
         self.paused = false;
     }
 
-    /// Takes a frame back that was sent and will not be heard; of several, the latest first. It is played again when its turn
-    /// comes.
+    /// Takes back a frame that was sent but will not be heard; of several, the latest first. It is played again in its turn.
     pub fn put_back(&mut self, audio: Option<AgentAudio>, played: Played) {
         let Played { utterance: number, samples: sent, finished } = played;
         if finished {
@@ -195,7 +193,7 @@ impl Playback {
             self.queue.push_front(Utterance { number, samples, complete: true, received: sent, played: sent });
         }
         let (Some(audio), Some(utterance)) = (audio, self.find(number)) else { return };
-        // Every frame of an utterance is whole, but for the last.
+        // Every frame of an utterance but the last is whole.
         let whole = audio.0.samples().len();
         let count = match sent % whole as u64 {
             0 => whole,
@@ -205,7 +203,7 @@ impl Playback {
         utterance.played = utterance.played.saturating_sub(u64::try_from(count).unwrap_or(0));
     }
 
-    /// The next 20 ms, or nothing when there is nothing to say, it is held, or its audio has not come yet.
+    /// Returns the next 20 ms, or `None` if there is nothing to play, playback is paused, or the audio has not arrived yet.
     ///
     /// The last frame of an utterance is padded with silence; an utterance whose audio is late waits for a whole frame
     /// rather than break a word in two.

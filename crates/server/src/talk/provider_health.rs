@@ -1,4 +1,4 @@
-//! What providers have shown: that they work, that they fail, that they refuse, and until when they have no room.
+//! The health of providers: whether they work, fail or refuse, and until when they are rate-limited.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,16 +9,15 @@ use switchhook_core::id::ConnectionId;
 use switchhook_providers::ProviderError;
 use tokio::time::Instant;
 
-/// A provider that has failed the caller comes after the others for so long.
+/// How long a provider that has failed is used after the others.
 const COOLING: Duration = Duration::from_secs(60);
-/// The longest time for which a provider is skipped because it says that it has no room.
+/// The longest rate limit of a provider that is respected.
 const LONGEST_LIMIT: Duration = Duration::from_secs(60);
-/// With more rate limits than this, those that no call uses and that are over are forgotten.
+/// With more rate limits than this, expired ones that no call uses are dropped.
 const MOST_LIMITS: usize = 1024;
 
-/// What a provider has shown in a call: whether it has given anything, so that what it refuses from then on was right when
-/// the call began; whether it has just let the caller down, so that another one comes first; and what it has refused, so
-/// that the same is not requested again.
+/// A provider's state in a call: whether it has ever succeeded, since a later refusal is then no wrong setting; whether it has failed
+/// recently, so that another one comes first; and its permanent refusal, so that the same is not requested again.
 #[derive(Clone, Debug, Default)]
 pub struct ProviderHealth {
     shown: Arc<Shown>,
@@ -32,7 +31,7 @@ struct Shown {
     refused: Mutex<Option<ProviderError>>,
 }
 
-/// Until when a provider has no room, as it has said itself, and its error.
+/// When the provider's rate limit ends, and its error.
 #[derive(Debug, Default)]
 pub struct RateLimit(Mutex<Option<(Instant, ProviderError)>>);
 
@@ -42,7 +41,7 @@ impl RateLimit {
     }
 }
 
-/// What a model or voice of a connection is used for, its connection and its name.
+/// The kind of use, the connection and the name of a model or voice.
 type Which = (&'static str, Option<ConnectionId>, Option<String>);
 
 /// The rate limits of all models and voices, shared by all calls.
@@ -50,7 +49,7 @@ type Which = (&'static str, Option<ConnectionId>, Option<String>);
 pub struct RateLimits(Mutex<HashMap<Which, Arc<RateLimit>>>);
 
 impl RateLimits {
-    /// What nothing is known of but the rate limit of a connection's model; without a connection, of the built-in one.
+    /// Returns fresh health that shares the rate limit of a connection's model; without a connection, of the built-in one.
     #[must_use]
     pub fn of(&self, kind: &'static str, connection: Option<ConnectionId>, model: Option<&str>) -> ProviderHealth {
         let which = (kind, connection, model.map(str::to_owned));
@@ -63,17 +62,17 @@ impl RateLimits {
 }
 
 impl ProviderHealth {
-    /// Whether it has failed, or was waited for in vain, not long ago and has not answered since.
+    /// Returns whether it has failed or timed out recently and has not responded since.
     pub(super) fn has_failed_recently(&self) -> bool {
         lock(&self.shown.failed_at).is_some_and(|last| last.elapsed() < COOLING)
     }
 
-    /// What it has refused for good in this call: it is not used again.
+    /// Returns its permanent refusal in this call: it is not used again.
     pub(super) fn refusal(&self) -> Option<ProviderError> {
         lock(&self.shown.refused).clone()
     }
 
-    /// For how long it has no room, and the error that says so.
+    /// Returns how long it is still rate-limited, and its error.
     pub(super) fn rate_limited(&self) -> Option<(Duration, ProviderError)> {
         let (until, error) = lock(&self.limit.0).clone()?;
         let wait = until.saturating_duration_since(Instant::now());
@@ -89,7 +88,7 @@ impl ProviderHealth {
         *lock(&self.shown.failed_at) = Some(Instant::now());
     }
 
-    /// Remembers an error, and says what it means in this call.
+    /// Records an error, and returns what it means in this call.
     pub(super) fn judge(&self, error: ProviderError) -> ProviderError {
         self.note_failure();
         let error = if self.shown.gave.load(Ordering::Relaxed) { error.of_proven() } else { error };

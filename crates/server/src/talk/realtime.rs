@@ -1,4 +1,4 @@
-//! Sessions of speech-to-speech models: which one is opened, and by which model.
+//! Sessions of speech-to-speech models: opens them, and chooses the model.
 
 use std::sync::Arc;
 
@@ -13,9 +13,9 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::tools::Toolbox;
 
-/// What a model may say ahead: a long response comes at once.
+/// The events that may be queued: a long response arrives all at once.
 const WAITING: usize = 4_096;
-/// The model that holds a conversation.
+/// A speech-to-speech model.
 #[derive(Clone)]
 pub struct Model {
     /// Its provider.
@@ -24,7 +24,7 @@ pub struct Model {
     pub model: Option<String>,
     /// The provider's voice name.
     pub voice: Option<String>,
-    /// What it charges.
+    /// Its prices.
     pub rates: Option<Rates>,
 }
 
@@ -32,43 +32,43 @@ pub(in crate::talk) type SessionEvents = mpsc::Receiver<RealtimeEvent>;
 /// A session that is being opened.
 pub(in crate::talk) type Connecting = AbortOnDropHandle<Result<Opened, ProviderError>>;
 
-/// Which session is requested.
+/// The session to open.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(in crate::talk) struct Choice {
-    /// The place of its model in the list.
+    /// The position of its model in the list.
     pub(in crate::talk) model: usize,
-    /// Whether it is requested in PCM where it usually has another format.
+    /// Whether to request PCM from a model that normally uses another format.
     pcm: bool,
 }
 
 impl Choice {
-    /// The next model.
+    /// Returns the next model.
     pub(in crate::talk) fn fallback(self, models: &[Model]) -> Option<Self> {
         let model = self.model + 1;
         (model < models.len()).then_some(Self { model, pcm: false })
     }
 
-    /// In place of a session that understands nothing: there are servers that take G.711 for PCM.
+    /// Returns the replacement of a session that understands nothing: some servers take G.711 for PCM.
     pub(in crate::talk) fn replacement(self, models: &[Model]) -> Option<Self> {
         let pcm = !self.pcm && models[self.model].provider.can_use_pcm();
         if pcm { Some(Self { pcm, ..self }) } else { self.fallback(models) }
     }
 }
 
-/// A session, and where its events arrive.
+/// An open session and its events.
 pub(in crate::talk) struct Opened {
     pub(in crate::talk) session: Box<dyn RealtimeSession>,
     pub(in crate::talk) events: SessionEvents,
     pub(in crate::talk) choice: Choice,
 }
 
-/// How far the first session is when the conversation begins.
+/// The state of the first session when the conversation begins.
 pub(in crate::talk) enum Ready {
     Opened(Opened),
     Connecting(Connecting),
 }
 
-/// Opens a session that knows what was said so far: the one that is requested, or one of the next model that can be reached.
+/// Opens a session with the history so far: the chosen one, or one of the next model that can be reached.
 pub(in crate::talk) fn open(
     models: &[Model],
     mut choice: Choice,

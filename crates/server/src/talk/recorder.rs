@@ -1,7 +1,7 @@
 //! The recording: a stereo WAV, caller left, agent right, written off the audio path.
 //!
-//! The driver hands over a pair of frames every 20 ms. They are gathered for a second and written by a task of their own, on
-//! a thread that may block. A disk that cannot keep up costs the recording its tail, never the call its audio.
+//! The driver hands over a pair of frames every 20 ms. They are batched for a second and written by a separate task, on a thread that
+//! may block. A disk that cannot keep up costs the end of the recording, but never delays the call's audio.
 
 use std::fs::File;
 use std::io::BufWriter;
@@ -18,12 +18,12 @@ use crate::files;
 
 type Pair = (CallerAudio, AgentAudio);
 
-/// Pairs written at once: one second.
+/// Pairs per write: one second.
 const CHUNK: usize = 50;
-/// Chunks that may wait for the disk: half a minute.
+/// Chunks that may be queued for the disk: half a minute.
 const WAITING: usize = 30;
 
-/// One call's recording.
+/// The recording of one call.
 #[derive(Debug)]
 pub struct Recorder {
     pairs: Vec<Pair>,
@@ -32,7 +32,7 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Begins a recording in the format of its call at `path`, whose folder is made if it is missing.
+    /// Begins a recording at `path` in the format of its call. Creates the folder if it is missing.
     #[must_use]
     pub fn start(path: PathBuf, format: AudioFormat) -> Self {
         let (chunks, waiting) = mpsc::channel(WAITING);
@@ -40,7 +40,7 @@ impl Recorder {
         Self { pairs: Vec::with_capacity(CHUNK), chunks: Some(chunks), writer }
     }
 
-    /// The next 20 ms of both sides. Never blocks.
+    /// Adds the next 20 ms of both sides. Never blocks.
     pub fn push(&mut self, caller: CallerAudio, agent: AgentAudio) {
         self.pairs.push((caller, agent));
         if self.pairs.len() >= CHUNK {
@@ -55,21 +55,21 @@ impl Recorder {
     /// Writes the rest and closes the file.
     ///
     /// # Errors
-    /// When the file could not be written.
+    /// If the file could not be written.
     pub async fn finish(mut self) -> std::io::Result<()> {
         if let Some(chunks) = self.chunks.take() {
-            // A writer that has failed says so below.
+            // A writer that has failed reports it below.
             let _ = chunks.send(std::mem::take(&mut self.pairs)).await;
         }
         (&mut self.writer).await.map_err(std::io::Error::other)?
     }
 }
 
-/// A conversation that panicked or was cancelled leaves a whole recording, too.
+/// Completes the recording of a conversation that panicked or was cancelled.
 impl Drop for Recorder {
     fn drop(&mut self) {
         if let Some(chunks) = self.chunks.take() {
-            // A disk that is behind, or a writer that has failed, gets no more.
+            // If the disk is behind or the writer has failed, the rest is lost.
             let _ = chunks.try_send(std::mem::take(&mut self.pairs));
         }
     }

@@ -1,13 +1,13 @@
-//! Text of providers, fit for the database: PostgreSQL stores no U+0000, and one must not cost a call its end.
+//! Removes U+0000 from texts of providers: PostgreSQL cannot store it, and one must not prevent a call from being stored.
 
 use serde_json::Value;
 
-/// The same without U+0000.
+/// Returns the text without U+0000.
 pub(crate) fn strip_nul(text: String) -> String {
     if text.contains('\0') { text.replace('\0', "") } else { text }
 }
 
-/// The same in all texts and names of a value.
+/// Returns the value without U+0000 in any of its texts and names.
 pub(crate) fn strip_nul_value(value: Value) -> Value {
     match value {
         Value::String(text) => Value::String(strip_nul(text)),

@@ -1,5 +1,5 @@
-//! The tools that the model may call. They never hold up audio: those that take time run in tasks of their own, and those that the
-//! carrier performs become requests to the call's runner.
+//! The tools that the model may call. They never delay audio: slow ones run as separate tasks, and those that the carrier performs
+//! become requests to the call's runner.
 //!
 //! Arguments are validated against the tool's JSON Schema first; the model gets the errors and can try again.
 
@@ -27,14 +27,14 @@ use self::secrets::Secrets;
 use super::CarrierRequest;
 use super::strip_nul::strip_nul_value;
 
-/// How much of a response that is not JSON, or of an error, the model gets, in characters.
+/// The part of an error, or of a response that is not JSON, that the model gets, in characters.
 const MAX_TEXT: usize = 2_000;
-/// The errors of a service that is too slow, and of one that is not there.
+/// The errors of a service that times out, and of one that cannot be reached.
 const LATE: &str = "The service did not respond in time.";
 const UNREACHABLE: &str = "The service could not be reached.";
-/// Names the call to the services that tools are.
+/// Identifies the call to the services behind tools.
 const CALL_HEADER: &str = "x-voice-call";
-/// Tools in one request; some models refuse more.
+/// The maximum number of tools in one request; some models refuse more.
 const MOST_TOOLS: usize = 128;
 
 /// The tools of one call.
@@ -42,7 +42,7 @@ pub struct Toolbox {
     client: Client,
     tools: Vec<Ready>,
     servers: Vec<Arc<mcp::Server>>,
-    /// The tools of the servers, once they have said what they have.
+    /// The tools of MCP servers, once they are listed.
     remote: OnceCell<Vec<Remote>>,
     call: CallId,
 }
@@ -50,37 +50,37 @@ pub struct Toolbox {
 /// A tool of an MCP server.
 struct Remote {
     server: Arc<mcp::Server>,
-    /// Its name there.
+    /// Its name on the server.
     name: String,
     spec: ToolSpec,
     schema: Schema,
 }
 
-/// A tool, its texts filled in.
+/// A tool with its variables filled in.
 #[derive(Debug)]
 struct Ready {
     tool: Tool,
     spec: ToolSpec,
-    /// The schema of its arguments, where it could be compiled.
+    /// The schema of its arguments, if it compiled.
     parameters: Option<Schema>,
     secrets: Option<Secrets>,
 }
 
-/// What calling a tool comes to.
+/// The outcome of a tool call.
 pub(super) enum ToolOutcome {
     /// The result, known at once.
     Result(Value),
-    /// A service is to be asked, which takes a while.
+    /// A request to a service, which takes a while.
     Http(Box<HttpCall>),
-    /// A tool of an MCP server is to be used, which takes a while.
+    /// A call to a tool of an MCP server, which takes a while.
     Mcp(mcp::McpCall),
     /// A request to the carrier, and the result for the model.
     CarrierRequest(CarrierRequest, Value),
-    /// The caller is to be transferred, once they have heard what is being said.
+    /// Transfer the caller, once they have heard the current speech.
     Transfer(String),
 }
 
-/// A question to a service.
+/// A request to a service.
 pub(super) struct HttpCall {
     client: Client,
     request: Request,
@@ -88,14 +88,14 @@ pub(super) struct HttpCall {
     check: Check,
 }
 
-/// Arguments, and what they have to follow.
+/// Arguments, and the schema that they must match.
 pub(super) struct Check {
     schema: Option<Schema>,
     arguments: Value,
 }
 
 impl Check {
-    /// What is wrong with them, for the model.
+    /// Returns an error for the model if the arguments do not match.
     async fn wrong(&self) -> Option<Value> {
         let problems = self.schema.as_ref()?.problems(&self.arguments).await;
         wrong(&problems)
@@ -103,8 +103,8 @@ impl Check {
 }
 
 impl Toolbox {
-    /// The agent's tools for one call, with its variables and the secrets of the connections that they name. `schemas` are those
-    /// of the tools' arguments that have been compiled, by the tools' names.
+    /// Creates the agent's tools for one call, with its variables and the secrets of the connections that they name. `schemas` are the
+    /// compiled schemas of the tools' arguments, by tool name.
     #[must_use]
     pub fn new(
         client: Client,
@@ -134,21 +134,21 @@ impl Toolbox {
         Self { client, tools, servers, remote: OnceCell::new(), call }
     }
 
-    /// Has the servers of tools connected to and asked what they have.
+    /// Connects to the MCP servers and lists their tools.
     pub async fn get_ready(&self) {
         self.remote().await;
-        // Those whose tools were known have not been connected to.
+        // Servers whose tools were cached have not been connected to yet.
         let useful = self.servers.iter().filter(|server| self.offers(server));
         futures_util::future::join_all(useful.map(|server| server.warm())).await;
     }
 
-    /// The tools as the model sees them. Servers that have not yet said which they have are waited for.
+    /// Returns the tools as the model sees them. Waits for MCP servers that have not listed theirs yet.
     pub async fn specs(&self) -> Vec<ToolSpec> {
         let remote = self.remote().await.iter().map(|remote| &remote.spec);
         self.tools.iter().map(|ready| &ready.spec).chain(remote).cloned().collect()
     }
 
-    /// What is said while a tool runs.
+    /// Returns the filler to say while a tool runs.
     #[must_use]
     pub fn filler(&self, name: &str) -> Option<String> {
         let own = self.tools.iter().find(|ready| ready.tool.name() == name).map(|ready| &ready.tool.filler);
@@ -182,7 +182,7 @@ impl Toolbox {
         all
     }
 
-    /// What the model's call comes to.
+    /// Runs a tool call, or prepares it if it takes a while.
     pub(super) fn run(&self, call: &ToolCall) -> ToolOutcome {
         if let Some(wrong) = not_an_object(&call.arguments) {
             return ToolOutcome::Result(wrong);
@@ -194,7 +194,7 @@ impl Toolbox {
         let Some(ready) = self.tools.iter().find(|ready| ready.tool.name() == call.name) else {
             return ToolOutcome::Result(error("There is no such tool."));
         };
-        // Those of services are customers', and are held against their schemas before the service is asked.
+        // The schemas of HTTP tools are customers' own: their arguments are validated later, before the request.
         let own = ready.parameters.as_ref().filter(|_| ready.tool.kind != ToolKind::Http);
         if let Some(wrong) = own.and_then(|schema| wrong(&schema.problems_at_once(&call.arguments))) {
             return ToolOutcome::Result(wrong);
@@ -220,13 +220,13 @@ impl Toolbox {
                 }
                 Err(words) => ToolOutcome::Result(error(&words)),
             },
-            // Its tools have names of their own.
+            // The server's tools have names of their own.
             ToolKind::Mcp => ToolOutcome::Result(error("There is no such tool.")),
         }
     }
 }
 
-/// What is wrong with arguments that are no object, for the model; text is what could not be read.
+/// Returns an error for the model if the arguments are not an object; a string holds text that is not valid JSON.
 fn not_an_object(arguments: &Value) -> Option<Value> {
     match arguments {
         Value::Object(_) => None,
@@ -239,12 +239,12 @@ fn not_an_object(arguments: &Value) -> Option<Value> {
     }
 }
 
-/// What is wrong with arguments, for the model.
+/// Returns the error for the model if there are problems with the arguments.
 fn wrong(problems: &[String]) -> Option<Value> {
     (!problems.is_empty()).then(|| error(&format!("The arguments are wrong: {}.", problems.join("; "))))
 }
 
-/// Whether a tool whose address is filled in may have its secrets: it names a connection, and they may go there.
+/// Checks that a tool with its address filled in may use its secrets: its connection exists, and permits that address.
 fn fits(tool: &Tool, secrets: Option<&Secrets>) -> Result<(), String> {
     match (tool.connection_id, secrets) {
         (None, _) => Ok(()),
@@ -253,7 +253,7 @@ fn fits(tool: &Tool, secrets: Option<&Secrets>) -> Result<(), String> {
     }
 }
 
-/// A tool with its address and headers filled in.
+/// Returns the tool with the variables in its address and headers filled in.
 fn filled_in(tool: &Tool, variables: &BTreeMap<String, String>) -> Tool {
     let encoded = variables.iter().map(|(name, value)| (name.clone(), percent_encoded(value))).collect();
     let mut tool = tool.clone();
@@ -340,7 +340,7 @@ impl HttpCall {
         }
         match self.client.ask(self.request, self.deadline).await {
             Ok(page) => strip_nul_value(tool_result(&page)),
-            // The words may name the address, which the caller is not to hear.
+            // The message may name the address, which the caller must not hear.
             Err(failure) => {
                 tracing::warn!(error = %failure, "a tool's service could not be reached");
                 error(if matches!(failure, SendError::Timeout(_)) { LATE } else { UNREACHABLE })
@@ -349,7 +349,7 @@ impl HttpCall {
     }
 }
 
-/// JSON as it is, anything else as text.
+/// Returns JSON as it is, anything else as text.
 fn tool_result(page: &Page) -> Value {
     let body = page.text();
     let text = || body.chars().take(MAX_TEXT).collect::<String>();
@@ -408,12 +408,12 @@ fn parameters(tool: &Tool) -> Value {
     }
 }
 
-/// Texts as they are, everything else as JSON.
+/// Returns text as it is, everything else as JSON.
 fn in_query(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// Everything but unreserved characters (RFC 3986 section 2.3), so that a value cannot lead elsewhere.
+/// Encodes everything but unreserved characters (RFC 3986 section 2.3), so that a value cannot change the path.
 fn percent_encoded(text: &str) -> String {
     if matches!(text, "." | "..") {
         return String::new();

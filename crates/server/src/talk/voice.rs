@@ -1,4 +1,4 @@
-//! A voice, and what it has spoken into memory.
+//! A TTS voice, and speech that it has synthesized into the cache.
 
 use std::sync::Arc;
 
@@ -8,10 +8,10 @@ use switchhook_providers::{Tts, TtsAudio, TtsRequest};
 
 use super::provider_health::ProviderHealth;
 
-/// A provider's voice, and how it speaks.
+/// A provider's voice, and its settings.
 pub type ConfiguredVoice = (Arc<dyn Tts>, TtsSettings);
 
-/// How a voice speaks.
+/// The settings of a voice.
 #[derive(Clone, Debug)]
 pub struct TtsSettings {
     /// The provider's voice name.
@@ -20,11 +20,11 @@ pub struct TtsSettings {
     pub model: Option<String>,
     /// Speaking rate; 1 is the voice's own.
     pub speed: f32,
-    /// BCP 47 tag.
+    /// BCP 47 language tag.
     pub language: String,
     /// The format of the call's audio.
     pub format: AudioFormat,
-    /// What it has shown in this call.
+    /// The provider's state in this call.
     pub health: ProviderHealth,
 }
 
@@ -41,12 +41,12 @@ impl TtsSettings {
     }
 }
 
-/// A phrase that has been spoken into memory.
+/// A phrase that has been synthesized.
 #[derive(Default)]
 pub struct Rendered {
-    /// 16 bit, mono, at the rate of the call.
+    /// 16 bit samples, mono, at the rate of the call.
     pub samples: Vec<i16>,
-    /// When its words are spoken.
+    /// The times of its words.
     pub words: Vec<SpokenWord>,
 }
 

@@ -1,4 +1,4 @@
-//! What remains of a conversation in which something panics, in virtual time.
+//! Conversations in which something panics, and what is stored of them, in virtual time.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -36,14 +36,14 @@ mod gaps;
 
 const GREETING: &str = "Hello, this is Ava from Harbor Table.";
 
-/// What an STT does that has a bug.
+/// Where an STT panics.
 #[derive(Clone, Copy, Debug)]
 enum Bug {
     None,
     Opening,
-    /// In the task of whoever gives it the caller's audio, after so many frames.
+    /// In the task that sends it the caller's audio, after this many frames.
     Audio(u32),
-    /// In a task of its own.
+    /// In a separate task.
     Task(Duration),
 }
 
@@ -113,7 +113,7 @@ fn pipeline(agent: &AgentConfig, providers: Vec<Arc<dyn Stt>>) -> Pipeline {
     }
 }
 
-/// A silent caller's line.
+/// Returns the media of a silent caller.
 fn line() -> Media {
     let (to_us, incoming) = media_queue();
     let (outgoing, mut from_us) = mpsc::channel(200);
@@ -130,7 +130,7 @@ fn line() -> Media {
     Media { incoming, outgoing, buffered: false, gaps_are_silence: true, shows_conversation: false }
 }
 
-/// Holds a call until it ends, or hangs up after 20 s. Gives how it went, its transcript and how long it took.
+/// Runs a call until it ends, or hangs up after 20 s. Returns its report, its transcript and its duration.
 async fn held(providers: Vec<Arc<dyn Stt>>, recording: &Path) -> (Report, Vec<String>, Duration) {
     let agent = agent();
     let pipeline = pipeline(&agent, providers);

@@ -1,4 +1,4 @@
-//! The agent's audio as it is heard at a phone, behind a network with jitter and a carrier that buffers, in virtual time.
+//! The agent's audio as heard at a phone, behind a network with jitter and a carrier that buffers, in virtual time.
 
 use std::collections::HashSet;
 
@@ -20,18 +20,18 @@ fn ms(ms: u64) -> Duration {
 struct Phone {
     began: Instant,
     to_carrier: Receiver<ToCarrier>,
-    /// How long each message takes, in turn; none overtakes another.
+    /// The delay of each message, in turn; none overtakes another.
     network: Vec<u64>,
     messages: usize,
     arrived_at: Instant,
     /// Numbers of the frames, and when they play.
     frames: Vec<(i16, Instant)>,
-    /// How many frames count as heard.
+    /// The number of frames that count as heard.
     heard: u64,
 }
 
 impl Phone {
-    /// The far end of a line over such a network.
+    /// Returns both ends of a connection over such a network.
     fn connect(buffered: bool, network: Vec<u64>) -> (MediaSession, Self) {
         let (_to_us, incoming) = media_queue();
         let (outgoing, to_carrier) = mpsc::channel(200);
@@ -48,7 +48,7 @@ impl Phone {
         )
     }
 
-    /// Takes what was sent just now.
+    /// Receives what has been sent so far.
     fn take(&mut self) {
         while let Ok(message) = self.to_carrier.try_recv() {
             let arrives = Instant::now() + ms(self.network[self.messages % self.network.len()]);
@@ -70,7 +70,7 @@ impl Phone {
         self.frames.iter().map(|(number, _)| *number).collect()
     }
 
-    /// Silences within what was heard.
+    /// Returns the silences between the frames.
     fn gaps(&self) -> Vec<Duration> {
         let between = self.frames.windows(2).map(|two| two[1].1 - two[0].1 - FRAME_DURATION);
         between.filter(|gap| !gap.is_zero()).collect()
@@ -81,7 +81,7 @@ impl Phone {
     }
 }
 
-/// An utterance of so many frames, the samples of each of which are its number.
+/// Queues an utterance of this many frames; the samples of each are its number.
 fn say(media_session: &mut MediaSession, frames: i16) {
     media_session.playback.queue_last(UTTERANCE);
     for number in 0..frames {
@@ -90,7 +90,7 @@ fn say(media_session: &mut MediaSession, frames: i16) {
     media_session.playback.complete(UTTERANCE);
 }
 
-/// These ticks, each so late.
+/// Runs these ticks, each with its delay.
 async fn tick(
     media_session: &mut MediaSession,
     phone: &mut Phone,
@@ -109,9 +109,9 @@ async fn tick(
 
 #[tokio::test(start_paused = true)]
 async fn jitter_and_stalls_are_not_heard_where_the_carrier_buffers() {
-    // Up to 40 ms more than the 30 ms that the network takes at least.
+    // Up to 40 ms more than the network's minimum of 30 ms.
     let jitter: Vec<u64> = (0..97_u64).map(|n| 30 + n * n * 7 % 41).collect();
-    // Each second the node stands still for up to 80 ms.
+    // Once a second the node stalls for up to 80 ms.
     let stalls = |tick: u32| if tick % 50 == 49 { u64::from(tick % 80) } else { 0 };
     let punctual: fn(u32) -> u64 = |_| 0;
     for (network, late) in [(jitter, punctual), (vec![30], stalls)] {
@@ -191,7 +191,7 @@ async fn a_recording_is_as_long_as_the_call_whatever_was_lost_or_late() {
     );
     let began = Instant::now();
     say(&mut media_session, 500);
-    // The node stands still for three seconds, and catches up with its ticks then. Of the caller, every third frame is lost.
+    // The node stalls for three seconds, and then catches up with its ticks. Every third frame of the caller is lost.
     for tick in 0..500_u32 {
         let due = began + FRAME_DURATION * tick;
         let stalled = (100..250).contains(&tick);

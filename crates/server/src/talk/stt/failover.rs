@@ -1,6 +1,6 @@
-//! Which STT hears the caller, and when another takes over. Nothing is done here.
+//! Decides which STT transcribes the caller and when another takes over. Does no I/O.
 //!
-//! Tell what happens, take every [`Step`], and call [`SttFailover::tick`] at [`SttFailover::next_deadline`].
+//! Report what happens, take every [`Step`], and call [`SttFailover::tick`] at [`SttFailover::next_deadline`].
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -10,64 +10,64 @@ use switchhook_providers::replay_buffer::{ReplayBuffer, SttInput};
 use switchhook_providers::{ProviderError, SttEvent};
 use tokio::time::Instant;
 
-/// Speech that has waited for its words for so long is given to the next STT.
+/// Speech without a transcript for this long is given to the next STT.
 pub(super) const LATE: Duration = Duration::from_secs(2);
 
-/// What is to be done.
+/// The next action of the caller.
 pub(super) enum Step {
-    /// Tell the STT that runs.
+    /// Send the input to the running STT.
     Pass(SttInput),
     /// Open the STT at this position.
     Open { position: usize },
-    /// The one that was opened runs from now on; the one before is not wanted any more.
+    /// Run the STT that was opened, and drop the one before.
     Adopt,
-    /// The one that was opened is not wanted.
+    /// Drop the STT that was opened.
     Discard,
-    /// The one that runs has failed.
+    /// Drop the running STT: it has failed.
     LetGo,
-    /// Tell the conversation.
+    /// Report an event to the conversation.
     Tell(SttEvent),
 }
 
 /// The providers of one call.
 pub(super) struct SttFailover {
     count: usize,
-    /// The first one that was not used yet.
+    /// The first provider that has not been used yet.
     next: usize,
     running: bool,
     opening: bool,
     /// Whether one has run.
     begun: bool,
-    /// Whether the one that runs is not the one that the call began with.
+    /// Whether another STT than the first has taken over.
     taken_over: bool,
-    /// Why the last one that was lost is.
+    /// The error of the last STT that was lost.
     lost: Option<(ErrorCode, String)>,
-    /// What has no final words.
+    /// The caller's input without a final transcript.
     replay: ReplayBuffer,
     speaking: bool,
-    /// Segments without final words, in the order of speech.
+    /// Segments without a final transcript, in the order of speech.
     open: VecDeque<Open>,
-    /// The first number that no segment has yet.
+    /// The number of the next segment.
     next_segment: u32,
-    /// Segments whose words were reported before they ended.
+    /// Segments whose transcript was reported before they ended.
     early: Vec<u32>,
-    /// Words that may still change.
+    /// Text that may still change.
     partial: String,
-    /// Words of speech that is too long to be said again: the next ones come behind them.
+    /// Text of speech that is too long to be replayed: later text is appended to it.
     stands: String,
-    /// When the one that runs was last heard of.
+    /// When the running STT last sent an event.
     sign: Option<Instant>,
 }
 
 struct Open {
     segment: u32,
     since: Instant,
-    /// Its words, which wait for those of the segments before it.
+    /// Its text, which waits for that of the segments before it.
     words: Option<String>,
 }
 
 impl SttFailover {
-    /// Of so many providers, none runs yet.
+    /// Creates a failover of this many providers, none of which runs yet.
     pub(super) fn new(count: usize) -> Self {
         Self {
             count,
@@ -96,12 +96,12 @@ impl SttFailover {
         self.open_next()
     }
 
-    /// Whether the STT that runs is not the one that the call began with.
+    /// Returns whether another STT than the first has taken over.
     pub(super) fn has_taken_over(&self) -> bool {
         self.taken_over
     }
 
-    /// The call tells something.
+    /// Handles input from the call.
     pub(super) fn handle_input(&mut self, input: SttInput, now: Instant) -> Vec<Step> {
         let (input, keep) = match input {
             SttInput::StartAt(_) => (input, false),
@@ -118,8 +118,8 @@ impl SttFailover {
         if self.running { vec![Step::Pass(input)] } else { Vec::new() }
     }
 
-    /// The end of a segment under the number that its words will have, and whether they are still to come: an STT that
-    /// judges turns itself can be faster than we.
+    /// Handles the end of a segment. Returns it with the number that its transcript will have, and whether the transcript is still
+    /// outstanding: an STT that detects turns itself may be faster than our VAD.
     fn stopped(&mut self, segment: u32, now: Instant) -> (SttInput, bool) {
         self.speaking = false;
         if segment < self.next_segment && self.partial.is_empty() {
@@ -132,12 +132,12 @@ impl SttFailover {
         (SttInput::SpeechStopped(segment), true)
     }
 
-    /// Whether there is speech without final words.
+    /// Returns whether there is speech without a final transcript.
     fn is_open(&self) -> bool {
         self.speaking || !self.open.is_empty() || !self.partial.is_empty()
     }
 
-    /// The STT that runs says something.
+    /// Handles an event of the running STT.
     pub(super) fn handle_event(&mut self, event: SttEvent, now: Instant) -> Vec<Step> {
         self.sign = Some(now);
         match event {
@@ -166,11 +166,11 @@ impl SttFailover {
         }
     }
 
-    /// Final words have come. They are reported in the order of speech, so that what has none is always the last that was said.
+    /// Handles a final transcript. They are reported in the order of speech, so that speech without one is always the latest.
     fn settle(&mut self, segment: u32, text: String) -> Vec<Step> {
         if let Some(at) = self.early.iter().position(|early| *early == segment) {
             self.early.remove(at);
-            // Whoever took over after these words knows nothing of them, and is not to replace them.
+            // An STT that took over after this text does not know it, and must not replace it.
             if text.is_empty() {
                 return Vec::new();
             }
@@ -193,7 +193,7 @@ impl SttFailover {
         steps
     }
 
-    /// Words before the end of their segment: everything until now is reported.
+    /// Handles a transcript that comes before the end of its segment: it covers everything until now.
     fn settle_early(&mut self, segment: u32, text: &str) -> Vec<Step> {
         self.open.clear();
         self.next_segment = segment + 1;
@@ -206,7 +206,7 @@ impl SttFailover {
         Step::Tell(SttEvent::Final { segment, text })
     }
 
-    /// What is refused in mid-call is a failure and no wrong setting.
+    /// Records the error. A refusal after another STT took over is a failure, not a wrong setting.
     fn lost(&mut self, code: ErrorCode, words: String) {
         let code = if self.taken_over && code == ErrorCode::ConfigError { ErrorCode::PipelineError } else { code };
         self.lost = Some((code, words));
@@ -222,7 +222,7 @@ impl SttFailover {
         Some(Step::Tell(SttEvent::Failed { code, words }))
     }
 
-    /// The STT that was to be opened is open.
+    /// Handles that the STT is open.
     pub(super) fn opened(&mut self, now: Instant) -> Vec<Step> {
         self.opening = false;
         if self.running && self.late_at().is_none_or(|late| late > now) {
@@ -244,7 +244,7 @@ impl SttFailover {
         std::iter::once(Step::Adopt).chain(input.map(Step::Pass)).collect()
     }
 
-    /// It cannot be opened.
+    /// Handles that the STT could not be opened.
     pub(super) fn not_opened(&mut self, error: &ProviderError) -> Vec<Step> {
         self.opening = false;
         let code = match error.code() {
@@ -255,7 +255,7 @@ impl SttFailover {
         self.open_next().into_iter().collect()
     }
 
-    /// What has no final words, from a start on where there is speech.
+    /// Returns the input without a final transcript; without speech, only its audio.
     fn replay(&self) -> Vec<SttInput> {
         let replayed = self.replay.replay();
         if !self.speaking && self.open.is_empty() {
@@ -266,18 +266,18 @@ impl SttFailover {
         start.into_iter().chain(replayed).collect()
     }
 
-    /// When the oldest speech without words has waited for too long.
+    /// Returns when the oldest speech without a transcript is overdue.
     fn late_at(&self) -> Option<Instant> {
         let open = self.open.front()?;
         Some(self.sign.map_or(open.since, |sign| sign.max(open.since)) + LATE)
     }
 
-    /// When [`SttFailover::tick`] has something to do.
+    /// Returns when to call [`SttFailover::tick`].
     pub(super) fn next_deadline(&self) -> Option<Instant> {
         self.late_at().filter(|_| self.running && !self.opening && self.next < self.count)
     }
 
-    /// Time has passed.
+    /// Handles a deadline that has passed.
     pub(super) fn tick(&mut self, now: Instant) -> Vec<Step> {
         let due = self.next_deadline().is_some_and(|deadline| deadline <= now);
         if due { self.open_next().into_iter().collect() } else { Vec::new() }

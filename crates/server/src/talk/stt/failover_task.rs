@@ -1,4 +1,4 @@
-//! The task that keeps several providers at hand, as [`SttFailover`] says.
+//! The task that runs several STT providers as [`SttFailover`] decides.
 
 use std::time::Duration;
 
@@ -14,12 +14,12 @@ use tracing::Instrument as _;
 use super::failover::{Step, SttFailover};
 use super::{STT, SttConnection, SttProvider};
 
-/// Frames and marks that may wait: some 20 s.
+/// Frames and marks that may be queued: some 20 s.
 const WAITING: usize = 1024;
-/// How long the task may take to end: the end of the call waits for it.
+/// How long the task may take to end, which the end of the call waits for.
 const ENDS: Duration = Duration::from_millis(500);
 
-/// Several providers, of which one hears the caller.
+/// Several providers, one of which transcribes the caller.
 pub(super) struct FailoverTask {
     input: mpsc::Sender<SttInput>,
     task: AbortOnDropHandle<()>,
@@ -45,12 +45,12 @@ impl FailoverTask {
         Self { input, task: AbortOnDropHandle::new(tokio::spawn(task.run().in_current_span())) }
     }
 
-    /// The task never waits for long, and what does not fit belongs to a call whose driver has stopped reading.
+    /// Sends input. The task never blocks for long: if the queue is full, the call's driver has stopped reading.
     pub(super) fn tell(&self, input: SttInput) {
         let _ = self.input.try_send(input);
     }
 
-    /// A task that panicked has ended already, and closed the events.
+    /// Ends the task. One that panicked has already ended and closed the events.
     pub(super) async fn end(self) {
         drop(self.input);
         let _ = timeout(ENDS, self.task).await;
@@ -74,12 +74,12 @@ type Opening = AbortOnDropHandle<Result<Running, ProviderError>>;
 
 struct FailoverLoop {
     failover: SttFailover,
-    /// True when the first one is open.
+    /// Becomes true when the first one is open.
     ready: watch::Sender<bool>,
     providers: Vec<SttProvider>,
     running: Option<Running>,
     opening: Option<Opening>,
-    /// Open, and neither wanted nor refused yet.
+    /// An open STT that is neither adopted nor discarded yet.
     opened: Option<Running>,
     waiting: mpsc::Receiver<SttInput>,
     events: mpsc::Sender<SttEvent>,
@@ -151,20 +151,20 @@ impl FailoverLoop {
             }
             Step::Discard => self.opened = None,
             Step::LetGo => self.running = None,
-            // A driver that has gone wants to know nothing.
+            // A driver that is gone needs no event.
             Step::Tell(event) => drop(self.events.send(event).await),
         }
     }
 }
 
-/// What the STT that runs says; never anything when none does. May be dropped and called again.
+/// Returns the next event of the running STT; pends forever if none runs. Cancel safe.
 async fn next_event(running: &mut Option<Running>) -> SttEvent {
     let Some(running) = running else { return std::future::pending().await };
     let stopped = || SttEvent::Failed { code: ErrorCode::PipelineError, words: format!("{STT} stopped unexpectedly") };
     running.events.recv().await.unwrap_or_else(stopped)
 }
 
-/// What comes of the opening; never anything when there is none. May be dropped and called again.
+/// Waits for the STT that is being opened; pends forever if none is. Cancel safe.
 async fn done(opening: &mut Option<Opening>) -> Result<Running, ProviderError> {
     let Some(opening) = opening else { return std::future::pending().await };
     let stopped = || ProviderError::Failed { provider: STT, words: "it stopped unexpectedly".to_owned() };

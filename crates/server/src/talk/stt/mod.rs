@@ -1,17 +1,15 @@
-//! Who hears the caller: the first STT of the agent's list that opens and, should it fail in mid-call, the next ones.
+//! Speech to text of a call: the first STT of the agent's list that opens and, if it fails during the call, the next ones.
 //!
-//! A call that hears nothing must not fall silent for longer than 3 s. Three things hold that, each without knowing of the others:
+//! If the caller is not understood, the agent must not be silent for longer than 3 s. Three independent mechanisms ensure that:
 //!
-//! - An STT that is lost for good hands over at once. Whoever takes over gets the caller's last seconds as far as they have
-//!   no final words, so that none is lost and none is doubled.
-//! - One that is merely silent, because it connects again, is slow or hangs, hands over when speech has waited for its words for 2 s
-//!   (`failover`). It goes on until the other one is open, and stays in use if it responds first. So an adapter repeats what it
-//!   likes, and needs not know whether there is a fallback.
-//! - Where nobody can take over, the conversation itself goes on without words 2.5 s after the end of speech, and asks the caller to say
-//!   it again.
+//! - An STT that is lost for good is replaced at once. Its successor gets the caller's last seconds as far as they have no final
+//!   transcript, so that no words are lost or doubled.
+//! - An STT that is merely silent, because it reconnects, is slow or hangs, is replaced when speech has waited for its transcript for 2 s
+//!   (`failover`). It keeps running until the other one is open, and stays in use if it responds first. So an adapter may retry as it
+//!   likes, and need not know whether there is a fallback.
+//! - Without a fallback, the conversation continues without a transcript 2.5 s after the end of speech, and asks the caller to repeat.
 //!
-//! When nobody is left the last error ends the call. Each STT is tried once in a call. What was heard is priced by who heard
-//! it.
+//! When no STT is left, the last error ends the call. Each STT is tried once per call. Audio is priced by the STT that received it.
 
 mod failover;
 mod failover_task;
@@ -31,9 +29,9 @@ use tokio::time::timeout;
 use self::failover_task::FailoverTask;
 use self::single::SingleStt;
 
-/// The name in errors.
+/// The name of the stage in errors.
 pub(super) const STT: &str = "speech to text";
-/// Until an STT has opened.
+/// The timeout for opening an STT.
 const OPEN_TIMEOUT: Duration = Duration::from_secs(4);
 
 /// An STT that an agent may use.
@@ -41,11 +39,11 @@ const OPEN_TIMEOUT: Duration = Duration::from_secs(4);
 pub struct SttProvider {
     /// The provider.
     pub stt: Arc<dyn Stt>,
-    /// How it is opened.
+    /// The options to open it with.
     pub options: SttOptions,
-    /// What it charges; nothing where that is not known.
+    /// Its prices; `None` if unknown.
     pub rates: Option<Rates>,
-    /// Where what it has cost is added when it is let go.
+    /// Receives its cost when it is dropped.
     pub spent: Spent,
 }
 
@@ -60,7 +58,7 @@ impl SttProvider {
 /// An STT that is open.
 struct SttConnection {
     session: Box<dyn SttSession>,
-    /// Of audio that it was given.
+    /// The duration of the audio that it was sent.
     given: Duration,
     rates: Option<Rates>,
     spent: Spent,
@@ -92,21 +90,21 @@ impl SttConnection {
     }
 }
 
-/// One call's route. Dropping them ends the work.
+/// The STT of one call. Dropping it ends the work.
 pub struct SpeechToText {
     open: watch::Receiver<bool>,
     route: SttRoute,
 }
 
-/// A call with one STT, as most are, need not keep the caller's last seconds for another.
+/// A call with one STT, as most are, does not buffer the caller's last seconds for another.
 enum SttRoute {
     SingleStt(SingleStt),
     FailoverTask(FailoverTask),
 }
 
 impl SpeechToText {
-    /// Begins to open the first STT that responds, and keeps what the caller says meanwhile. Words arrive in `events`, and
-    /// [`SttEvent::Failed`] with the last one's error when none opens.
+    /// Begins to open the first STT that responds, and buffers the caller's audio meanwhile. Transcripts arrive in `events`, and
+    /// [`SttEvent::Failed`] with the last error if none opens.
     #[must_use]
     pub fn begin(mut providers: Vec<SttProvider>, events: mpsc::Sender<SttEvent>) -> Self {
         let (ready, open) = watch::channel(false);
@@ -118,24 +116,24 @@ impl SpeechToText {
         Self { open, route }
     }
 
-    /// Waits until an STT is open; for ever, when none opens. May be dropped and called again.
+    /// Waits until an STT is open; pends forever if none opens. Cancel safe.
     pub async fn opened(&mut self) {
         if self.open.wait_for(|open| *open).await.is_err() {
             std::future::pending::<()>().await;
         }
     }
 
-    /// The next 20 ms of the caller.
+    /// Sends the next 20 ms of the caller.
     pub fn audio(&mut self, frame: &CallerAudio) {
         self.tell(SttInput::Audio(frame.0.clone()));
     }
 
-    /// Voice activity began.
+    /// Reports that voice activity began.
     pub fn speech_started(&mut self) {
         self.tell(SttInput::SpeechStarted);
     }
 
-    /// It ended, and with it this segment.
+    /// Reports that voice activity, and with it this segment, ended.
     pub fn speech_stopped(&mut self, segment: u32) {
         self.tell(SttInput::SpeechStopped(segment));
     }
@@ -147,7 +145,7 @@ impl SpeechToText {
         }
     }
 
-    /// Ends it; what it has cost is added by then.
+    /// Ends it, and adds its cost.
     pub async fn end(self) {
         match self.route {
             SttRoute::SingleStt(alone) => drop(alone),

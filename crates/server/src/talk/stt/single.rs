@@ -1,4 +1,4 @@
-//! An STT behind which there is no other: it gets its input directly, and reports for itself.
+//! An STT without a fallback: it gets its input directly, and reports its own events.
 
 use futures_util::FutureExt as _;
 use switchhook_providers::SttEvent;
@@ -11,10 +11,9 @@ use super::{SttConnection, SttProvider};
 
 /// The only STT of a call.
 pub(super) enum SingleStt {
-    /// It is being opened, and this waits for it.
+    /// Opening; `waiting` is the input so far.
     Opening { opening: AbortOnDropHandle<Option<SttConnection>>, waiting: Vec<SttInput> },
-    /// It hears the caller; nobody does when it could not be opened, which the conversation has been told or learns by the end of
-    /// the events when the opening panicked.
+    /// Transcribes the caller; `None` if it could not be opened, which an event reports. If the opening panicked, the events end instead.
     Open(Option<SttConnection>),
 }
 
@@ -28,7 +27,7 @@ impl SingleStt {
                 }
                 Err(error) => {
                     let failed = SttEvent::Failed { code: error.code(), words: error.to_string() };
-                    // A driver that has gone wants to know nothing.
+                    // A driver that is gone needs no event.
                     let _ = events.send(failed).await;
                     None
                 }

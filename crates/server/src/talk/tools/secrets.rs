@@ -1,4 +1,4 @@
-//! Secrets of tools: the credentials of a connection to `http` are headers, which go to its `base_url` and nowhere else.
+//! Secrets of tools: the credentials of an `http` connection are headers, which are only sent to its `base_url`.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -17,27 +17,27 @@ use url::Url;
 
 use crate::store::connections::ConnectionRow;
 
-/// The word for such connections in the API. MCP servers count: they are called over HTTP.
+/// The provider name of such connections in the API. MCP servers use it too: they are called over HTTP.
 pub const PROVIDER: &str = "http";
-/// What a test of such a connection is called.
+/// The name of the connection test.
 const CHECK: &str = "service";
-/// Headers that a request has anyway: one from elsewhere would break it.
+/// Headers that every request sets itself: another value would break it.
 const NOT_THEIRS: &[&str] = &["accept", "content-type", "mcp-protocol-version", "mcp-session-id", "x-voice-call"];
 
-/// What one connection adds to the requests of a tool. `Debug` does not show the values.
+/// The headers that a connection adds to the requests of a tool. `Debug` does not show the values.
 #[derive(Clone, Debug)]
 pub struct Secrets {
-    /// Which connection, and which version of it: other secrets may show other things.
+    /// The connection and its version, since other secrets may give access to other data.
     pub(super) version: (ConnectionId, i64),
     pub(super) headers: HeaderMap,
     base: Option<Url>,
 }
 
 impl Secrets {
-    /// Those of a connection.
+    /// Returns the secrets of a connection.
     ///
     /// # Errors
-    /// A sentence when they cannot be read or are of no use.
+    /// A sentence if they cannot be read or are invalid.
     pub fn of(row: &ConnectionRow, vault: &Vault) -> Result<Self, String> {
         let credentials = row.open(vault).map_err(|error| format!("its credentials cannot be read: {error}."))?;
         let mut headers = HeaderMap::new();
@@ -57,15 +57,15 @@ impl Secrets {
         Ok(Self { version: (ConnectionId::from_uuid(row.id), row.updated_at), headers, base })
     }
 
-    /// Whether they may be sent to `url`.
+    /// Checks that they may be sent to `url`.
     ///
     /// # Errors
-    /// Why not, as a sentence part.
+    /// The reason against it, as a sentence part.
     pub(super) fn fit(&self, url: &str) -> Result<(), String> {
         within(self.base.as_ref(), url)
     }
 
-    /// Tries them: requests `base_url`, which may return anything but that they are wrong.
+    /// Tests them with a request to `base_url`; any response but a refusal of the credentials passes.
     pub async fn check(&self, client: &Client, deadline: Duration) -> Check {
         Check::within(deadline, CHECK, async {
             let Some(base) = &self.base else {
@@ -85,10 +85,10 @@ impl Secrets {
     }
 }
 
-/// Whether secrets of a connection with these settings may be sent to `url`.
+/// Checks that secrets of a connection with these settings may be sent to `url`.
 ///
 /// # Errors
-/// Why not, as a sentence part.
+/// The reason against it, as a sentence part.
 pub fn fit(settings: &Map<String, Value>, url: &str) -> Result<(), String> {
     within(base(settings)?.as_ref(), url)
 }
@@ -102,10 +102,10 @@ fn within(base: Option<&Url>, url: &str) -> Result<(), String> {
     if fits { Ok(()) } else { Err("does not begin with settings.base_url of its connection".to_owned()) }
 }
 
-/// A header from a credential.
+/// Parses a header from a credential.
 ///
 /// # Errors
-/// What is wrong with it, as a sentence part.
+/// The problem with it, as a sentence part.
 fn header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), String> {
     let name = name.parse::<HeaderName>().map_err(|_| "is no name of an HTTP header".to_owned())?;
     if NOT_THEIRS.contains(&name.as_str()) || is_framing(name.as_str()) {
@@ -118,7 +118,7 @@ fn header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), String> 
     Ok((name, value))
 }
 
-/// What is wrong with credentials as headers: their names, each with a sentence part.
+/// Returns the names of credentials that are invalid as headers, each with the problem as a sentence part.
 #[must_use]
 pub fn unusable(credentials: &Credentials) -> Vec<(String, String)> {
     let mut seen = HashSet::new();
@@ -130,10 +130,10 @@ pub fn unusable(credentials: &Credentials) -> Vec<(String, String)> {
     wrong.collect()
 }
 
-/// An address below which secrets may go.
+/// Parses an address below which secrets may be sent.
 ///
 /// # Errors
-/// What is wrong with it, as a sentence part.
+/// The problem with it, as a sentence part.
 pub fn base_url(text: &str) -> Result<Url, String> {
     let text = entered_url(text).map_err(|refusal| refusal.to_string())?;
     let url = Url::parse(&text).ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
@@ -144,7 +144,7 @@ pub fn base_url(text: &str) -> Result<Url, String> {
     Ok(url)
 }
 
-/// Whether `url` has the scheme, host and port of `base`, and its path or one below it. Both have been parsed, so dots lead nowhere.
+/// Returns whether `url` has the scheme, host and port of `base`, and its path or one below it. Both are parsed, so dot segments are resolved.
 fn is_below(url: &Url, base: &Url) -> bool {
     let same = url.origin() == base.origin() && url.username().is_empty() && url.password().is_none();
     let rest = url.path().strip_prefix(base.path().trim_end_matches('/'));

@@ -1,4 +1,4 @@
-//! Whole calls. The line and the model are played by the test; everything between them is real.
+//! Whole calls. The test plays the carrier and the model; everything between them is real.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -27,7 +27,7 @@ use crate::talk::tools::{Shared, Toolbox};
 use crate::talk::voice::TtsSettings;
 use crate::talk::{Command, Ended, Note, Report, Settings};
 
-/// No silence in which the caller waits may be longer, in milliseconds.
+/// The longest silence in which the caller waits, in milliseconds.
 const DEAD_AIR: u64 = 3_000;
 
 /// The model's side of a session.
@@ -41,7 +41,7 @@ impl Stage {
         self.events.send(event).await.expect("the call continues");
     }
 
-    /// A response that goes on for so long, all of it at once.
+    /// Sends a response of this many seconds, all of it at once.
     async fn speaks(&self, response: &str, request: Option<u32>, item: &str, seconds: usize) {
         let (response, item) = (response.to_owned(), item.to_owned());
         self.tell(RealtimeEvent::ResponseStarted { response: response.clone(), request }).await;
@@ -71,7 +71,7 @@ impl Stage {
     }
 }
 
-/// Gives each session to the test; the second and later ones are refused where it wants that, after a while.
+/// Gives each session to the test; the second and later ones are refused after a while if the test wants that.
 struct Theatre {
     stages: mpsc::UnboundedSender<Stage>,
     refuses: bool,
@@ -112,7 +112,7 @@ impl Provider for Theatre {
     }
 }
 
-/// A voice that never says anything, and never fails.
+/// A TTS that never sends audio and never fails.
 struct Mute;
 
 #[async_trait]
@@ -122,15 +122,15 @@ impl Tts for Mute {
     }
 }
 
-/// A far end that hears everything so much later.
+/// A far end that hears everything with a delay.
 struct FarEnd {
     began: Instant,
-    /// When there was audio, in milliseconds since the call began, of each frame.
+    /// When each frame with audio was heard, in milliseconds since the call began.
     heard: Arc<Mutex<Vec<u64>>>,
 }
 
 impl FarEnd {
-    /// The caller's and our end of a line.
+    /// Returns the caller's and our end of a connection.
     fn connect(delay: Duration) -> (Self, Media) {
         let (to_us, incoming) = media_queue();
         let (outgoing, mut from_us) = mpsc::channel(500);
@@ -179,7 +179,7 @@ impl FarEnd {
         u64::try_from(self.began.elapsed().as_millis()).expect("short")
     }
 
-    /// The longest silence from `since` to `until`.
+    /// Returns the longest silence from `since` to `until`.
     fn longest_silence(&self, since: u64, until: u64) -> u64 {
         let heard = self.heard.lock().expect("whole");
         let within = heard.iter().copied().filter(|at| (since..until).contains(at));
@@ -197,7 +197,7 @@ struct Call {
 }
 
 impl Call {
-    /// A call over a line that is so long, with this other voice.
+    /// Starts a call over a connection with this delay and this other voice.
     fn start(voice: Option<Arc<dyn Tts>>, refuses: bool, delay: Duration) -> Self {
         let config = Config::for_tests("/nonexistent");
         let client = Client::new(&config.network(), &config.outbound_allow, Duration::from_secs(1)).expect("a client");
@@ -244,12 +244,12 @@ impl Call {
         Self { stages, line, talk, _commands: commands, _notes: notes }
     }
 
-    /// The model's side of the next session.
+    /// Returns the model's side of the next session.
     async fn stage(&mut self) -> Stage {
         self.stages.recv().await.expect("a session")
     }
 
-    /// A call whose greeting of a second has been heard, and in which the caller has then said something.
+    /// Returns a call in which a greeting of one second was heard, and the caller has then said something.
     async fn asked(voice: Option<Arc<dyn Tts>>, refuses: bool) -> (Self, Stage, u64) {
         let mut call = Self::start(voice, refuses, Duration::ZERO);
         let stage = call.stage().await;

@@ -1,4 +1,4 @@
-//! Lines on which no audio comes for a while although they are up, in virtual time.
+//! Connections on which no audio arrives for a while, in virtual time.
 
 use std::sync::Mutex;
 
@@ -11,7 +11,7 @@ use crate::talk::realtime::Model;
 
 const SAID: &str = "On Friday at seven, please.";
 
-/// An STT that knows what was said as soon as it is over.
+/// An STT that has the transcript as soon as speech is over.
 struct Listener;
 
 struct Listening(mpsc::Sender<SttEvent>);
@@ -31,7 +31,7 @@ impl SttSession for Listening {
     }
 }
 
-/// A line that plays everything, and on which only what the test says comes.
+/// Returns media that play everything and on which only the test sends audio.
 fn quiet_line() -> (MediaSender, Media) {
     let (to_us, incoming) = media_queue();
     let (outgoing, mut from_us) = mpsc::channel(200);
@@ -39,7 +39,7 @@ fn quiet_line() -> (MediaSender, Media) {
     (to_us, Media { incoming, outgoing, buffered: false, gaps_are_silence: true, shows_conversation: false })
 }
 
-/// Says "Friday" and more, and falls silent in the middle of a word.
+/// Says "Friday" and more, and stops in the middle of a word.
 async fn says(line: &MediaSender) {
     let recording = switchhook_recordings::recording("day").expect("a recording");
     let samples = recording.samples(AudioFormat::Narrowband);
@@ -72,7 +72,7 @@ fn begin(agent: AgentConfig, pipeline: Pipeline, models: Vec<Model>, media: Medi
 }
 
 impl Running {
-    /// What the agent says next.
+    /// Returns what the agent says next.
     async fn answer(&mut self) -> String {
         loop {
             match self.notes.recv().await.expect("the call continues") {
@@ -144,7 +144,7 @@ async fn audio_that_is_late_by_less_than_a_gap_is_one_phrase() {
     assert_eq!(call.talk.await.expect("it ends").turns, 1);
 }
 
-/// A speech-to-speech model that hears the caller begin, and waits for silence to hear them end.
+/// A speech-to-speech model that hears the caller begin, and waits for silence to detect the end of speech.
 struct Hearing {
     heard: Arc<Mutex<Vec<(Instant, bool)>>>,
     commands: mpsc::UnboundedSender<RealtimeCommand>,

@@ -1,4 +1,4 @@
-//! Scripts of what happens to providers, and a world in which anything may.
+//! Scripted failures of providers, and a simulation with random ones.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ fn dies() -> SttEvent {
     SttEvent::Failed { code: ErrorCode::PipelineError, words: "It broke.".to_owned() }
 }
 
-/// What is to be done, without audio.
+/// Returns the steps as text, without audio.
 fn shown(steps: Vec<Step>) -> Vec<String> {
     let show = |step| match step {
         Step::Pass(SttInput::Audio(_)) => None,
@@ -43,7 +43,7 @@ fn shown(steps: Vec<Step>) -> Vec<String> {
     steps.into_iter().filter_map(show).collect()
 }
 
-/// A failover whose first STT is open.
+/// Returns a failover whose first STT is open.
 fn begun(count: usize, now: Instant) -> SttFailover {
     let mut failover = SttFailover::new(count);
     assert_eq!(shown(failover.begin().into_iter().collect()), ["open 0"]);
@@ -51,7 +51,7 @@ fn begun(count: usize, now: Instant) -> SttFailover {
     failover
 }
 
-/// A failover whose caller has said segment 0, and nobody has said what it was.
+/// Returns a failover whose caller has said segment 0, which has no transcript yet.
 fn waiting(count: usize, now: Instant) -> SttFailover {
     let mut failover = begun(count, now);
     failover.handle_input(SttInput::SpeechStarted, now);
@@ -185,16 +185,16 @@ fn whoever_takes_over_does_not_replace_words_that_were_reported_before_their_end
     assert!(failover.handle_event(says(0, ""), now).is_empty());
 }
 
-/// What becomes of an STT. Times are in frames.
+/// The behaviour of an STT. Times are in frames.
 #[derive(Clone, Debug)]
 struct Fate {
-    /// How long it takes to open, and whether it does.
+    /// When the opening ends, and whether it succeeds.
     opens_after: u32,
     opens: bool,
     dies_after: Option<u32>,
-    /// After how long it answers, one segment after the other in turn.
+    /// The delays of its responses, one per segment in turn.
     answers_after: Vec<u32>,
-    /// Whether it says what it has heard before we tell it that the speech is over.
+    /// Whether it reports what it has heard before we signal the end of speech.
     judges: bool,
 }
 
@@ -213,7 +213,7 @@ fn fate(good: bool) -> impl Strategy<Value = Fate> {
     )
 }
 
-/// An STT that writes down the numbers of the frames that are not silent.
+/// An STT that transcribes the numbers of the frames that are not silent.
 struct TestStt {
     fate: Fate,
     age: u32,
@@ -222,7 +222,7 @@ struct TestStt {
     quiet: u32,
     started: bool,
     next: u32,
-    /// What it is about to say, and when.
+    /// Its pending events, and when they are due.
     answers: Vec<(u32, SttEvent)>,
 }
 
@@ -269,13 +269,13 @@ impl TestStt {
     }
 }
 
-/// All that happens around a failover.
+/// A failover with the providers around it.
 struct World {
     failover: SttFailover,
     fates: Vec<Fate>,
     now: Instant,
     running: Option<TestStt>,
-    /// Who is being opened, and when that is over.
+    /// When the opening ends, and of which provider.
     opening: Option<(Instant, usize)>,
     opened: Option<TestStt>,
     finals: BTreeMap<u32, String>,
@@ -317,7 +317,7 @@ impl World {
         self.take(steps);
     }
 
-    /// 20 ms of the caller, and whatever happens meanwhile.
+    /// Sends 20 ms of the caller, and runs what happens meanwhile.
     fn hear(&mut self, number: i16) {
         self.now += FRAME_DURATION;
         self.tell(audio(number));
@@ -354,7 +354,7 @@ proptest! {
         for (segment, (silence, length)) in (0..).zip(speeches) {
             (0..silence).for_each(|_| world.hear(0));
             for at in 0..length {
-                // Voice activity is noticed after 80 ms, and its end after 200.
+                // Voice activity is detected after 80 ms, and its end after 200.
                 if at == 4 {
                     world.tell(SttInput::SpeechStarted);
                 }

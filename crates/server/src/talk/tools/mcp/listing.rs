@@ -1,4 +1,4 @@
-//! Which tools a server has, in a form that every language model takes; cached for a while.
+//! The tools of a server, in a form that every language model accepts; cached for a while.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,48 +10,48 @@ use switchhook_providers::json_schema::Schema;
 use switchhook_providers::model_schema::for_model;
 use tokio::time::Instant;
 
-/// How long a list is good for.
+/// How long a cached list is valid.
 pub(super) const FRESH: Duration = Duration::from_secs(5 * 60);
-/// How long a server that did not respond is left alone.
+/// How long a server that did not respond is not contacted again.
 pub(super) const DOWN: Duration = Duration::from_secs(60);
-/// Lists that are cached; more agents than that are seldom talked to within the time that lists are good for.
+/// The maximum number of cached lists; seldom do more agents have calls while their lists are valid.
 const MOST_LISTS: usize = 1_000;
-/// Tools of one server. Models are lost in more, and some refuse them.
+/// The maximum number of tools of one server. With more, models choose badly, and some refuse them.
 pub(super) const MOST_TOOLS: usize = 64;
-/// Tools of one server that are looked at, those that are of no use included.
+/// The maximum number of tools of one server that are examined, including unusable ones.
 pub(super) const MOST_LOOKED_AT: usize = 256;
-/// The longest description; some models take no longer one.
+/// The longest description in characters; some models accept no longer one.
 const MOST_WORDS: usize = 1_024;
-/// All schemas of one server together, in bytes of JSON: no model reads more of them with every request.
+/// The maximum size of all schemas of one server, in bytes of JSON: models cannot read more with every request.
 pub(super) const MOST_SCHEMAS: usize = 256 * 1024;
-/// All cached lists, in bytes of memory, roughly.
+/// The maximum size of all cached lists, as an estimate in bytes of memory.
 const MOST_BYTES: usize = 256 * 1024 * 1024;
-/// What a value takes in memory, however short it is as JSON, in bytes: its place in a tree, in the schema and in the compiled one.
+/// The estimated memory of one JSON value in bytes, whatever its length: its node in the tree, in the schema and in the compiled schema.
 const VALUE: usize = 1_024;
 
 /// A tool as its server lists it.
 #[derive(Clone, Debug)]
 pub(crate) struct Listed {
-    /// Its name there.
+    /// Its name on the server.
     pub(crate) name: String,
     pub(crate) description: String,
-    /// JSON Schema of its arguments as models take it.
+    /// JSON Schema of its arguments, adapted to models.
     pub(crate) parameters: Value,
-    /// JSON Schema of its arguments as the server has it, to hold them against.
+    /// JSON Schema of its arguments as the server sent it, for validation.
     pub(crate) schema: Schema,
 }
 
 impl Listed {
-    /// A tool in a form that every model takes.
+    /// Converts a tool to a form that every model accepts.
     ///
     /// # Errors
-    /// Why it cannot be used, as a sentence part.
+    /// The reason why it is unusable, as a sentence part.
     pub(super) async fn new(name: &str, description: &str, schema: &Map<String, Value>) -> Result<Self, String> {
         let mut parameters = schema.clone();
         if parameters.get("type") != Some(&json!("object")) {
             return Err("its arguments are no object".to_owned());
         }
-        // Says which draft it is, which nobody asks for and some models refuse.
+        // The draft of JSON Schema, which no model needs and some refuse.
         parameters.remove("$schema");
         parameters.entry("properties").or_insert(json!({}));
         let parameters = Value::Object(parameters);
@@ -63,12 +63,12 @@ impl Listed {
         Ok(Self { name: name.to_owned(), description, parameters: for_model, schema })
     }
 
-    /// How much memory it takes, roughly.
+    /// Returns an estimate of its memory in bytes.
     fn weight(&self) -> usize {
         self.bytes() + VALUE * (values(&self.parameters) + values(self.schema.source()))
     }
 
-    /// How long it is for a model, in bytes.
+    /// Returns its size for a model, in bytes.
     pub(super) fn bytes(&self) -> usize {
         self.name.len() + self.description.len() + self.parameters.to_string().len()
     }
@@ -82,7 +82,7 @@ fn values(value: &Value) -> usize {
     }
 }
 
-/// Whose list it is: what a server shows may depend on the credentials. `Debug` would print credentials, so there is none.
+/// The key of a cached list. The tools may depend on the credentials. No `Debug`: it would print credentials.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct Whose {
     pub(super) agent: AgentId,
@@ -94,14 +94,14 @@ pub(super) struct Whose {
     pub(super) chosen: Vec<String>,
 }
 
-/// What a server has.
+/// The cached tools of a server.
 struct List {
     good_until: Instant,
     tools: Arc<Vec<Listed>>,
     weight: usize,
 }
 
-/// The lists of servers that were used lately.
+/// The lists of recently used servers.
 #[derive(Default)]
 pub struct Lists(Mutex<HashMap<Whose, List>>);
 
@@ -123,7 +123,7 @@ impl Lists {
     }
 }
 
-/// The oldest list of the agent whose lists weigh most, so that no agent takes the room of the others.
+/// Returns the oldest list of the agent that uses the most memory, so that no agent evicts the lists of others.
 fn first_to_go(lists: &HashMap<Whose, List>) -> Option<Whose> {
     let mut agents: HashMap<AgentId, usize> = HashMap::new();
     for (whose, list) in lists {
@@ -134,7 +134,7 @@ fn first_to_go(lists: &HashMap<Whose, List>) -> Option<Whose> {
     its.min_by_key(|(_, list)| list.good_until).map(|(whose, _)| whose.clone())
 }
 
-/// What the model calls a tool by: letters, digits, `_` and `-`, at most 64, and not a name that is taken.
+/// Returns the name of a tool for the model: letters, digits, `_` and `-`, at most 64, and not one of `taken`.
 pub(crate) fn called(name: &str, prefix: &str, taken: &HashSet<String>) -> String {
     let plain = fitting(name);
     if !taken.contains(&plain) {

@@ -1,7 +1,7 @@
 //! Tools of MCP servers (Model Context Protocol), over streamable HTTP.
 //!
-//! A server is connected to while the phone rings, and lists its tools once. One that is down costs the call its
-//! tools and nothing else. The connection belongs to one call and is closed with it.
+//! The server is connected while the phone rings, and lists its tools once. If it is down, the call goes without its tools and is
+//! otherwise unaffected. The connection belongs to one call and is closed with it.
 
 pub(crate) mod listing;
 pub(crate) mod result;
@@ -36,25 +36,25 @@ use super::secrets::Secrets;
 use super::{CALL_HEADER, Check, LATE, UNREACHABLE, error};
 use crate::talk::strip_nul::strip_nul_value;
 
-/// How long a server may take to say what tools it has, connecting included. A caller may be waiting.
+/// The timeout for connecting to a server and listing its tools. A caller may be waiting.
 const LISTING: Duration = Duration::from_secs(4);
-/// How long a server may take to fail and be asked again by the next call.
+/// A server that fails faster than this is tried again by the next call.
 const SLOW: Duration = Duration::from_millis(500);
-/// Pages of a list that are read.
+/// The maximum number of pages of a list.
 const MOST_PAGES: usize = 16;
-/// Characters of a reason that are logged.
+/// The characters of a reason that are logged.
 const REASON: usize = 300;
-/// Characters of a tool's name that are logged.
+/// The characters of a tool's name that are logged.
 const NAME: usize = 64;
 /// The newest version of the protocol that begins with `initialize`; servers may choose an older one.
 const VERSION: ProtocolVersion = ProtocolVersion::V_2025_11_25;
 
 type McpSession = RunningService<RoleClient, ClientConfig>;
 
-/// The lists of tools that an agent's calls share.
+/// The tool lists that the calls of an agent share.
 #[derive(Clone)]
 pub struct Shared {
-    /// All of them.
+    /// The lists of all agents.
     pub lists: Arc<Lists>,
     /// The agent.
     pub agent: AgentId,
@@ -68,15 +68,15 @@ pub(super) struct Server {
     whose: Whose,
     headers: HashMap<HeaderName, HeaderValue>,
     lists: Arc<Lists>,
-    /// For one use of a tool.
+    /// The timeout of one tool call.
     deadline: Duration,
     session: Mutex<Option<McpSession>>,
-    /// Put in front of names that are taken.
+    /// The prefix for tools whose names are taken.
     pub(super) prefix: String,
     pub(super) filler: Option<String>,
 }
 
-/// Why a server is of no use; for people who run agents, not for callers.
+/// Why a server is unusable; for people who operate agents, not for callers.
 #[derive(Debug, thiserror::Error)]
 enum McpError {
     #[error("{0}")]
@@ -90,7 +90,7 @@ enum McpError {
 }
 
 impl Server {
-    /// The server of `tool`, whose address and headers are filled in, and to which its secrets may go.
+    /// Creates the server of `tool`, whose address and headers are filled in and which may receive its secrets.
     pub(super) fn new(client: Client, tool: &Tool, secrets: Option<Secrets>, shared: &Shared, call: CallId) -> Self {
         let deadline = Duration::from_secs(tool.timeout_seconds().into());
         let url = tool.url.clone().unwrap_or_default();
@@ -123,7 +123,7 @@ impl Server {
         }
     }
 
-    /// The tools it has, of those that were chosen; none when it is down.
+    /// Returns the server's tools, limited to the chosen ones; none if it is down.
     pub(super) async fn tools(&self) -> Arc<Vec<Listed>> {
         if let Some(known) = self.lists.get(&self.whose, Instant::now()) {
             return known;
@@ -139,7 +139,7 @@ impl Server {
             Err(error) => {
                 tracing::warn!(server = %self.prefix, reason = %error, "the tools of an MCP server are missing in a call");
                 let none = Arc::default();
-                // Not every caller is to wait for it.
+                // Do not make every caller wait for it.
                 if begin.elapsed() >= SLOW || matches!(error, McpError::Protocol) {
                     self.lists.keep(self.whose.clone(), Arc::clone(&none), DOWN, Instant::now());
                 }
@@ -194,13 +194,13 @@ impl Server {
         Ok(tools)
     }
 
-    /// Connects before it is needed.
+    /// Connects before the first tool call.
     pub(super) async fn warm(&self) {
-        // Who needs it tries again, and tells of what goes wrong.
+        // A tool call connects again and reports the error.
         let _ = timeout(LISTING, self.connected()).await;
     }
 
-    /// The session with the server, opened where it is not open.
+    /// Returns the session with the server, opening it if necessary.
     async fn connected(&self) -> Result<Peer<RoleClient>, McpError> {
         let mut session = self.session.lock().await;
         if let Some(open) = session.as_ref().filter(|open| !open.is_closed()) {
@@ -215,7 +215,7 @@ impl Server {
         let peer = opened.peer().clone();
         // A session lists the tools once, and a cached page takes many times its length.
         peer.set_response_cache_config(ClientCacheConfig::disabled()).await;
-        // Sessions of a newer version would keep more, and were not asked for.
+        // Sessions of a newer version would store more, and were not requested.
         if peer.peer_info().is_none_or(|server| server.protocol_version.as_str() > VERSION.as_str()) {
             return Err(McpError::Protocol);
         }
@@ -228,14 +228,14 @@ impl Server {
         let result = peer.call_tool_once(CallToolRequestParams::new(tool).with_arguments(arguments)).await?;
         match result {
             CallToolResponse::Complete(result) => Ok(result::to_json(&result)),
-            // Both need capabilities that we do not claim to have.
+            // Both need capabilities that we do not announce.
             CallToolResponse::InputRequired(_) | CallToolResponse::Task(_) => Err(McpError::Protocol),
             _ => Err(McpError::Protocol),
         }
     }
 }
 
-/// Tools that cannot be used. A server may list hundreds, so one line names the first.
+/// Unusable tools. A server may list hundreds, so a single log line names the first.
 #[derive(Default)]
 struct LeftOut {
     count: usize,
@@ -261,7 +261,7 @@ impl LeftOut {
     }
 }
 
-/// A tool of a server, about to be used.
+/// A prepared call of a server's tool.
 pub(in crate::talk) struct McpCall {
     pub(super) server: Arc<Server>,
     pub(super) tool: String,
@@ -279,7 +279,7 @@ impl McpCall {
         let called = timeout(server.deadline, server.call(tool, arguments)).await;
         strip_nul_value(match called.unwrap_or(Err(McpError::Late(server.deadline))) {
             Ok(result) => result,
-            // In the words of the server, which are meant for the model.
+            // The server's message is meant for the model.
             Err(McpError::Refused(refusal)) => {
                 error(&format!("The tool refused: {}", result::truncate(&refusal.message)))
             }
@@ -291,8 +291,8 @@ impl McpCall {
     }
 }
 
-/// What went wrong on the way, for the log. The server's own words may hold what it was sent, secrets and what callers say included: of
-/// these nothing is quoted.
+/// Returns a transport error for the log. Error messages of the server are not quoted: they may contain the request, including secrets
+/// and what callers say.
 fn on_the_way(error: &DynamicTransportError) -> McpError {
     let words = match error.error.downcast_ref::<StreamableHttpError<SendError>>() {
         Some(StreamableHttpError::ReinitializationFailed(_)) => "it refused to begin another session".to_owned(),

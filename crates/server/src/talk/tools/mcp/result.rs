@@ -1,11 +1,11 @@
-//! What the model gets of a tool's result: facts as they are, text as far as anybody would listen.
+//! Converts a tool's result for the model: structured content as it is, text up to a length that a caller would listen to.
 
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 use serde_json::{Value, json};
 
 use crate::talk::tools::MAX_TEXT;
 
-/// The longest result that is passed on as it is, in bytes of JSON.
+/// The largest result that is forwarded unchanged, in bytes of JSON.
 const WHOLE: usize = 16 * 1024;
 
 /// Returns the result for the model.
@@ -28,7 +28,7 @@ pub(super) fn to_json(result: &CallToolResult) -> Value {
     }
 }
 
-/// The words of a block; pictures and sounds have none.
+/// Returns the text of a block; images and audio have none.
 fn words(block: &ContentBlock) -> Option<&str> {
     match block {
         ContentBlock::Text(text) => Some(&text.text),
@@ -40,7 +40,7 @@ fn words(block: &ContentBlock) -> Option<&str> {
     }
 }
 
-/// Its beginning.
+/// Returns the beginning of a text.
 pub(super) fn truncate(text: &str) -> String {
     text.chars().take(MAX_TEXT).collect()
 }

@@ -1,8 +1,8 @@
 //! Streamable HTTP of the Model Context Protocol (specification of 2025-11-25, "Transports"), from the client's side, over
 //! the guarded client.
 //!
-//! Only responses to our own requests are read, and few other messages in them. The stream on which a server may speak first is not
-//! opened: nothing that it could say there changes a call.
+//! Only responses to our own requests are read, and a limited number of other messages in them. The stream for messages that a server
+//! starts is not opened: nothing that it could send there would change a call.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -28,27 +28,27 @@ use url::Url;
 
 use crate::talk::tools::secrets::Secrets;
 
-/// How much of one response is read, in bytes: a page of tools with their schemas fits.
+/// The maximum size of a response, in bytes: a page of tools with their schemas fits.
 const READ_LIMIT: usize = 1024 * 1024;
-/// Values in one response: in memory each takes many times its length.
+/// The maximum number of JSON values in a response: in memory each takes many times its length.
 const MOST_VALUES: usize = 100_000;
-/// Requests and notifications of the server's own in one response that are read. Each is a task, and is answered with a request.
+/// The maximum number of the server's own requests and notifications per response. Each becomes a task, and is answered with a request.
 const MOST_OWN: usize = 8;
-/// Characters of an address that are logged.
+/// The characters of an address that are logged.
 const SHOWN: usize = 100;
-/// Redirects of one request that are followed: servers add or remove a slash.
+/// The maximum number of redirects per request: servers add or remove a slash.
 const MOST_REDIRECTS: usize = 3;
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const EVENTS: &str = "text/event-stream";
 const JSON: &str = "application/json";
 
-/// Speaks to one server.
+/// A client for one server.
 #[derive(Clone)]
 pub(super) struct Transport {
     pub(super) client: Client,
-    /// For one request and its whole response.
+    /// The timeout of one request with its whole response.
     pub(super) deadline: Duration,
-    /// The secrets in the headers, which go nowhere but where they may.
+    /// The secrets in the headers, which are only sent to permitted addresses.
     pub(super) secrets: Option<Arc<Secrets>>,
 }
 
@@ -108,16 +108,16 @@ fn unexpected(words: String) -> Error {
     Error::UnexpectedServerResponse(words.into())
 }
 
-/// Where a response redirects to.
+/// Returns the redirect target of a response.
 fn redirect(response: &Response) -> Option<String> {
     let target = response.headers().get(LOCATION).filter(|_| response.status().is_redirection())?;
     Some(String::from_utf8_lossy(target.as_bytes()).into_owned())
 }
 
-/// The address of a redirect that keeps method and body (RFC 9110 sections 15.4.8 and 15.4.9) and stays where the credentials may go.
+/// Returns the address of a redirect that keeps method and body (RFC 9110 sections 15.4.8 and 15.4.9) and stays on the same origin.
 ///
 /// # Errors
-/// Why it is not followed, with the address but for its query.
+/// The reason why it is not followed, with the address without its query.
 fn followed(from: &Url, status: u16, target: &str) -> Result<String, String> {
     let to = from.join(target).map_err(|_| format!("it redirects with status {status} to no address"))?;
     if matches!(status, 307 | 308) && to.origin() == from.origin() {
@@ -153,7 +153,7 @@ impl StreamableHttpClient for Transport {
         let kind = header(&CONTENT_TYPE).unwrap_or_default().to_ascii_lowercase();
         let session = header(&SESSION).map(str::to_owned);
         if !status.is_success() {
-            // A refusal of the protocol's own says more than its status.
+            // A JSON-RPC error says more than the HTTP status.
             let refusal = self.read(response).await.ok().and_then(|body| serde_json::from_slice(&body).ok());
             return match refusal {
                 Some(refusal @ JsonRpcMessage::Error(_)) => Ok(StreamableHttpPostResponse::Json(refusal, session)),
@@ -162,7 +162,7 @@ impl StreamableHttpClient for Transport {
         }
         let expects_nothing = !matches!(message, JsonRpcMessage::Request(_));
         if expects_nothing {
-            // Some servers say 200 to notifications where 202 is meant. What they say besides is not read: it could ask for more.
+            // Some servers send 200 for notifications instead of 202. The body is not read: it could contain requests.
             return Ok(StreamableHttpPostResponse::Accepted);
         }
         if kind.starts_with(EVENTS) {
@@ -172,7 +172,7 @@ impl StreamableHttpClient for Transport {
         if !kind.starts_with(JSON) {
             return Err(Error::UnexpectedContentType(Some(kind.chars().take(100).collect())));
         }
-        // What could not be read may hold anything: it is not quoted.
+        // An unreadable message may contain anything: it is not quoted.
         let unreadable = |_| Error::UnexpectedServerResponse(Cow::Borrowed("it is no JSON-RPC message"));
         let message: ServerJsonRpcMessage = serde_json::from_slice(&body).map_err(unreadable)?;
         Ok(StreamableHttpPostResponse::Json(message, session))
@@ -185,7 +185,7 @@ impl StreamableHttpClient for Transport {
         _authorization: Option<String>,
         headers: HashMap<HeaderName, HeaderValue>,
     ) -> Result<(), Error> {
-        // Servers need not let their clients do this (405).
+        // Servers may refuse this (405).
         self.send(Method::DELETE, &uri, Some(&session), headers, None).await.map(drop)
     }
 
@@ -201,7 +201,7 @@ impl StreamableHttpClient for Transport {
     }
 }
 
-/// How many values JSON has, at most: what separates them is counted, but for that in strings.
+/// Returns an upper bound for the number of values in JSON: counts the separators outside of strings.
 fn values(json: &[u8]) -> usize {
     let (mut count, mut in_string, mut escaped) = (1, false, false);
     for byte in json {
@@ -216,7 +216,7 @@ fn values(json: &[u8]) -> usize {
     count
 }
 
-/// Whether an event of a response is read. Counts those that are the server's own messages.
+/// Returns whether to read an event of a response. Counts the server's own messages in `own`.
 fn admits(event: &Sse, own: &mut usize) -> bool {
     #[derive(Deserialize)]
     struct Message {
@@ -232,7 +232,7 @@ fn admits(event: &Sse, own: &mut usize) -> bool {
     admits
 }
 
-/// The events of a response, up to the limits.
+/// Returns the events of a response, up to the limits.
 fn events(response: Response) -> BoxStream<'static, Result<Sse, SseError>> {
     let mut read = 0;
     let limited = response.bytes_stream().map(move |piece| {
