@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks a branch in minutes: format, circles of imports, lints, unit tests, and the service tests of what changed since `main`, on SQLite.
+# Checks a branch in minutes: format, circles of imports, words of comments, lints, unit tests, and the service tests of what changed since `main`, on SQLite.
 # The dashboard and the clients have checks of their own (ci/dashboard.sh, ci/clients.sh), and a merge needs ci/test.sh.
 #
 #   ci/quick.sh [BASE]    compares with BASE instead of main; changes that are not committed count too
@@ -71,6 +71,7 @@ run() {
 
 run cargo fmt --all --check
 run ci/circles.py
+run ci/words.py
 run cargo clippy --workspace --all-targets --locked -- -D warnings
 run cargo nextest run --workspace --lib --bins --tests --locked --test-threads "$(($(nproc) * 5))" -E "(all() - binary(it)) | ($service)"
 printf '\n%d s in all. Before a merge: ci/test.sh\n' "$SECONDS"

@@ -209,6 +209,7 @@ step "cargo-deny" tool cargo-deny "$DENY" || stop "cargo-deny could not be insta
 
 step "Format" cargo fmt --all --check
 step "No circles of imports" ci/circles.py
+step "Plain comments" ci/words.py
 step "Lints" cargo clippy --workspace --all-targets --locked -- -D warnings
 step "Tests, on SQLite" env SWITCHHOOK_RANDOM_SECONDS="${SWITCHHOOK_RANDOM_SECONDS:-20}" \
     cargo nextest run --workspace "${TARGETS[@]}" --locked --profile ci --test-threads "$TEST_THREADS"
