@@ -85,7 +85,7 @@ impl<'a> PresentedKey<'a> {
     /// Parses a key and checks its checksum.
     ///
     /// # Errors
-    /// When `text` cannot be a key of this service.
+    /// Fails if `text` cannot be a key of this service.
     pub fn parse(text: &'a str) -> Result<Self, MalformedKey> {
         let rest = text.strip_prefix("vk_").ok_or(MalformedKey)?;
         let (environment, rest) = rest.split_once('_').ok_or(MalformedKey)?;
@@ -195,7 +195,7 @@ fn checksum(text: &str) -> String {
 mod tests {
     use super::*;
 
-    /// Bytes that look random enough and visit all values.
+    /// Returns bytes that look random enough and cover all values.
     fn bytes() -> impl FnMut() -> u8 {
         let mut state = 1_u32;
         move || {

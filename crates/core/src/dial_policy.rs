@@ -58,7 +58,7 @@ impl FromStr for Prefix {
 /// Parses a comma-separated list of prefixes.
 ///
 /// # Errors
-/// When one of them is not a prefix.
+/// Fails if one of them is not a prefix.
 pub fn parse_prefixes(text: &str) -> Result<Vec<Prefix>, ParsePrefixError> {
     text.split(',').map(str::trim).filter(|prefix| !prefix.is_empty()).map(str::parse).collect()
 }
@@ -72,7 +72,7 @@ pub struct DialPolicy {
     pub deny: Vec<Prefix>,
     /// Calls and transfers to one number in 24 hours.
     pub per_number_per_day: Option<u32>,
-    /// Cost of a day's calls (UTC) at which no more are placed, in millionths of a dollar.
+    /// Cost of a day's calls (UTC) at which calls are refused, in millionths of a dollar.
     pub cost_per_day_micros: Option<u64>,
 }
 
@@ -165,7 +165,7 @@ impl DialPolicy {
     /// # Errors
     /// The first rule that refuses it.
     pub fn judge(&self, to: &PhoneNumber, facts: &DialFacts) -> Result<(), DialRefused> {
-        // Nobody is dialled where somebody talks in a browser; what that costs counts.
+        // No number is dialled for a conversation in a browser; its cost still counts.
         if !to.is_web() {
             self.judge_number(to, facts)?;
         }
@@ -201,12 +201,12 @@ impl DialPolicy {
     }
 }
 
-/// Whether `to` starts with `prefix`: as written, or by the number in the user part of its SIP address.
+/// Returns whether `to` starts with `prefix`: as written, or by the number in the user part of its SIP address.
 fn names(to: &PhoneNumber, prefix: &Prefix) -> bool {
     to.reveal().starts_with(&prefix.0) || to.e164().is_some_and(|number| number.starts_with(&prefix.0))
 }
 
-/// Whether any spelling of `to` starts with `prefix`.
+/// Returns whether any spelling of `to` starts with `prefix`.
 fn reaches(to: &PhoneNumber, prefix: &Prefix) -> bool {
     let same_scheme = prefix.0.replacen("sips:", "sip:", 1);
     names(to, prefix) || to.called_party().starts_with(&same_scheme)

@@ -32,7 +32,7 @@ wire_words! {
 }
 
 impl EventKind {
-    /// Whether this is the terminal event of a call.
+    /// Returns whether this is the terminal event of a call.
     #[must_use]
     pub const fn is_terminal(self) -> bool {
         matches!(self, Self::CallCompleted | Self::CallFailed)
@@ -59,7 +59,7 @@ pub struct CallFacts {
     pub to: PhoneNumber,
     /// The client's metadata, a JSON object.
     pub metadata: Private<Value>,
-    /// The summary, in a few sentences; [`NO_CONVERSATION`] for a call without words.
+    /// The summary, in a few sentences; [`NO_CONVERSATION`] for a call without any speech.
     pub summary: Option<Private<String>>,
     /// The outcome in the shape of the agent's analysis schema; JSON null if there is none.
     pub outcome: Private<Value>,
@@ -87,7 +87,7 @@ pub struct CallFacts {
 pub const NO_CONVERSATION: &str = "There was no conversation.";
 /// The summary of a call whose agent has summaries turned off.
 pub const NO_SUMMARY: &str = "Summaries are turned off for this agent.";
-/// The summary of a call whose words were deleted.
+/// The summary of a call whose texts were deleted.
 pub const WORDS_DELETED: &str = "The words of this call were deleted at the end of their retention.";
 
 /// The `data` of an event: JSON text, serialised once and then embedded byte for byte.
@@ -119,7 +119,7 @@ impl EventData {
         Self(serde_json::value::to_raw_value(&data).expect("a literal object is JSON"))
     }
 
-    /// Returns empty data, for deleted words.
+    /// Returns empty data, in place of deleted texts.
     #[must_use]
     pub fn empty() -> Self {
         Self(serde_json::value::to_raw_value(&serde_json::json!({})).expect("a literal object is JSON"))

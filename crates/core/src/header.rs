@@ -7,7 +7,7 @@ const FRAMING: [&str; 9] =
 /// Prefix of headers for proxies.
 const PROXY: &str = "proxy-";
 
-/// Whether a header frames or routes a request, in any case.
+/// Returns whether a header frames or routes a request, in any case.
 #[must_use]
 pub fn is_framing(name: &str) -> bool {
     let name = name.to_ascii_lowercase();

@@ -1,5 +1,5 @@
-//! A histogram of durations. Its bins widen with the duration, eight in a doubling, so that a percentile of any sum of histograms is
-//! within 5 % of the true one, and a sum is small whatever it is of.
+//! A histogram of durations. Its bins widen with the duration, eight in a doubling, so that a percentile of any sum of histograms is within 5 % of
+//! the true one, and a sum of any number of them stays small.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ impl Histogram {
         self.add(bin(ms), 1);
     }
 
-    /// Adds durations that were counted before.
+    /// Adds durations that were already counted elsewhere.
     pub fn add(&mut self, bin: u32, count: u64) {
         let sum = self.0.entry(bin.min(LAST)).or_default();
         *sum = sum.saturating_add(count);

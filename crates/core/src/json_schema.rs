@@ -298,7 +298,7 @@ mod tests {
 
     use super::*;
 
-    /// `levels` definitions, each of which is the next one twice.
+    /// Returns a schema with `levels` definitions, each of which refers to the next one twice.
     fn doubling(levels: usize) -> Value {
         let definition = |level: usize| {
             let next = json!({ "$ref": format!("#/$defs/d{}", level + 1) });
@@ -375,7 +375,7 @@ mod tests {
         }
         assert!(matches!(written_out(&json!({ "$ref": "#/$defs/a" })), Err(SchemaRefusal::Nowhere(_))));
         assert_eq!(written_out(&json!({ "not": { "$dynamicRef": "#a" } })), Err(SchemaRefusal::Dynamic("$dynamicRef")));
-        // An id of its own would have its references lead to its own parts.
+        // An id of its own would make its references refer to its own parts.
         let own = json!({ "$id": "https://a.example/b", "allOf": [{ "$ref": "#/$defs/a" }], "$defs": { "a": { "minimum": 9 } } });
         let schema = json!({ "properties": { "x": own }, "$defs": { "a": { "minimum": 1 } } });
         assert_eq!(

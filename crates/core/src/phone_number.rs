@@ -12,26 +12,26 @@ use serde::{Deserialize, Deserializer, Serialize};
 #[serde(transparent)]
 pub struct PhoneNumber(String);
 
-/// What stands in place of a number where somebody talks in a browser.
+/// The value in place of a number for a conversation in a browser.
 const WEB: &str = "web";
 
 impl PhoneNumber {
-    /// Who talks in a browser. No text is parsed to it: whoever takes it as a callee says so.
+    /// Returns the value for a conversation in a browser. Parsing never yields it; accept it as a callee with [`PhoneNumber::parse_or_web`].
     #[must_use]
     pub fn web() -> Self {
         Self(WEB.to_owned())
     }
 
-    /// Whether this is [`PhoneNumber::web`].
+    /// Returns whether this is [`PhoneNumber::web`].
     #[must_use]
     pub fn is_web(&self) -> bool {
         self.0 == WEB
     }
 
-    /// Parses a number, or what stands for a browser.
+    /// Parses a number, or the value for a browser.
     ///
     /// # Errors
-    /// When it is neither.
+    /// Fails if it is neither.
     pub fn parse_or_web(text: &str) -> Result<Self, ParsePhoneNumberError> {
         if text == WEB { Ok(Self::web()) } else { text.parse() }
     }
@@ -80,7 +80,7 @@ impl PhoneNumber {
         Some((user, host[..end].trim_end_matches('.').to_ascii_lowercase()))
     }
 
-    /// Whether this is an E.164 number, not a SIP address.
+    /// Returns whether this is an E.164 number, not a SIP address.
     #[must_use]
     pub fn is_e164(&self) -> bool {
         self.0.starts_with('+')

@@ -5,10 +5,10 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What a connection stores in secret, by name.
+/// The secrets of a connection, by name.
 pub type Credentials = BTreeMap<String, String>;
 
-/// Personal or secret text: a spoken word, a credential. Prints as `[private]`; read it with [`Private::reveal`].
+/// Personal or secret text, such as speech or a credential. Prints as `[private]`; read it with [`Private::reveal`].
 #[derive(Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Private<T>(T);

@@ -74,7 +74,7 @@ mod tests {
         Timestamp::from_millis(1_700_000_000_000) + Duration::from_millis(millis)
     }
 
-    /// What the database statement returns for these admitted requests.
+    /// Returns the result of the database statement for these admitted requests.
     fn count(admitted: &[Timestamp], limit: u32, now: Timestamp) -> Admissions {
         let in_window = admitted.iter().filter(|hit| **hit + WINDOW > now).count();
         Admissions {

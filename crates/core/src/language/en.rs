@@ -29,7 +29,7 @@ pub const ENGLISH: Language = Language {
     },
     backchannels: &["mm-hmm", "mhm", "uh-huh", "mm", "hmm", "okay", "ok", "right", "yeah", "yes", "sure", "i see"],
     commands: &["stop", "wait", "no"],
-    // Also what STT makes of a hum.
+    // Includes what STT makes of a hum.
     hesitations: &[
         "uh", "um", "uhm", "er", "erm", "ah", "oh", "hm", "mmm", "mhmm", "mm-hm", "um-hum", "huh", "aha", "mamma",
         "mama",

@@ -1,11 +1,11 @@
-//! Hindi. Some STT writes short words in Latin letters; those stand here, too.
+//! Hindi. Includes short words in Latin letters, as some STT writes them.
 
 use super::{Language, Phrases, YesNo};
 
 pub(super) const HINDI: Language = Language {
     tag: "hi",
     spaced: true,
-    // Nothing here says whether the agent is a man or a woman, which verbs in the first person would.
+    // Avoids verbs in the first person, which would give the agent a gender.
     greeting: "नमस्ते, आपकी क्या सहायता की जा सकती है?",
     phrases: Phrases {
         reprompts: &["क्या आप लाइन पर हैं?", "हैलो, क्या आपको मेरी आवाज़ आ रही है?", "मैं लाइन पर हूँ। क्या आपको कोई सहायता चाहिए?"],
@@ -266,7 +266,7 @@ pub(super) const HINDI: Language = Language {
     question_endings: &[],
     abbreviations: &["डॉ", "श्री", "प्रो", "dr", "mr", "mrs"],
     ordinal_dot: false,
-    // Networks in India announce in English as well.
+    // Networks in India also play announcements in English.
     recordings: &[
         "संदेश रिकॉर्ड",
         "बीप के बाद",

@@ -1,7 +1,7 @@
-//! What depends on the language of a call: phrases of the agent, and words that endpointing, barge-in and voicemail detection look for.
+//! Language tables: phrases of the agent, and words that endpointing, barge-in and voicemail detection look for.
 //!
-//! One file per language. [`Language::of`] finds the table for an agent's tag; where there is none it gives one without any words, so that
-//! no caller hears another language: nothing is said that the agent or its model did not write, and turns end by silence alone.
+//! One file per language. [`Language::of`] finds the table for an agent's tag. Without one it returns a table without words, so that no caller hears
+//! another language: nothing is said that the agent or its model did not write, and turns end by silence alone.
 
 mod de;
 mod en;
@@ -23,93 +23,93 @@ pub use words::{MachineWords, is_unspaced};
 /// Lower-case words, or phrases of words with one space between them.
 pub type WordList = &'static [&'static str];
 
-/// The words of one language. Formal address: callers are strangers.
+/// The table of one language. Phrases use formal address, because callers are strangers.
 #[derive(Debug)]
 pub struct Language {
     /// BCP 47: the primary subtag, or with a region where that matters; empty for the table without words.
     pub tag: &'static str,
-    /// Whether words stand apart.
+    /// Whether words are separated by spaces.
     pub spaced: bool,
-    /// Opens calls of agents that have no greeting of their own.
+    /// The greeting of agents without one of their own.
     pub greeting: &'static str,
-    /// What the agent says without asking the model.
+    /// Phrases that the agent says without a request to the model.
     pub phrases: Phrases,
-    /// What listeners say; it does not interrupt the agent by itself.
+    /// Words of a listener, which alone do not interrupt the agent.
     pub backchannels: WordList,
-    /// One of these words interrupts, however few are said.
+    /// Words that interrupt the agent, even a single one.
     pub commands: WordList,
-    /// Noises that STT writes down and that are not words.
+    /// Noises that STT transcribes and that are not words.
     pub hesitations: WordList,
-    /// Words that do not keep a call open when they are said during the goodbye.
+    /// Words that do not keep a call open when said during the goodbye.
     pub farewells: WordList,
     /// Thanks and assent, which do not stop what the agent is about to do.
     pub courtesies: WordList,
-    /// Whole answers, finished without a full stop.
+    /// Complete answers, even without a full stop.
     pub answers: WordList,
-    /// Ends of turns that go on, whatever punctuation STT puts behind them.
+    /// Ends of turns that continue, whatever the punctuation from STT.
     pub always_open: WordList,
-    /// The same, unless STT closes the sentence behind them.
+    /// Ends of turns that continue, unless STT closes the sentence after them.
     pub open_unless_closed: WordList,
-    /// Words that are the last of a whole sentence in some constructions only, where the language has such.
+    /// Words that end a whole sentence only in some constructions, in languages that have such words.
     pub stranding: Option<Stranding>,
-    /// Verbs that a whole sentence seldom ends in.
+    /// Verbs that rarely end a whole sentence.
     pub wants_object: WordList,
-    /// Words that begin a clause to which another one belongs.
+    /// Words that begin a subordinate clause.
     pub subordinators: WordList,
     /// Beginnings of requests.
     pub requests: WordList,
-    /// Words by which the agent asks for a number.
+    /// Words with which the agent asks for a number.
     pub asks_number: WordList,
-    /// Those among them that ask for a card's number.
+    /// Those of them that ask for a card number.
     pub asks_card: WordList,
-    /// Words for digits, and those said among them.
+    /// Words for digits, and words said among them.
     pub digits: WordList,
-    /// Words of one letter, which do not spell anything.
+    /// Words of one letter, which are not spelling.
     pub one_letter_words: WordList,
     /// How many digits a telephone number has.
     pub phone_digits: usize,
-    /// How a question that is answered by yes or no is known.
+    /// How to recognise a yes-or-no question.
     pub yes_no: YesNo,
-    /// Ends of questions that have no question mark.
+    /// Ends of questions without a question mark.
     pub question_endings: WordList,
-    /// Words whose dot does not end a sentence, without that dot.
+    /// Words whose dot does not end a sentence, listed without the dot.
     pub abbreviations: WordList,
     /// Whether a number with a dot is an ordinal.
     pub ordinal_dot: bool,
-    /// What only recordings say: announcements of networks, and voicemail about its tone.
+    /// Texts that only recordings say: announcements of networks, and voicemail about its tone.
     pub recordings: WordList,
-    /// What greetings of voicemail say, and people who take messages as well.
+    /// Texts of voicemail greetings that people who take messages also say.
     pub voicemail: WordList,
-    /// Words by which such a person is known: they ask, or will take it themselves.
+    /// Words that identify such a person: they ask, or will take a message themselves.
     pub offers: WordList,
 }
 
-/// What the agent says without asking the model. Each list has its most usual phrase first.
+/// Phrases that the agent says without a request to the model. The most common phrase of each list is first.
 #[derive(Clone, Copy, Debug)]
 pub struct Phrases {
     /// To a caller who says nothing.
     pub reprompts: WordList,
-    /// To a caller whose words were not recognised.
+    /// To a caller whose speech was not recognised.
     pub unclear: WordList,
-    /// Covers a wait.
+    /// Fillers that cover a wait.
     pub fillers: WordList,
-    /// Covers a wait that goes on.
+    /// Fillers for a wait that continues.
     pub still_here: WordList,
-    /// The last words.
+    /// Goodbyes.
     pub goodbyes: WordList,
-    /// The model is asked once more.
+    /// Before the request to the model is retried.
     pub retrying: WordList,
-    /// An answer broke off.
+    /// After a response broke off.
     pub lost_thread: WordList,
-    /// The call ends because something failed.
+    /// When the call ends because of a failure.
     pub technical: WordList,
-    /// A transfer failed.
+    /// After a failed transfer.
     pub not_put_through: WordList,
-    /// The longest duration is reached.
+    /// When the maximum duration is reached.
     pub time_is_up: WordList,
 }
 
-/// How a question that is answered by yes or no is known.
+/// How to recognise a yes-or-no question.
 #[derive(Clone, Copy, Debug)]
 pub enum YesNo {
     /// By its beginning, or by a tag at its end.
@@ -118,28 +118,28 @@ pub enum YesNo {
         first: WordList,
         /// Words that may stand before that one.
         after: WordList,
-        /// The last clause, as a whole.
+        /// A tag, which is the whole last clause.
         tags: WordList,
     },
     /// It has none of these question words.
     Without(WordList),
 }
 
-/// When a sentence may end in a word that otherwise wants another one. STT puts a full stop behind every pause, so that punctuation alone
-/// does not tell "What is it for?" from "I'd like to book a table for."
+/// When a sentence may end in a word that otherwise requires another one. STT puts a full stop at every pause, so punctuation alone does not
+/// distinguish "What is it for?" from "I'd like to book a table for."
 #[derive(Clone, Copy, Debug)]
 pub struct Stranding {
     /// Prepositions: the last words of questions, direct or indirect, with a question word.
     pub prepositions: WordList,
-    /// Those question words.
+    /// The question words.
     pub question_words: WordList,
-    /// Auxiliaries: the last words of short answers, behind a pronoun.
+    /// Auxiliaries: the last words of short answers, after a pronoun.
     pub auxiliaries: WordList,
-    /// Those pronouns.
+    /// The pronouns.
     pub pronouns: WordList,
 }
 
-/// Regional tables before those of their languages.
+/// Tables of all languages, with those for a region before those for the whole language.
 static LANGUAGES: &[Language] = &[
     ENGLISH,
     de::GERMAN,
@@ -153,7 +153,7 @@ static LANGUAGES: &[Language] = &[
     pt::PORTUGUESE,
 ];
 
-/// No words at all.
+/// A table without any words.
 static NONE: Language = Language {
     tag: "",
     spaced: true,
@@ -197,8 +197,8 @@ static NONE: Language = Language {
 };
 
 impl Language {
-    /// The table for a BCP 47 tag: that of the tag, else that of its primary subtag, else one without words. Agents that speak any
-    /// language (`multi`, or no tag) use the English one.
+    /// Returns the table for a BCP 47 tag: that of the tag, else that of its primary subtag, else one without words. Agents that speak any language
+    /// (`multi`, or no tag) use the English one.
     #[must_use]
     pub fn of(tag: &str) -> &'static Self {
         let find = |tag: &str| LANGUAGES.iter().find(|language| language.tag.eq_ignore_ascii_case(tag));
@@ -207,7 +207,7 @@ impl Language {
         known.or_else(|| find(primary)).unwrap_or(&NONE)
     }
 
-    /// Whether there is a table for this language.
+    /// Returns whether there is a table for this language.
     #[must_use]
     pub fn is_known(&self) -> bool {
         !self.tag.is_empty()
@@ -215,7 +215,7 @@ impl Language {
 }
 
 impl Phrases {
-    /// Said in front of a voice that is late.
+    /// Returns the phrases to play before late TTS audio.
     pub(crate) fn covers(&self) -> impl Iterator<Item = &'static str> {
         self.fillers.first().into_iter().chain(self.still_here.first()).copied()
     }

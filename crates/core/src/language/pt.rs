@@ -1,4 +1,4 @@
-//! Portuguese: of Brazil, and what is said otherwise in Portugal.
+//! Portuguese of Brazil, and where it differs, of Portugal.
 
 use super::{Language, Phrases, YesNo};
 

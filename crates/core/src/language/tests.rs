@@ -1,7 +1,7 @@
 use super::*;
 use crate::agent::{AgentConfig, GreetingMode, Interruption};
 
-/// Every list of a table by its name.
+/// Returns every list of a table by its name.
 fn lists(language: &Language) -> Vec<(&'static str, WordList)> {
     let Language { phrases, yes_no, .. } = language;
     let question_words = match yes_no {
@@ -38,7 +38,7 @@ fn lists(language: &Language) -> Vec<(&'static str, WordList)> {
     ]
 }
 
-/// What a language has none of.
+/// Lists that are intentionally empty in a language.
 const DECLARED_EMPTY: &[(&str, &[&str])] = &[
     ("one_letter_words", &["en", "de", "hi", "ja"]),
     ("question_endings", &["en", "de", "es", "fr", "hi", "it", "nl", "pt", "pt-PT"]),

@@ -1,16 +1,16 @@
-//! How text of a language falls into words.
+//! Splits text of a language into words.
 
 use super::{Language, WordList};
 
-/// Punctuation behind which a word ends even without a space.
+/// Punctuation that ends a word even without a space after it.
 const SEPARATORS: &[char] = &[',', '、', '，', '。', '！', '？', '।'];
 
-/// What sentences end with.
+/// Punctuation that ends a sentence.
 const SENTENCE_ENDS: &[char] = &['.', '!', '?', ';', '。', '！', '？', '।'];
 
 impl Language {
-    /// The words of a text in lower case, without punctuation around them. Without spaces to go by, known words stand apart, and so
-    /// do runs of one script.
+    /// Returns the words of a text in lower case, without punctuation around them. Text without spaces is split at known words and at changes of
+    /// script.
     #[must_use]
     pub fn words(&self, text: &str) -> Vec<String> {
         let mut words = Vec::new();
@@ -56,7 +56,7 @@ impl Language {
         lists.into_iter().flatten().copied()
     }
 
-    /// How many of the words are left when these phrases are taken out.
+    /// Returns the words that are left without these phrases.
     pub(crate) fn words_outside<'w>(&self, words: &'w [String], phrases: &[Vec<String>]) -> Vec<&'w str> {
         let mut rest = words;
         let mut left = Vec::new();
@@ -71,14 +71,14 @@ impl Language {
         left
     }
 
-    /// Whether the last words are one of these phrases.
+    /// Returns whether the last words are one of these phrases.
     pub(crate) fn ends_in(&self, words: &[String], phrases: WordList) -> bool {
         let text = words.join(if self.spaced { " " } else { "" });
         let ends = |before: &str| !self.spaced || before.is_empty() || before.ends_with(' ');
         phrases.iter().any(|phrase| text.strip_suffix(phrase).is_some_and(ends))
     }
 
-    /// Whether a machine says this: nothing when people say it as well.
+    /// Returns which kind of machine says this; `None` if people say it as well.
     #[must_use]
     pub fn machine_words(&self, text: &str) -> Option<MachineWords> {
         let mut plain = text.to_lowercase().replace('\u{2019}', "'");
@@ -95,7 +95,7 @@ impl Language {
         greeting.then_some(MachineWords::Voicemail)
     }
 
-    /// Whether a person asks somebody to leave a message, or takes it.
+    /// Returns whether a person offers to take a message.
     fn is_offer(&self, clause: &str) -> bool {
         let words = format!(" {} ", clause.split_whitespace().collect::<Vec<_>>().join(" "));
         self.offers
@@ -104,12 +104,12 @@ impl Language {
     }
 }
 
-/// Words of a machine that has answered.
+/// The kind of a text that machines say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum MachineWords {
-    /// A greeting asks for a message, as a person may in other words.
+    /// A greeting that asks for a message, as a person also may.
     Voicemail,
-    /// Only a recording says this.
+    /// A text that only a recording says.
     Recording,
 }
 
@@ -138,12 +138,12 @@ fn script(c: char) -> Script {
     }
 }
 
-/// Whether a run of one script ends between these characters. The mark of a long vowel belongs to whatever is before it.
+/// Returns whether a run of one script ends between these characters. The mark of a long vowel belongs to the character before it.
 fn ends_run(last: char, next: char) -> bool {
     next != 'ー' && script(last) != script(next)
 }
 
-/// Whether words of this character's script are written without spaces between them.
+/// Returns whether this character's script is written without spaces between words.
 #[must_use]
 pub fn is_unspaced(c: char) -> bool {
     script(c) != Script::Other

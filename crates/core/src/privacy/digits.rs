@@ -3,7 +3,7 @@
 use super::{Found, Redact, Redactor};
 use crate::number_words::{TEENS, TENS, UNITS};
 
-/// A figure, or the words of a number.
+/// A figure or a number in words.
 #[derive(Clone, Debug)]
 struct Atom {
     start: usize,
@@ -138,7 +138,7 @@ fn passes_luhn(digits: &str) -> bool {
     sum > 0 && sum.is_multiple_of(10)
 }
 
-/// Whether this is a date such as `2026-11-21`.
+/// Returns whether this is a date such as `2026-11-21`.
 fn is_date(text: &str) -> bool {
     let parts: Vec<_> = text.split('-').collect();
     let [year, month, day] = parts[..] else { return false };

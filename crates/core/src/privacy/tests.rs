@@ -97,7 +97,7 @@ fn results_lose_numbers_too_and_keep_their_shape() {
     assert_eq!(redactor.json(outcome), expected);
 }
 
-/// `text` without any mark.
+/// Returns `text` without any mark.
 fn without_marks(text: &str) -> String {
     ALL.iter().fold(text.to_owned(), |text, kind| text.replace(kind.mark(), "\u{1}")).replace('\u{1}', "")
 }
@@ -153,7 +153,7 @@ proptest! {
     }
 }
 
-/// Written as the standard tells it to people: double every second digit from the right, and add the digits of that.
+/// Computes the Luhn sum as the standard describes it: double every second digit from the right, and add the digits of the results.
 fn luhn_sum(number: &str) -> u32 {
     let digits = number.bytes().rev().map(|byte| u32::from(byte - b'0'));
     digits.enumerate().map(|(i, digit)| if i % 2 == 0 { digit } else { digit * 2 / 10 + digit * 2 % 10 }).sum()

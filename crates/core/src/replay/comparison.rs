@@ -1,37 +1,37 @@
-//! Whether another run came to the decisions that were made.
+//! Compares the decisions of a rerun with the original ones.
 
 use serde::Serialize;
 
 use super::log::InputLog;
 
-/// How the decisions of another run relate to those that were made.
+/// The relation of a rerun's decisions to the original ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Comparison {
-    /// They are the same, as far as the log goes.
+    /// They are the same, as far as the log reaches.
     Same,
-    /// They are others: another version of the program held the conversation.
+    /// They differ, because another version of the program held the conversation.
     Different,
-    /// They are others, which says nothing.
+    /// They differ for a reason that makes the comparison meaningless.
     NotComparable(NotComparable),
 }
 
-/// Why other decisions say nothing.
+/// Why decisions are not comparable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NotComparable {
-    /// Words of the log were redacted, and decisions depend on words.
+    /// Texts in the log were redacted, and decisions depend on them.
     Redacted,
 }
 
 impl InputLog {
-    /// Whether the log became too long, and has no more than the beginning of the conversation.
+    /// Returns whether the log became too long, so that it has only the beginning of the conversation.
     #[must_use]
     pub fn is_cut(&self) -> bool {
         self.ended.is_none()
     }
 
-    /// Compares the decisions of another run of this log, `again`, with those that were `made`. Of a long conversation only the first
-    /// `max_kept` of these are known.
+    /// Compares the decisions of a rerun of this log, `again`, with the original ones, `made`. Of a long conversation only the first `max_kept`
+    /// original decisions are known.
     #[must_use]
     pub fn compare<D: PartialEq>(&self, again: &[D], made: &[D], max_kept: usize) -> Comparison {
         let known = if made.len() >= max_kept { again.len().min(made.len()) } else { again.len() };

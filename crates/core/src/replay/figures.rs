@@ -11,17 +11,17 @@ const GOES_ON: Duration = Duration::from_millis(1_500);
 /// Counts and times of one or several conversations.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Figures {
-    /// The caller's turns that the agent answered: some of the answer was heard.
+    /// The caller's turns to which some of a response was heard.
     pub turns: u32,
-    /// Those after which the caller spoke again within 1.5 s: most were not over.
+    /// Turns after which the caller spoke again within 1.5 s: most were not over.
     pub early: u32,
-    /// Those of them in which the caller heard the agent before they went on.
+    /// Those of them in which the caller heard the agent before continuing.
     pub heard_early: u32,
     /// Interruptions of the agent.
     pub interruptions: u32,
-    /// Noises and the like that made the agent pause.
+    /// Noises and the like for which the agent paused.
     pub false_interruptions: u32,
-    /// Words over the agent that needed no response.
+    /// Speech over the agent that needed no response.
     pub backchannels: u32,
     /// Requests to the LLM before the turn was over.
     pub speculations: u32,
@@ -32,7 +32,7 @@ pub struct Figures {
 }
 
 impl Figures {
-    /// Adds those of another conversation.
+    /// Adds the figures of another conversation.
     pub fn add(&mut self, other: &Self) {
         self.turns += other.turns;
         self.early += other.early;
@@ -45,7 +45,7 @@ impl Figures {
         self.response_ms.extend(&other.response_ms);
     }
 
-    /// The response time that `percent` of the responses do not exceed, by the nearest-rank method; nothing if there are none.
+    /// Returns the response time that `percent` of the responses do not exceed, by the nearest-rank method; `None` without responses.
     #[must_use]
     pub fn response_percentile(&self, percent: usize) -> Option<i64> {
         let mut sorted = self.response_ms.clone();
@@ -54,7 +54,7 @@ impl Figures {
     }
 }
 
-/// Watches a conversation.
+/// Collects figures during a conversation.
 #[derive(Default)]
 pub(super) struct Observer {
     decisions: Vec<Decision>,
@@ -85,7 +85,7 @@ impl Observer {
         }
     }
 
-    /// `turns` is the conversation's own count.
+    /// Returns the decisions and figures. `turns` is the conversation's own count.
     pub(super) fn finish(self, turns: u32) -> (Vec<Decision>, Figures) {
         let count = |kind| u32::try_from(self.of(kind).count()).unwrap_or(u32::MAX);
         let mut figures = Figures {

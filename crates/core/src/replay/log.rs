@@ -1,8 +1,7 @@
-//! What happened to a conversation, as lines of JSON.
+//! Logs of a conversation's inputs, as lines of JSON.
 //!
-//! The first line is the [`Header`]. Every other one is `[µs, input]`, with the time since the line before; the last one is `[µs]`, the end.
-//! Most inputs are a frame of 20 ms that was played: those are strings of one character for each, which says when the frame after the one
-//! before it was played.
+//! The first line is the [`Header`]. Every other line is `[µs, input]`, with the time since the previous line; the last one is `[µs]`, the end. Most
+//! inputs report a played frame of 20 ms. Those are written as strings with one character per frame, which gives the time since the previous frame.
 
 use std::fmt;
 use std::time::Duration;
@@ -13,14 +12,14 @@ use crate::Timestamp;
 use crate::agent::AgentConfig;
 use crate::conversation::{Conversation, Input};
 
-/// How much audio a frame has.
+/// The duration of a frame.
 const FRAME: Duration = Duration::from_millis(20);
-/// The times between frames that have a character.
+/// Times between frames that have a character.
 const STEPS: [(i64, char); 3] = [(20_000, '.'), (19_000, ','), (21_000, ';')];
-/// More is not kept: some ten hours.
+/// The maximum size of a log: some ten hours.
 const MAX_BYTES: usize = 2 << 20;
 
-/// Who took turns.
+/// The turn strategy of a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TurnStrategy {
@@ -30,21 +29,21 @@ pub enum TurnStrategy {
     Realtime,
 }
 
-/// What a log begins with.
+/// The first line of a log.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Header {
     /// The version of the program that held the conversation.
     pub program: String,
-    /// Who took turns.
+    /// The turn strategy.
     pub strategy: TurnStrategy,
-    /// Whether private data were replaced, so that another run may decide differently.
+    /// Whether private data was replaced, so that a rerun may decide differently.
     pub redacted: bool,
-    /// What the agent was configured to do. What a conversation does not depend on is left out.
+    /// The agent's configuration, without the parts that do not affect a conversation.
     pub agent: AgentConfig,
 }
 
 impl Header {
-    /// Begins a log of a conversation that is held by this agent.
+    /// Creates the header for a conversation with this agent.
     #[must_use]
     pub fn new(program: &str, strategy: TurnStrategy, agent: &AgentConfig) -> Self {
         let mut agent = AgentConfig { instructions: "…".to_owned(), ..agent.clone() };
@@ -57,14 +56,14 @@ impl Header {
     }
 }
 
-/// What happened to a conversation.
+/// The inputs of a conversation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InputLog {
-    /// Where and how it was held.
+    /// The circumstances of the conversation.
     pub header: Header,
-    /// Each input with its time, which is zero where the conversation begins.
+    /// Each input with its time, counted from the start of the conversation.
     pub inputs: Vec<(Timestamp, Input)>,
-    /// When it was over; nothing if the log became too long.
+    /// When the conversation was over; `None` if the log became too long.
     pub ended: Option<Timestamp>,
 }
 
@@ -74,20 +73,20 @@ pub enum LogError {
     /// The log is empty.
     #[error("the log is empty")]
     Empty,
-    /// A line is not what this version of the program writes.
+    /// A line is not in the format of this version of the program.
     #[error("line {line}: {error}")]
     Line {
-        /// Which, counted from 1.
+        /// The line number, from 1.
         line: usize,
-        /// What is wrong with it.
+        /// The parse error.
         error: serde_json::Error,
     },
-    /// A frame that follows no other.
+    /// A frame that does not follow another one.
     #[error("line {0}: a frame of no utterance, or an unknown step")]
     Frame(usize),
 }
 
-/// The utterance being played, and how much of it was.
+/// The utterance being played, and how much of it was played.
 type Playing = Option<(u32, Duration)>;
 
 fn playing_after(input: &Input, before: Playing) -> Playing {
@@ -107,7 +106,7 @@ pub struct InputLogWriter {
     full: bool,
 }
 
-/// Hides the words.
+/// Hides the texts.
 impl fmt::Debug for InputLogWriter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "InputLogWriter({} bytes)", self.lines.len())
@@ -157,13 +156,13 @@ impl InputLogWriter {
         }
     }
 
-    /// Returns the log. The conversation was over at `ended`.
+    /// Returns the log of a conversation that was over at `ended`.
     #[must_use]
     pub fn finish(self, header: &Header, ended: Timestamp) -> String {
         self.finish_at(header, Some(ended))
     }
 
-    /// The same; a log that was cut before has no end.
+    /// Returns the log; one that was cut before has no end.
     pub(super) fn finish_at(mut self, header: &Header, ended: Option<Timestamp>) -> String {
         match ended.filter(|_| !self.full) {
             Some(ended) => self.push_line(&[ended.as_micros() - self.last]),
@@ -184,10 +183,10 @@ enum Line {
 }
 
 impl InputLog {
-    /// Reads a log.
+    /// Parses a log.
     ///
     /// # Errors
-    /// When it is not a log of this version's format.
+    /// Fails if it is not in this version's format.
     pub fn parse(text: &str) -> Result<Self, LogError> {
         let mut lines = (1..).zip(text.lines());
         let at = |line: usize| move |error| LogError::Line { line, error };
@@ -215,13 +214,13 @@ impl InputLog {
         Ok(log)
     }
 
-    /// When the log ends.
+    /// Returns when the log ends.
     #[must_use]
     pub fn end(&self) -> Timestamp {
         self.ended.or(self.inputs.last().map(|(at, _)| *at)).unwrap_or(Timestamp::from_micros(0))
     }
 
-    /// A conversation that nothing has happened to yet.
+    /// Returns a new conversation, before any input.
     pub(super) fn conversation(&self, agent: &AgentConfig) -> Conversation {
         let began = Timestamp::from_micros(0);
         match self.header.strategy {

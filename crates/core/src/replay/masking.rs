@@ -1,4 +1,4 @@
-//! Private data of a log.
+//! Redacts private data in a log.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use crate::conversation::cascade::CascadeInput;
 use crate::conversation::{Input, StrategyInput};
 use crate::privacy::Redactor;
 
-/// Names what is only referred to, as in a tool call and its result.
+/// Fields with ids and names that connect inputs, such as a tool call and its result.
 const REFERENCES: &[&str] = &["id", "name", "item", "response", "code"];
 
 impl InputLog {
@@ -27,7 +27,7 @@ impl InputLog {
         writer.finish_at(&self.header, self.ended)
     }
 
-    /// A model's text comes in pieces. Where all of it together has something to hide, it comes with the first piece.
+    /// Joins the pieces of a model's text. If the whole text contains private data, all of it moves to the first piece.
     fn join_responses(&mut self, redactor: &Redactor) {
         let mut texts: Vec<(u32, String)> = Vec::new();
         for (_, input) in &self.inputs {

@@ -1,9 +1,8 @@
-//! A conversation once more, from what happened to it.
+//! Reruns of a conversation from its inputs.
 //!
-//! [`Conversation`](crate::conversation::Conversation) is a function of its inputs. An [`InputLog`] keeps them with their times, so that
-//! [`rerun()`] comes to the same effects. With other settings the agent would have spoken at other times: [`simulate`] keeps the caller as
-//! they were and answers the conversation in place of the providers and the line, as fast as they were. [`Figures`] count the
-//! results.
+//! [`Conversation`](crate::conversation::Conversation) is a function of its inputs. An [`InputLog`] keeps them with their times, so that [`rerun()`]
+//! yields the same effects. With other settings the agent would have spoken at other times: [`simulate`] keeps the caller's inputs and takes the
+//! place of the providers and of playback, at the original speed. [`Figures`] count the results.
 
 mod comparison;
 mod figures;

@@ -1,4 +1,4 @@
-//! How fast the providers of a call were, and what they gave.
+//! The speed and the results of a call's providers.
 
 use std::time::Duration;
 
@@ -10,14 +10,14 @@ use crate::Timestamp;
 use crate::conversation::cascade::{CascadeEffect, CascadeInput};
 use crate::conversation::{Effect, Input, StrategyInput};
 
-/// How long a character takes where nothing better is known: 15 characters a second.
+/// Duration of a character if nothing better is known: 15 characters a second.
 const PER_CHARACTER: Duration = Duration::from_micros(66_625);
 
 /// A response of the LLM.
 pub(super) struct Completion {
     requested: Timestamp,
     turn: u32,
-    /// What came, and how long after the request.
+    /// The parts of the response, and how long after the request each came.
     parts: Vec<(Duration, CascadeInput)>,
     done: bool,
 }
@@ -40,7 +40,7 @@ struct ToolRun {
     returned: Option<(Duration, Value)>,
 }
 
-/// What the providers did in a call.
+/// The results of the providers in a call.
 #[derive(Default)]
 pub(super) struct Providers {
     completions: Vec<Completion>,
@@ -49,7 +49,7 @@ pub(super) struct Providers {
 }
 
 impl Providers {
-    /// Those of the call with this log.
+    /// Collects those of the call with this log.
     pub(super) fn of(log: &InputLog) -> Self {
         let mut providers = Self::default();
         for (at, effect) in rerun(log).effects {
@@ -102,7 +102,7 @@ impl Providers {
         }
     }
 
-    /// What the LLM responds to a request at this time: what it responded to the request nearest to it that it was let finish.
+    /// Returns the response to a request at this time: that to the request nearest in time which was allowed to finish.
     pub(super) fn completion(&self, at: Timestamp, turn: u32) -> Vec<(Duration, CascadeInput)> {
         let distance = |other: Timestamp| other.since(at).max(at.since(other));
         let nearest = self.completions.iter().min_by_key(|it| (!it.done, it.parts.is_empty(), distance(it.requested)));
@@ -117,7 +117,7 @@ impl Providers {
         parts
     }
 
-    /// How long the audio of a text takes to begin, and how long it is.
+    /// Returns how long the audio of a text takes to begin, and its length.
     pub(super) fn speech(&self, text: &str) -> (Duration, Duration) {
         let known = self.utterances.iter().find(|spoken| spoken.text == text && !spoken.audio.is_zero());
         let mut delays: Vec<Duration> = self.utterances.iter().filter_map(|spoken| spoken.delay).collect();
@@ -129,7 +129,7 @@ impl Providers {
         })
     }
 
-    /// How long a tool takes, and what it gives.
+    /// Returns how long a tool takes, and its result.
     pub(super) fn tool(&self, name: &str) -> (Duration, Value) {
         let runs = self.tools.iter().filter(|run| run.name == name);
         runs.filter_map(|run| run.returned.clone()).next_back().unwrap_or((Duration::ZERO, json!({})))

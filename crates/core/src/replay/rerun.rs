@@ -1,21 +1,21 @@
-//! The same inputs again.
+//! Reruns the same inputs.
 
 use super::figures::{Figures, Observer};
 use super::log::InputLog;
 use crate::Timestamp;
 use crate::conversation::{Decision, Effect};
 
-/// What a conversation came to.
+/// The results of a rerun.
 pub struct Rerun {
-    /// What it wanted done, and when.
+    /// The effects, and when each was returned.
     pub effects: Vec<(Timestamp, Effect)>,
-    /// What it decided about turns.
+    /// The decisions about turns.
     pub decisions: Vec<Decision>,
-    /// The same in numbers.
+    /// Counts and times of the turns.
     pub figures: Figures,
 }
 
-/// Runs a conversation again, as it was.
+/// Reruns a conversation with its original settings.
 #[must_use]
 pub fn rerun(log: &InputLog) -> Rerun {
     let mut conversation = log.conversation(&log.header.agent);

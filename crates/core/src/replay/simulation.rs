@@ -1,6 +1,6 @@
-//! What other settings would have changed.
+//! Simulates a conversation with other settings.
 //!
-//! The caller is as they were: a caller who would have waited, or spoken up, is not guessed.
+//! The caller's inputs stay as they were: no guess is made about callers who would have waited or spoken up.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -15,30 +15,30 @@ use crate::conversation::{Conversation, Decision, Effect, Failure, FailureCode, 
 
 /// How much audio is played at a time.
 const FRAME: Duration = Duration::from_millis(20);
-/// No conversation needs more.
+/// The maximum number of steps; no conversation needs more.
 const MAX_STEPS: usize = 10_000_000;
 
-/// An utterance on the line.
+/// A queued utterance.
 struct Queued {
     utterance: u32,
     audio: Duration,
     played: Duration,
-    /// Its audio can be played from then on.
+    /// When its audio can be played.
     ready: Timestamp,
 }
 
-/// A conversation with providers and a line that are as fast as they were.
+/// A conversation with providers and playback at their original speed.
 struct Simulation {
     conversation: Conversation,
     providers: Providers,
     now: Timestamp,
-    /// What will happen, in order; the number tells apart what happens at the same time.
+    /// Inputs to come, in order; the number separates inputs at the same time.
     pending: BTreeMap<(Timestamp, u64), Input>,
     scheduled: u64,
     line: VecDeque<Queued>,
     paused: bool,
     next_frame: Timestamp,
-    /// When the audio of a text can be there that is synthesized before it is said.
+    /// When the audio of a text that is synthesized in advance will be ready.
     prepared: Option<(u32, String, Timestamp)>,
     observer: Observer,
     ended: bool,
@@ -68,7 +68,7 @@ pub fn simulate(log: &InputLog, agent: &AgentConfig) -> (Vec<Decision>, Figures)
     simulation.observer.finish(simulation.conversation.turns())
 }
 
-/// Whether something happens whatever the agent does.
+/// Returns whether an input does not depend on the agent.
 fn is_of_caller(input: &Input) -> bool {
     match input {
         Input::MediaStarted

@@ -34,7 +34,7 @@ fn heard(segment: u32, text: &str) -> Input {
     CascadeInput::TranscriptFinal { segment, text: text.to_owned() }.into()
 }
 
-/// The agent greets from 0.1 s to 1.1 s. The caller says something with a pause of `pause` ms in it from 2 s on, and the LLM responds.
+/// Returns a log in which the agent greets from 0.1 s to 1.1 s, the caller speaks from 2 s on with a pause of `pause` ms, and the LLM responds.
 fn call_with_pause(pause: i64) -> InputLog {
     let second = Duration::from_secs(1);
     let spoken = |utterance| Input::SpeechSynthesized { utterance, audio: second, words: Vec::new(), complete: true };

@@ -1,11 +1,11 @@
-//! Who may sign in, by e-mail address.
+//! The list of who may sign in, by e-mail address.
 
 use std::str::FromStr;
 
 /// Maximum length of an address (RFC 5321 section 4.5.3.1.3, without the angle brackets).
 const MAX_EMAIL: usize = 254;
 
-/// Addresses and domains whose owners may sign in. Empty admits everybody.
+/// Addresses and domains whose owners may sign in. An empty list admits everyone.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AllowList(Vec<AllowedAddress>);
 
@@ -15,7 +15,7 @@ enum AllowedAddress {
     Domain(String),
 }
 
-/// Whether `text` has the form of an e-mail address: one `@` between two parts without white space.
+/// Returns whether `text` has the form of an e-mail address: one `@` between two parts without white space.
 #[must_use]
 pub fn is_email(text: &str) -> bool {
     let part = |part: &str| !part.is_empty() && !part.chars().any(|c| c == '@' || c.is_whitespace() || c.is_control());
@@ -23,8 +23,8 @@ pub fn is_email(text: &str) -> bool {
 }
 
 impl AllowList {
-    /// Whether the owner of this address may sign in. Only the letters of ASCII are compared without regard to case: more general
-    /// rules make one address of different ones. `verified_email` is `None` if the identity provider vouches for none.
+    /// Returns whether the owner of this address may sign in. Ignores case only in ASCII letters: more general rules equate different addresses.
+    /// `verified_email` is `None` if the identity provider has verified none.
     #[must_use]
     pub fn admits(&self, verified_email: Option<&str>) -> bool {
         if self.0.is_empty() {

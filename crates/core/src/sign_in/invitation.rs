@@ -1,4 +1,4 @@
-//! Invitations to a tenant: how many there may be, and who may answer one.
+//! Invitations to a tenant: their limits, and who may accept or decline one.
 
 use std::time::Duration;
 
@@ -9,25 +9,25 @@ use crate::quota::whole_seconds_until;
 pub const INVITATION_MAX_AGE: Duration = Duration::from_secs(7 * 24 * 3600);
 /// How long an expired invitation is shown to the tenant, which may want to renew it.
 pub const EXPIRED_INVITATION_KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
-/// Open invitations of a tenant.
+/// Maximum open invitations of a tenant.
 pub const MAX_OPEN_INVITATIONS: i64 = 100;
-/// New invitations of a tenant in any [`INVITATION_WINDOW`].
+/// Maximum new invitations of a tenant in any [`INVITATION_WINDOW`].
 pub const MAX_NEW_INVITATIONS: i64 = 20;
 /// The window in which new invitations count.
 pub const INVITATION_WINDOW: Duration = Duration::from_secs(3600);
 
-/// The invitations of a tenant, without the one that is to be made.
+/// The invitations of a tenant, without the new one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Invitations {
-    /// Those that can still be accepted.
+    /// The number that can still be accepted.
     pub open: i64,
-    /// Those made in the last [`INVITATION_WINDOW`], whatever became of them.
+    /// The number made in the last [`INVITATION_WINDOW`], including those that are no longer open.
     pub made: i64,
     /// When the oldest of these was made.
     pub oldest_made_at: Option<Timestamp>,
 }
 
-/// Why a tenant may not invite anybody now.
+/// Why a tenant may not make an invitation now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TooManyInvitations {
     /// [`MAX_OPEN_INVITATIONS`] are open.
@@ -40,7 +40,7 @@ pub enum TooManyInvitations {
 }
 
 impl Invitations {
-    /// Whether another one may be made at `now`.
+    /// Checks whether another one may be made at `now`.
     ///
     /// # Errors
     /// The limit that is reached.
@@ -56,16 +56,16 @@ impl Invitations {
     }
 }
 
-/// What an answer to an invitation depends on.
+/// The facts that decide whether an invitation can be accepted or declined.
 #[derive(Clone, Copy)]
 pub struct Invitation<'a> {
     /// The address that was invited, its ASCII letters in lower case.
     pub email: &'a str,
-    /// When it ends.
+    /// When it expires.
     pub expires_at: Timestamp,
 }
 
-/// Why a person cannot answer an invitation.
+/// Why a person cannot accept or decline an invitation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotAnswerable {
     /// It has expired.
@@ -75,10 +75,10 @@ pub enum NotAnswerable {
 }
 
 impl Invitation<'_> {
-    /// Whether the person whose address the identity provider has verified may answer it at `now`.
+    /// Checks whether the person with this verified address may accept or decline it at `now`.
     ///
     /// # Errors
-    /// Why not.
+    /// The reason why not.
     pub fn check(self, verified_email: Option<&str>, now: Timestamp) -> Result<(), NotAnswerable> {
         if self.expires_at <= now {
             return Err(NotAnswerable::Ended);

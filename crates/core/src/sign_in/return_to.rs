@@ -1,7 +1,7 @@
-//! Where a sign-in returns to.
+//! The path to return to after a sign-in.
 
-/// Returns `path` if a browser that is sent there stays on this service: one `/` first, nothing that a browser drops or reads as
-/// another host, and not the sign-in itself.
+/// Returns `path` if a browser sent there stays on this service: it starts with one `/`, contains nothing that a browser drops or reads as another
+/// host, and is not the sign-in itself.
 #[must_use]
 pub fn local_path(path: &str) -> Option<&str> {
     let rest = path.strip_prefix('/')?;

@@ -1,4 +1,4 @@
-//! What a person may do.
+//! Roles and their permissions.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,7 +10,7 @@ pub enum Role {
     Owner,
     /// May do everything except change people, API keys and settings of the tenant.
     Member,
-    /// May read what costs nothing.
+    /// May read, except where reading costs money.
     Viewer,
 }
 
@@ -36,7 +36,7 @@ impl Role {
         }
     }
 
-    /// Whether a request is allowed: `reads` says that its method changes nothing, `path` is its path below `/v1`.
+    /// Returns whether a request is allowed. `reads`: whether its method only reads; `path`: its path below `/v1`.
     #[must_use]
     pub fn permits(self, reads: bool, path: &str) -> bool {
         let path = path.trim_start_matches('/');
@@ -49,7 +49,7 @@ impl Role {
     }
 }
 
-/// Whether reading this asks a provider, at the tenant's expense. Voices of this machine cost nothing.
+/// Returns whether reading this makes a request to a provider, at the tenant's expense. Voices of this machine cost nothing.
 fn asks_a_provider(path: &str) -> bool {
     let mut parts = path.split('/');
     let (resource, id, what) = (parts.next(), parts.next(), parts.next());

@@ -1,4 +1,4 @@
-//! How long a sign-in and a session last.
+//! The lifetime of a sign-in and of a session.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use crate::Timestamp;
 pub const STATE_MAX_AGE: Duration = Duration::from_secs(600);
 /// A session ends this long after it was last used.
 pub const IDLE: Duration = Duration::from_secs(12 * 3600);
-/// A session ends this long after the sign-in, however it is used.
+/// A session ends this long after the sign-in, regardless of use.
 pub const ABSOLUTE: Duration = Duration::from_secs(7 * 24 * 3600);
 
 /// When a session began and was last used.
@@ -21,13 +21,13 @@ pub struct SessionTimes {
 }
 
 impl SessionTimes {
-    /// When it ends unless it is used again.
+    /// Returns when it ends unless it is used again.
     #[must_use]
     pub fn ends_at(self) -> Timestamp {
         (self.used_at + IDLE).min(self.created_at + ABSOLUTE)
     }
 
-    /// Whether it has not ended at `now`.
+    /// Returns whether it has not ended at `now`.
     #[must_use]
     pub fn is_open(self, now: Timestamp) -> bool {
         now < self.ends_at()

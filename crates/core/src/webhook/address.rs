@@ -54,7 +54,7 @@ impl AddressPolicy {
         self.judge_on(address, None)
     }
 
-    /// The same of a connection to a port.
+    /// Checks the address of an encrypted connection to a port; see [`AddressPolicy::judge`].
     pub(super) fn judge_on(&self, address: IpAddr, port: Option<u16>) -> Result<(), Refusal> {
         match address {
             IpAddr::V4(address) => self.judge_v4(address, port),
@@ -80,13 +80,13 @@ impl AddressPolicy {
         if GLOBAL_UNICAST.contains(&address) { Ok(()) } else { Err(Refusal { what: "unassigned" }) }
     }
 
-    /// Whether an exemption covers this address, on this port or on any.
+    /// Returns whether an exemption covers this address, on this port or on any.
     pub(super) fn exempts(&self, address: IpAddr, port: Option<u16>) -> bool {
         let applies = |exemption: &&Exemption| exemption.port.is_none() || exemption.port == port;
         self.allow.iter().filter(applies).any(|exemption| exemption.network.contains(&address))
     }
 
-    /// Whether an exemption is for one port only.
+    /// Returns whether an exemption is for one port only.
     pub(super) fn has_ports(&self) -> bool {
         self.allow.iter().any(|exemption| exemption.port.is_some())
     }
@@ -99,18 +99,18 @@ impl AddressPolicy {
         self
     }
 
-    /// Whether `localhost` is allowed.
+    /// Returns whether `localhost` is allowed.
     pub(super) fn allows_loopback(&self) -> bool {
         self.allow.iter().any(|exemption| exemption.network.network().is_loopback())
     }
 
-    /// Whether names of private networks are allowed.
+    /// Returns whether names of private networks are allowed.
     pub(super) fn allows_private_networks(&self) -> bool {
         self.allow.iter().any(|exemption| !exemption.network.network().is_loopback())
     }
 }
 
-/// Ports below 1024 belong to other services; customers' receivers can use any port from 1024.
+/// Returns whether a port is allowed. Ports below 1024 belong to other services; customers' receivers can use any port from 1024.
 pub(super) fn is_open_port(port: u16) -> bool {
     matches!(port, 80 | 443 | 1024..)
 }

@@ -25,7 +25,7 @@ impl EventFilter {
         Ok(Self(kinds))
     }
 
-    /// Whether an event of this kind is sent.
+    /// Returns whether an event of this kind is sent.
     #[must_use]
     pub fn matches(&self, kind: EventKind) -> bool {
         self.0.is_empty() || self.0.contains(&kind)

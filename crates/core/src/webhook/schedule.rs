@@ -58,7 +58,7 @@ pub struct WrongNumberOfDelays {
     given: usize,
 }
 
-/// Whether this HTTP status accepts a delivery: any 2xx, and nothing else.
+/// Returns whether this HTTP status accepts a delivery: any 2xx, and nothing else.
 #[must_use]
 pub const fn is_success(status: u16) -> bool {
     matches!(status, 200..=299)

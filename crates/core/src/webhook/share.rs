@@ -41,7 +41,7 @@ pub fn most(standing: Standing, under_way: i64) -> i64 {
 mod tests {
     use super::*;
 
-    /// Lets endpoints of these standings, all of which hang, take what they may get, one place after another.
+    /// Lets endpoints of these standings, all of which hang, take as many places as they may get, one after another.
     fn taken(endpoints: impl Iterator<Item = Standing>, mut under_way: i64) -> (i64, Vec<i64>) {
         let mut each = Vec::new();
         for standing in endpoints {

@@ -1,4 +1,4 @@
-//! Which URLs customers can have requests sent to.
+//! Rules for URLs to which customers can have requests sent.
 //!
 //! This early check covers the URL itself. Its resolved addresses are checked by
 //! [`AddressPolicy::judge`] at registration and again for every connection.
@@ -108,8 +108,8 @@ pub fn judge_address(url: &Url, address: IpAddr, policy: &AddressPolicy) -> Resu
     policy.judge_destination(destination(url, address, port))
 }
 
-/// Whether [`judge_address`] must check a URL's addresses instead of [`AddressPolicy::judge`]: its scheme or
-/// port is allowed for exempt addresses only, or an address may be exempt on this port.
+/// Returns whether [`judge_address`] must check a URL's addresses instead of [`AddressPolicy::judge`]: its scheme or port is allowed for exempt
+/// addresses only, or an address may be exempt on this port.
 #[must_use]
 pub fn depends_on_exemptions(url: &Url, policy: &AddressPolicy) -> bool {
     let named = matches!(url.host(), Some(Host::Domain(_)));

@@ -1,5 +1,5 @@
-//! Every special-purpose block of the registries, with its neighbours, and a second judge that shares nothing with the
-//! first.
+//! Tests every special-purpose block of the registries with its neighbours, and compares the policy with a second implementation that shares nothing
+//! with it.
 
 use std::collections::BTreeSet;
 
@@ -7,8 +7,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// The registry of IPv4, multicast and a cloud's platform address: written down a second time, so that a row which is not
-/// read is missed.
+/// The registry of IPv4, multicast and a cloud's platform address: written down a second time, to detect a row that is not parsed.
 const REGISTRY_V4: &[&str] = &[
     "0.0.0.0/8",
     "0.0.0.0/32",
@@ -79,13 +78,13 @@ fn blocks() -> Vec<IpNet> {
     REGISTRY_V4.iter().chain(REGISTRY_V6).map(|block| block.parse().expect("a network")).collect()
 }
 
-/// The same without the block whose addresses are judged as what they map.
+/// Returns all blocks except the one whose addresses are checked as the IPv4 addresses that they map.
 fn closed_blocks() -> Vec<IpNet> {
     let mapped: IpNet = "::ffff:0:0/96".parse().expect("a network");
     blocks().into_iter().filter(|block| *block != mapped).collect()
 }
 
-/// The judge that the quick one is compared with: bits as text, prefixes as text.
+/// The reference implementation: compares bits and prefixes as text.
 fn is_public(address: IpAddr) -> bool {
     let outside = |bits: &str| !blocks().into_iter().any(|block| bits.starts_with(&prefix(block)));
     match address {
@@ -211,7 +210,7 @@ fn exemptions_open_what_they_name_and_nothing_behind_it() {
         assert!(local.judge(ip(closed)).is_err(), "{closed}");
     }
 
-    // On a network that reaches IPv4 through NAT64 every receiver has such an address, the cloud's metadata too.
+    // On a network that reaches IPv4 through NAT64 every receiver has such an address, and so does the cloud's metadata service.
     let translated: AddressPolicy = "64:ff9b::/96,2002::/16,2001::/32".parse().expect("networks");
     assert_eq!(translated.judge(ip("64:ff9b::8.8.8.8")), Ok(()));
     for closed in [
@@ -251,7 +250,7 @@ fn a_refusal_tells_the_kind_and_keeps_the_address_to_itself() {
     assert_eq!(refusal.to_string(), "its address is not on the public internet (Private-Use)");
 }
 
-/// An address of `block`, with the host part of `bits`.
+/// Returns an address of `block`, with the host part of `bits`.
 fn within(block: IpNet, bits: u128) -> IpAddr {
     match block {
         IpNet::V4(net) => Ipv4Addr::from(u32::from(net.network()) | (low_32(bits) & u32::from(net.hostmask()))).into(),
@@ -263,7 +262,7 @@ fn low_32(bits: u128) -> u32 {
     u32::try_from(bits & u128::from(u32::MAX)).expect("32 bits are left")
 }
 
-/// The addresses next to a block, `distance` away from its ends.
+/// Returns the addresses next to a block, `distance` away from its ends.
 fn beside(block: IpNet, distance: u32) -> [IpAddr; 2] {
     match block {
         IpNet::V4(net) => [
@@ -277,7 +276,7 @@ fn beside(block: IpNet, distance: u32) -> [IpAddr; 2] {
     }
 }
 
-/// Anything, but often what is close to a decision.
+/// Generates any address, often one close to a boundary.
 fn address() -> impl Strategy<Value = IpAddr> {
     let block = || prop::sample::select(blocks());
     let isatap = |(bits, host): (u128, u32)| {
@@ -296,7 +295,7 @@ fn address() -> impl Strategy<Value = IpAddr> {
     ]
 }
 
-/// The forms in which translators and tunnels write an IPv4 address.
+/// Returns the forms in which translators and tunnels embed an IPv4 address.
 fn embeddings(inner: Ipv4Addr) -> [Ipv6Addr; 6] {
     let bits = u128::from(u32::from(inner));
     let under = |prefix: &str| u128::from(prefix.parse::<Ipv6Addr>().expect("a prefix"));

@@ -1,4 +1,4 @@
-//! The ways to write an address in a URL: whichever is chosen, the URL is judged as the address that it leads to.
+//! Spellings of an address in a URL: each of them is checked as the address that it leads to.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// How one part of an IPv4 address is written (WHATWG URL, "IPv4 number parser").
+/// The notation of one part of an IPv4 address (WHATWG URL, "IPv4 number parser").
 #[derive(Clone, Copy, Debug)]
 enum Radix {
     Decimal,
@@ -15,7 +15,7 @@ enum Radix {
     UpperHexadecimal,
 }
 
-/// How the characters of a host are written; all of it is undone before the host is read (WHATWG URL, "host parser").
+/// The encoding of a host's characters; all of it is undone before the host is parsed (WHATWG URL, "host parser").
 #[derive(Clone, Copy, Debug)]
 enum Script {
     Plain,
@@ -24,10 +24,10 @@ enum Script {
     Circled,
 }
 
-/// A way to write an IPv4 address.
+/// A spelling of an IPv4 address.
 #[derive(Clone, Debug)]
 struct Disguise {
-    /// Parts from 1 to 4: the last one holds what is left.
+    /// The number of parts, from 1 to 4: the last one holds the rest of the address.
     parts: usize,
     radixes: [Radix; 4],
     zeros: usize,
@@ -95,7 +95,7 @@ impl Script {
     }
 }
 
-/// A way to write an IPv6 address in brackets.
+/// Writes an IPv6 address in brackets, in one of its spellings.
 fn write_v6(address: Ipv6Addr, form: usize) -> String {
     let [a, b, c, d, e, f, g, h] = address.segments();
     let [.., w, x, y, z] = address.octets();
@@ -107,7 +107,7 @@ fn write_v6(address: Ipv6Addr, form: usize) -> String {
     }
 }
 
-/// Loopback, private, metadata and public addresses in equal measure.
+/// Generates loopback, private, metadata and public addresses in equal measure.
 fn v4() -> impl Strategy<Value = Ipv4Addr> {
     let any_of = |first: [u8; 2]| any::<[u8; 2]>().prop_map(move |[c, d]| Ipv4Addr::new(first[0], first[1], c, d));
     prop_oneof![
@@ -167,7 +167,7 @@ proptest! {
         }
     }
 
-    /// Whatever somebody makes up: a host that is an address has been judged, and one that ends in a number is one.
+    /// Any host: one that is an address has been checked, and one that ends in a number is an address.
     #[test]
     fn no_accepted_url_leads_to_an_address_that_is_not_public(host in r"[0-9a-fxX.:%\[\]@/\\?#①。\t-]{1,40}") {
         if let Ok(url) = judge(&format!("https://{host}/")) {
