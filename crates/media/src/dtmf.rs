@@ -1,7 +1,7 @@
-//! The tones of telephone keys (DTMF): made and found in the audio of a call.
+//! DTMF, the tones of telephone keys: generates them and detects them in the audio of a call.
 //!
-//! A key is one low and one high frequency at the same time (ITU-T Q.23; RFC 4733 section 3.2). Sent are 100 ms of tone and
-//! 80 ms of pause, well above the 40 ms and 40 ms that receivers must accept (ITU-T Q.24).
+//! A key is one low and one high frequency at the same time (ITU-T Q.23; RFC 4733 section 3.2). Tones last 100 ms and pauses 80 ms, well above the 40
+//! ms and 40 ms that receivers must accept (ITU-T Q.24).
 
 use std::collections::VecDeque;
 use std::f64::consts::TAU;
@@ -17,32 +17,32 @@ const HIGH: [f64; 4] = [1_209.0, 1_336.0, 1_477.0, 1_633.0];
 /// The keys, row by row.
 const KEYS: [[char; 4]; 4] = [['1', '2', '3', 'A'], ['4', '5', '6', 'B'], ['7', '8', '9', 'C'], ['*', '0', '#', 'D']];
 
-/// Frames of a tone, of the pause behind it, and of a `w`.
+/// Frames of a tone, of the pause after it, and of a `w`.
 const TONE_FRAMES: usize = 5;
 const PAUSE_FRAMES: usize = 4;
 const WAIT_FRAMES: usize = 25;
-/// The low tone at -9 dBm0 and the high one 2 dB above it, which lines attenuate more (0 dBm0 is 3.17 dB below full scale).
+/// The low tone at -9 dBm0 and the high one, which lines attenuate more, 2 dB above it (0 dBm0 is 3.17 dB below full scale).
 const LOW_AMPLITUDE: f64 = 0.246;
 const HIGH_AMPLITUDE: f64 = 0.310;
 
-/// The two frequencies of a key; `None` if it is none.
+/// Returns the two frequencies of a key; `None` if it is not a key.
 fn frequencies(key: char) -> Option<(f64, f64)> {
     KEYS.iter().zip(LOW).find_map(|(row, low)| Some((low, HIGH[row.iter().position(|known| *known == key)?])))
 }
 
-/// Whether this can be pressed: `0` to `9`, `*`, `#`, `A` to `D`.
+/// Returns whether this can be pressed: `0` to `9`, `*`, `#`, `A` to `D`.
 #[must_use]
 pub fn is_key(key: char) -> bool {
     frequencies(key).is_some()
 }
 
-/// Keys on their way to the line, a frame at a time.
+/// Generates the tones of queued keys, a frame at a time.
 ///
-/// `Debug` tells how many: they may be somebody's PIN.
+/// `Debug` shows only their number, because they may be a PIN.
 pub struct Dialer {
     format: AudioFormat,
     waiting: VecDeque<char>,
-    /// How many frames of the first are out.
+    /// How many frames of the first key were generated.
     frames: usize,
 }
 
@@ -53,24 +53,24 @@ impl std::fmt::Debug for Dialer {
 }
 
 impl Dialer {
-    /// Makes tones in this format.
+    /// Creates a dialer for this format.
     #[must_use]
     pub fn new(format: AudioFormat) -> Self {
         Self { format, waiting: VecDeque::new(), frames: 0 }
     }
 
-    /// Puts keys behind those that wait. `w` is a pause of 500 ms; what is no key is left out.
+    /// Queues keys. `w` is a pause of 500 ms; other characters that are not keys are ignored.
     pub fn press(&mut self, keys: &str) {
         self.waiting.extend(keys.chars().filter(|key| *key == 'w' || is_key(*key)));
     }
 
-    /// Whether everything is out.
+    /// Returns whether the queue is empty.
     #[must_use]
     pub fn is_idle(&self) -> bool {
         self.waiting.is_empty()
     }
 
-    /// The next 20 ms; nothing when everything is out.
+    /// Returns the next 20 ms; `None` once the queue is empty.
     pub fn next_frame(&mut self) -> Option<Frame> {
         let key = *self.waiting.front()?;
         let (tone, whole) = match frequencies(key) {
@@ -87,7 +87,7 @@ impl Dialer {
     }
 }
 
-/// One frame of a key's tones, the `position`th since they began.
+/// Returns one frame of a key's tones, the `position`th since they began.
 fn tones(format: AudioFormat, (low, high): (f64, f64), position: usize) -> Frame {
     #[expect(
         clippy::cast_possible_truncation,
@@ -101,26 +101,26 @@ fn tones(format: AudioFormat, (low, high): (f64, f64), position: usize) -> Frame
     Frame::from_samples(format, (0..format.frame_samples()).map(at))
 }
 
-/// Finds keys in the audio of a call: each once, however long it is held. Tones of 60 ms and more are always found.
+/// Detects keys in the audio of a call: each once, however long it is held. Tones of 60 ms and more are always detected.
 #[derive(Clone, Debug, Default)]
 pub struct Detector {
-    /// What the last frame sounded like.
+    /// The key detected in the last frame.
     last: Option<char>,
     /// The key that was reported and is still held.
     reported: Option<char>,
 }
 
-/// Quieter than this is no key: -25 dBm0 for each tone (ITU-T Q.24, table A.1) and a margin.
+/// The minimum level of a key: -25 dBm0 for each tone (ITU-T Q.24, table A.1) with a margin.
 const QUIETEST_DBFS: f32 = -35.0;
-/// The share of a frame's energy that both tones have together: speech is spread wider.
+/// The minimum share of a frame's energy in the two tones: speech is spread wider.
 const PURITY: f64 = 0.85;
-/// A tone may be 1.5 % beside its frequency, which a frame tells from it: it is looked for on both sides too.
+/// A tone may be off its frequency by 1.5 %, which is measurable within a frame: both sides are checked too.
 const OFF: [f64; 3] = [0.99, 1.0, 1.01];
-/// How much stronger one tone may be than the other: 8 dB.
+/// The maximum ratio of the two tones: 8 dB.
 const TWIST: f64 = 6.3;
 
 impl Detector {
-    /// Takes the next 20 ms; the key that was just recognised.
+    /// Takes the next 20 ms. Returns a key once it is recognised.
     pub fn push(&mut self, frame: &Frame) -> Option<char> {
         let key = key_of(frame);
         let steady = key.filter(|_| key == self.last);
@@ -136,7 +136,7 @@ impl Detector {
     }
 }
 
-/// The key that a frame sounds like.
+/// Returns the key detected in a frame.
 fn key_of(frame: &Frame) -> Option<char> {
     if frame.rms_dbfs() < QUIETEST_DBFS {
         return None;
@@ -171,7 +171,7 @@ mod tests {
         std::iter::from_fn(|| dialer.next_frame()).flat_map(|frame| frame.samples().to_vec()).collect()
     }
 
-    /// What is heard after the audio went over a telephone line.
+    /// Returns the keys that are detected after the audio has passed through G.711.
     fn heard(audio: &[i16]) -> String {
         let mut detector = Detector::default();
         let frames = Framer::new(AudioFormat::Narrowband).push(audio);

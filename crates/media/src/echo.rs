@@ -1,60 +1,59 @@
-//! The agent's own voice, as a line returns it.
+//! Echo detection: the agent's own voice as it returns on the line.
 //!
-//! Some lines send back what they are sent: weaker, and a while later. The level of an echo follows the agent's, by a loss that stays the same
-//! for the whole call and by a delay that changes whenever a buffer on the way runs empty. Both are measured again in each second of the
-//! agent's speech, and believed when two seconds agree on the loss. A frame is an echo if it is not louder than an echo of any delay, unless
-//! the caller was louder than that a moment ago: then only the measured delay excuses it. Nothing is subtracted: a caller who speaks over
-//! the agent is louder than its echo.
+//! Some lines send back what they receive: weaker, and with a delay. The level of an echo follows the agent's, with a loss that stays the same for
+//! the whole call and a delay that changes whenever a buffer on the way runs empty. Both are measured in each second of the agent's speech, and
+//! accepted when two seconds agree on the loss. A frame is an echo if it is not louder than an echo of any delay, unless the caller was louder than
+//! that a moment ago: then it must match the measured delay. Nothing is subtracted: a caller who speaks over the agent is louder than its echo.
 //!
-//! Frames of the caller are counted rather than timed: networks and busy nodes delay some and then deliver several at once, and the time
-//! between a sound and its echo would seem to change with every frame.
+//! Frames of the caller are counted rather than timed: networks and busy nodes delay some and then deliver several at once, so the time between a
+//! frame and its echo would seem to change constantly.
 
 use std::time::Duration;
 
 use crate::level::SILENCE_DBFS;
 
-/// How long a frame is, in milliseconds.
+/// The duration of a frame, in milliseconds.
 const FRAME_MS: u128 = 20;
-/// The longest delay of an echo, in frames. A carrier that plays late returns late.
+/// The longest delay of an echo, in frames. A carrier that plays late also returns late.
 const MAX_DELAY: usize = 40;
-/// How many frames of the agent are remembered: it may be sent ahead of time, and frames of the caller may come late.
+/// How many frames of the agent are kept: they may be sent ahead of time, and frames of the caller may come late.
 const REMEMBERED: usize = 128;
 /// Frames of the caller that come later than this, in frames, were not delayed: the line was silent.
 const MAX_LAG: u128 = 50;
-/// By how many frames the count of the caller's frames may be ahead of the time.
+/// The maximum number of frames by which the count of the caller's frames may be ahead of the time.
 const MAX_LEAD: u128 = 10;
-/// After so many frames, all of which came late, frames before them are taken to be lost.
+/// If this many frames in a row come late, earlier frames are assumed to be lost.
 const LAG_WINDOW: u32 = 50;
-/// A side is heard above this level.
+/// The level above which a side is audible.
 const AUDIBLE_DBFS: f32 = -45.0;
-/// Levels below this are all the same silence.
+/// Levels below this count as the same silence.
 const FLOOR_DBFS: f32 = -70.0;
-/// The caller's side is quiet below this level: nothing that could be taken for a voice comes back.
+/// The level below which the caller's side is quiet: nothing comes back that could be taken for a voice.
 const QUIET_DBFS: f32 = -60.0;
-/// Frames of a measurement.
+/// Frames in a measurement.
 const MEASURED: u32 = 50;
-/// Frames of the agent that a delay needs in a measurement.
+/// The minimum frames of the agent for a delay in a measurement.
 const ENOUGH: f32 = 25.0;
-/// How much the agent's level varies where its absence on the caller's side says that there is no echo, as a variance in dB².
+/// The minimum variance of the agent's level, in dB², from which a missing match means that there is no echo.
 const VARIED: f32 = 4.0;
-/// How closely the levels of an echo follow those of the agent, as a correlation.
+/// The minimum correlation of the levels of an echo with those of the agent.
 const FOLLOWS: f32 = 0.8;
-/// By how much two measurements of one loss differ at most.
+/// The maximum difference between two measurements of the same loss.
 const SAME_LOSS_DB: f32 = 4.0;
-/// So many measurements in a row without an echo, when one came, or without anything, when an echo was known, change what is known.
+/// How many measurements in a row change the known state: unrelated ones after an echo, or quiet ones while an echo was known.
 const UNRELATED: u32 = 2;
 const GONE: u32 = 3;
-/// The least loss of an echo. What comes back louder is another caller.
+/// The minimum loss of an echo. Louder audio is the caller.
 const MIN_LOSS_DB: f32 = 6.0;
-/// An echo may be so much louder than predicted, since frames of the two directions do not begin at the same time.
+/// How much louder than predicted an echo may be, since frames of the two directions are not aligned.
 const MARGIN_DB: f32 = 6.0;
-/// Before anything is known: the least loss on a line, with the margin, and the longest delay, in frames.
+/// Before anything is measured: the minimum loss of a line, including the margin, and the longest delay, in frames.
 const PRESUMED_LOSS_DB: f32 = 15.0;
 const PRESUMED_DELAY: u128 = 25;
-/// How many frames a caller who was louder than any echo is taken to go on speaking.
+/// For how many frames a caller who was louder than any echo is assumed to continue speaking.
 const SPEAKS_FOR: u128 = 25;
 
-/// Sums over pairs of levels: the agent's, and the caller's some frames later.
+/// Sums over pairs of levels: the agent's, and the caller's a fixed number of frames later.
 #[derive(Clone, Copy, Default)]
 struct Pairs {
     count: f32,
@@ -75,7 +74,7 @@ impl Pairs {
         self.product += agent * caller;
     }
 
-    /// How closely the levels follow each other, from -1 to 1; 0 if one of them does not change, or there are too few.
+    /// Returns the correlation of the levels, from -1 to 1; 0 if one of them does not change or there are too few.
     fn correlation(&self) -> f32 {
         if self.count < ENOUGH {
             return 0.0;
@@ -90,25 +89,25 @@ impl Pairs {
         self.agent_squared / self.count.max(1.0) - mean * mean
     }
 
-    /// Whether an echo would be seen.
+    /// Returns whether an echo would be detectable.
     fn are_telling(&self) -> bool {
         self.count >= ENOUGH && self.agent_variance() >= VARIED
     }
 
-    /// By how much the caller's side is quieter, in decibels.
+    /// Returns how much quieter the caller's side is, in decibels.
     fn loss(&self) -> f32 {
         (self.agent - self.caller) / self.count
     }
 }
 
-/// What a second of the agent's speech says of the line.
+/// The result of a measurement over one second of the agent's speech.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Measured {
     /// The caller's side is quiet.
     Quiet,
-    /// Something else is on the caller's side, or the delay changed.
+    /// The caller's side has other audio, or the delay changed.
     Unrelated,
-    /// The agent spoke too little or too evenly to tell.
+    /// The agent spoke too little or too evenly.
     Unclear,
     /// The caller's side follows the agent.
     Echo { delay: usize, loss: f32 },
@@ -117,7 +116,7 @@ enum Measured {
 /// A second of the agent's speech.
 #[derive(Clone)]
 struct Measurement {
-    /// One for each delay.
+    /// The sums for each delay.
     pairs: [Pairs; MAX_DELAY],
     frames: u32,
     loudest: f32,
@@ -147,30 +146,30 @@ impl Measurement {
     }
 }
 
-/// What is known of the line.
+/// The known state of the line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Line {
     /// The agent has not spoken for long enough, or the measurements do not agree.
     Unknown,
-    /// Nothing comes back.
+    /// The line has no echo.
     Clean,
-    /// The agent's voice comes back.
+    /// The line returns the agent's voice.
     Returns { delay: usize, loss: f32 },
 }
 
 /// Numbers the caller's frames in the order in which they were spoken. Time and numbers are in frames.
 #[derive(Default)]
 struct FrameCounter {
-    /// The number of the next frame; nothing before the first.
+    /// The number of the next frame; `None` before the first.
     next: Option<u128>,
-    /// How late the most punctual frame of the current window came, and how many frames the window has.
+    /// The smallest delay of a frame in the current window, and the number of frames in the window.
     least_lag: u128,
     frames: u32,
 }
 
 impl FrameCounter {
-    /// The number of a frame that comes now, at most [`MAX_LAG`] before `now` and [`MAX_LEAD`] after, and by how many numbers the count was
-    /// advanced before it since frames are lost.
+    /// Returns the number of a frame that arrives now, at most [`MAX_LAG`] before `now` and [`MAX_LEAD`] after, and by how many numbers the count was
+    /// advanced for lost frames before it.
     fn number(&mut self, now: u128) -> (u128, u128) {
         let lost = if self.frames == LAG_WINDOW { self.least_lag } else { 0 };
         if self.frames == LAG_WINDOW {
@@ -186,24 +185,24 @@ impl FrameCounter {
     }
 }
 
-/// Who is heard in a frame that the line brings.
+/// The speaker in a frame from the caller's side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Heard {
     /// The caller, or silence.
     Caller,
-    /// The agent, or a caller who is quieter: too little of the agent was heard to know the line.
+    /// The agent, or a quieter caller: the agent has not spoken for long enough to measure the line.
     Either,
     /// The agent.
     Agent,
 }
 
-/// Tells a caller from the agent's echo, on one line.
+/// Distinguishes the caller from the agent's echo on one line.
 pub struct EchoGuard {
     /// Levels of the agent, each with the number of its frame.
     agent: Vec<(u128, f32)>,
     line: Line,
     measurement: Measurement,
-    /// The last result that was clear, and how many of its kind there were in a row.
+    /// The last clear measurement, and how many of its kind came in a row.
     last: (Measured, u32),
     caller: FrameCounter,
     /// The number of the last frame that was louder than any echo.
@@ -224,7 +223,7 @@ impl Default for EchoGuard {
 }
 
 impl EchoGuard {
-    /// A frame of the agent is played at this time, so loud in dBFS. It may be in the future.
+    /// Records that a frame of the agent with this level in dBFS is played at `at`, which may be in the future.
     pub fn sent(&mut self, at: Duration, level: f32) {
         let number = at.as_millis() / FRAME_MS;
         if let Some(place) = self.agent.get_mut(place(number)) {
@@ -232,7 +231,7 @@ impl EchoGuard {
         }
     }
 
-    /// A frame of the caller comes at this time, so loud in dBFS. Returns who is heard in it.
+    /// Classifies a frame of the caller's side that arrives at `at` with this level in dBFS. Returns who is heard in it.
     pub fn heard(&mut self, at: Duration, level: f32) -> Heard {
         let now = at.as_millis() / FRAME_MS;
         let (number, lost) = self.caller.number(now);
@@ -304,13 +303,13 @@ impl EchoGuard {
         };
     }
 
-    /// How loud the agent was in this frame; nothing if it was not heard.
+    /// Returns the agent's level in this frame; `None` if it was not audible.
     fn agent_at(&self, number: u128) -> Option<f32> {
         let (played, level) = self.agent[place(number)];
         (played == number && level > AUDIBLE_DBFS).then_some(level)
     }
 
-    /// How loud the agent was at most, from one frame to another.
+    /// Returns the agent's maximum level from one frame to another.
     fn loudest(&self, from: u128, to: u128) -> Option<f32> {
         (from..=to).filter_map(|number| self.agent_at(number)).reduce(f32::max)
     }
@@ -324,7 +323,7 @@ fn place(number: u128) -> usize {
 mod tests {
     use super::*;
 
-    /// Levels as a voice has them: syllables of 200 ms, words, pauses.
+    /// Returns levels like those of a voice: syllables of 200 ms, words, pauses.
     fn voice(frame: u32, seed: u32) -> f32 {
         let hash = seed.wrapping_mul(0x85eb_ca6b) ^ (frame / 5).wrapping_mul(0x9e37_79b1);
         let hash = (hash ^ (hash >> 15)).wrapping_mul(0x2c1b_3c6d);
@@ -336,7 +335,7 @@ mod tests {
         Duration::from_millis(20) * frame
     }
 
-    /// Of the frames of an agent who speaks for ten seconds: which are taken for its echo.
+    /// Returns which frames of an agent who speaks for ten seconds are classified as its echo.
     fn echoes(came_back: impl Fn(u32) -> f32) -> Vec<bool> {
         let mut guard = EchoGuard::default();
         (0..500)
@@ -428,7 +427,7 @@ mod tests {
         assert!(seeds.len() < 3, "of 300 callers, these are taken for an echo: {seeds:?}");
     }
 
-    /// Of ten seconds of an agent, returned 20 dB weaker after `delay` frames on a line whose first frame is `first`: which echoes are missed.
+    /// Returns which echoes are missed in ten seconds of an agent, returned 20 dB weaker after `delay` frames on a line whose first frame is `first`.
     fn missed(first: u32, spoken: impl Fn(u32) -> f32, delay: impl Fn(u32) -> u32) -> Vec<u32> {
         let mut guard = EchoGuard::default();
         let is_missed = |frame: &u32| {
@@ -476,8 +475,8 @@ mod tests {
         assert!(missed.is_empty(), "{missed:?}");
     }
 
-    /// What a guard hears whose node gets to the frames of both sides late and then to several at once: by up to `stall` frames.
-    /// `came_back` gives the level of a frame of the caller, which is lost where there is none. Returns the frames not taken for an echo.
+    /// Simulates a node that processes frames of both sides late and then several at once, by up to `stall` frames. `came_back` gives the level of a
+    /// frame of the caller, or `None` if it is lost. Returns the frames not classified as an echo.
     fn missed_on_a_busy_node(stall: u32, came_back: impl Fn(u32) -> Option<f32>) -> Vec<u32> {
         let (mut guard, mut random, mut from, mut missed) = (EchoGuard::default(), 1_u32, 0, Vec::new());
         while from < 1_000 {

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-/// How long a frame is.
+/// The duration of a frame.
 pub const FRAME_DURATION: Duration = Duration::from_millis(20);
 
-/// How a call's audio is sampled inside. Carriers and providers convert from and to it.
+/// The format of a call's audio inside the service. Carriers and providers convert from and to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum AudioFormat {
     /// 8 kHz: telephones.
@@ -19,13 +19,13 @@ impl AudioFormat {
     /// Every format.
     pub const ALL: [Self; 2] = [Self::Narrowband, Self::Wideband];
 
-    /// The format of a stream at this rate; nothing where calls do not run at it.
+    /// Returns the format with this sample rate; `None` if calls do not use it.
     #[must_use]
     pub fn of_rate(sample_rate: u32) -> Option<Self> {
         Self::ALL.into_iter().find(|format| format.sample_rate() == sample_rate)
     }
 
-    /// Samples per second.
+    /// Returns the samples per second.
     #[must_use]
     pub const fn sample_rate(self) -> u32 {
         match self {
@@ -34,19 +34,19 @@ impl AudioFormat {
         }
     }
 
-    /// Samples of a frame.
+    /// Returns the samples per frame.
     #[must_use]
     pub const fn frame_samples(self) -> usize {
         self.samples_in_ms(FRAME_DURATION.as_millis() as usize)
     }
 
-    /// Samples in so many milliseconds.
+    /// Returns the samples in this many milliseconds.
     #[must_use]
     pub const fn samples_in_ms(self, ms: usize) -> usize {
         ms * (self.sample_rate() as usize / 1_000)
     }
 
-    /// How long so many samples last.
+    /// Returns the duration of this many samples.
     #[must_use]
     pub fn duration(self, samples: u64) -> Duration {
         Duration::from_nanos(samples.saturating_mul(1_000_000_000 / u64::from(self.sample_rate())))

@@ -1,21 +1,21 @@
-//! Frames: 20 ms of a call's audio, and whose it is.
+//! Frames: 20 ms of a call's audio, with types for its side.
 
 use std::fmt;
 use std::sync::{Arc, LazyLock};
 
 use crate::format::AudioFormat;
 
-/// 20 ms of audio of 16 bit. Clones share the samples.
+/// 20 ms of 16-bit audio. Clones share the samples.
 ///
-/// `Debug` tells how loud it is and nothing of what is said.
+/// `Debug` shows the level, not the audio.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Frame {
     format: AudioFormat,
-    /// As many as a frame of the format has.
+    /// Exactly as many as a frame of the format has.
     samples: Arc<[i16]>,
 }
 
-/// Audio of the person at the other end. Not to be mixed up with [`AgentAudio`].
+/// Audio of the person at the other end; a separate type from [`AgentAudio`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallerAudio(pub Frame);
 
@@ -24,7 +24,7 @@ pub struct CallerAudio(pub Frame);
 pub struct AgentAudio(pub Frame);
 
 impl Frame {
-    /// A frame without audio.
+    /// Returns a frame of silence.
     #[must_use]
     pub fn silence(format: AudioFormat) -> Self {
         static NARROWBAND: LazyLock<Arc<[i16]>> = LazyLock::new(|| zeros(AudioFormat::Narrowband));
@@ -36,7 +36,7 @@ impl Frame {
         Self { format, samples: Arc::clone(samples) }
     }
 
-    /// The first samples of `samples`, padded with silence when there are too few.
+    /// Creates a frame from the first samples of `samples`, padded with silence if there are too few.
     #[must_use]
     pub fn from_slice(format: AudioFormat, samples: &[i16]) -> Self {
         let size = format.frame_samples();
@@ -46,7 +46,7 @@ impl Frame {
         Self::from_samples(format, samples.iter().copied())
     }
 
-    /// The first samples of `samples`, padded with silence when there are too few.
+    /// Creates a frame from the first samples of `samples`, padded with silence if there are too few.
     #[must_use]
     pub fn from_samples(format: AudioFormat, samples: impl IntoIterator<Item = i16>) -> Self {
         let mut samples = samples.into_iter();
@@ -55,19 +55,19 @@ impl Frame {
         Self { format, samples }
     }
 
-    /// How it is sampled.
+    /// Returns the format.
     #[must_use]
     pub const fn format(&self) -> AudioFormat {
         self.format
     }
 
-    /// The samples.
+    /// Returns the samples.
     #[must_use]
     pub fn samples(&self) -> &[i16] {
         &self.samples
     }
 
-    /// How loud it is; see [`crate::level::rms_dbfs`].
+    /// Returns the level; see [`crate::level::rms_dbfs`].
     #[must_use]
     pub fn rms_dbfs(&self) -> f32 {
         crate::level::rms_dbfs(self.samples())
@@ -84,7 +84,7 @@ impl fmt::Debug for Frame {
     }
 }
 
-/// Cuts audio of any length into frames.
+/// Splits audio of any length into frames.
 #[derive(Clone)]
 pub struct Framer {
     format: AudioFormat,
@@ -98,13 +98,13 @@ impl fmt::Debug for Framer {
 }
 
 impl Framer {
-    /// Cuts audio of this format.
+    /// Creates a framer for this format.
     #[must_use]
     pub const fn new(format: AudioFormat) -> Self {
         Self { format, left: Vec::new() }
     }
 
-    /// Takes more audio and gives every frame that is whole.
+    /// Adds audio and returns every complete frame.
     pub fn push(&mut self, samples: &[i16]) -> Vec<Frame> {
         self.left.extend_from_slice(samples);
         let size = self.format.frame_samples();
@@ -114,7 +114,7 @@ impl Framer {
         frames
     }
 
-    /// The rest, padded with silence; `None` when nothing is left.
+    /// Returns the rest, padded with silence; `None` if nothing is left.
     pub fn finish(&mut self) -> Option<Frame> {
         let rest = std::mem::take(&mut self.left);
         (!rest.is_empty()).then(|| Frame::from_slice(self.format, &rest))

@@ -1,4 +1,4 @@
-//! G.711 (ITU-T G.711, 1988): 8 bits for a sample, by µ-law or A-law.
+//! G.711 (ITU-T G.711, 1988): 8 bits per sample, in µ-law or A-law.
 
 use std::sync::LazyLock;
 
@@ -7,10 +7,10 @@ use crate::frame::Frame;
 
 /// Samples per second.
 pub const SAMPLE_RATE: u32 = AudioFormat::Narrowband.sample_rate();
-/// Bytes of 20 ms, one for each sample.
+/// Bytes in 20 ms, one per sample.
 pub const FRAME_BYTES: usize = AudioFormat::Narrowband.frame_samples();
 
-/// Which of the two laws.
+/// The companding law.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Law {
     /// µ-law: North America and Japan; RTP payload type 0.
@@ -54,22 +54,22 @@ impl Law {
         }
     }
 
-    /// One sample in 8 bits.
+    /// Encodes one sample in 8 bits.
     #[must_use]
     pub fn encode(self, sample: i16) -> u8 {
         self.tables().encode[usize::from(sample.cast_unsigned())]
     }
 
-    /// One sample from 8 bits.
+    /// Decodes one sample from 8 bits.
     #[must_use]
     pub fn decode(self, byte: u8) -> i16 {
         self.tables().decode[usize::from(byte)]
     }
 
-    /// A narrowband frame from 160 bytes.
+    /// Decodes a narrowband frame from 160 bytes.
     ///
     /// # Errors
-    /// When there are more or fewer.
+    /// Fails on any other length.
     pub fn decode_frame(self, bytes: &[u8]) -> Result<Frame, WrongLength> {
         if bytes.len() != FRAME_BYTES {
             return Err(WrongLength(bytes.len()));
@@ -81,38 +81,38 @@ impl Law {
 
 #[cfg(test)]
 impl Law {
-    /// What arrives of a frame.
+    /// Encodes and decodes a frame, as on a telephone line.
     pub(crate) fn over_the_phone(self, frame: &Frame) -> Frame {
         let bytes: Vec<u8> = frame.samples().iter().map(|sample| self.encode(*sample)).collect();
         self.decode_frame(&bytes).expect("a narrowband frame")
     }
 }
 
-/// One sample in µ-law.
+/// Encodes one sample in µ-law.
 #[must_use]
 pub fn ulaw_encode(sample: i16) -> u8 {
     Law::Mu.encode(sample)
 }
 
-/// One sample from µ-law.
+/// Decodes one sample from µ-law.
 #[must_use]
 pub fn ulaw_decode(byte: u8) -> i16 {
     Law::Mu.decode(byte)
 }
 
-/// One sample in A-law.
+/// Encodes one sample in A-law.
 #[must_use]
 pub fn alaw_encode(sample: i16) -> u8 {
     Law::A.encode(sample)
 }
 
-/// One sample from A-law.
+/// Decodes one sample from A-law.
 #[must_use]
 pub fn alaw_decode(byte: u8) -> i16 {
     Law::A.decode(byte)
 }
 
-/// The standard works on 14 bits for µ-law; the two lowest of 16 are not looked at.
+/// The standard uses 14 bits for µ-law; the two lowest of 16 are ignored.
 const MU_BIAS: i32 = 33;
 const MU_CLIP: i32 = 8_158;
 
@@ -159,8 +159,8 @@ fn alaw_expand(byte: u8) -> i16 {
 mod tests {
     use super::*;
 
-    /// One half of a law as the standard's tables print it: for each code without its sign, the decision value at which its
-    /// interval begins and the value it is decoded to, in 16 bits.
+    /// Returns one half of a law as printed in the standard's tables: for each code without its sign, the decision value at which its interval begins
+    /// and the value it is decoded to, in 16 bits.
     fn table_of_the_standard(law: Law) -> Vec<(i32, i32)> {
         // The tables count to 8159 in µ-law and to 4096 in A-law.
         let unit = if law == Law::Mu { 4 } else { 8 };
@@ -168,7 +168,7 @@ mod tests {
         for code in 0..128 {
             let segment = code / 16;
             let (width, twice_the_value) = match law {
-                // The first interval reaches to both sides of zero, which it is decoded to.
+                // The first interval extends to both sides of zero, which it is decoded to.
                 Law::Mu if code == 0 => (1, 0),
                 Law::Mu => (2 << segment, 2 * begin + (2 << segment)),
                 Law::A if segment == 0 => (2, 2 * begin + 2),
@@ -186,8 +186,8 @@ mod tests {
             let table = table_of_the_standard(law);
             let inverted = if law == Law::Mu { 0xff } else { 0xd5 };
             for sample in i16::MIN..=i16::MAX {
-                // A negative sample on a decision value belongs to the interval nearer to zero: it is judged by its one's
-                // complement, as in the ITU's own tools (G.191).
+                // A negative sample on a decision value belongs to the interval nearer to zero: compare its one's complement, as the ITU's own tools
+                // do (G.191).
                 let magnitude = i32::from(if sample < 0 { !sample } else { sample });
                 let code = table.iter().rposition(|(begin, _)| *begin <= magnitude).expect("the first begins at zero");
                 let sign = if sample < 0 { 0x80 } else { 0 };

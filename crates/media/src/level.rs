@@ -1,13 +1,13 @@
-//! Measuring audio: loudness, clipping, where somebody speaks. For tests that listen, and for checking recordings.
+//! Audio measurements: loudness, clipping, voiced spans. For tests of audio, and for checking recordings.
 
 use crate::format::AudioFormat;
 
-/// Quieter than anything: the level of digital silence.
+/// The level of digital silence, below any other level.
 pub const SILENCE_DBFS: f32 = -120.0;
 /// A frame at least this loud counts as voiced.
 pub const VOICED_DBFS: f32 = -45.0;
 
-/// The root mean square of `samples` in decibels below full scale (a square wave of full height is 0).
+/// Returns the root mean square of `samples` in decibels below full scale (a square wave of full height is 0).
 #[must_use]
 pub fn rms_dbfs(samples: &[i16]) -> f32 {
     if samples.is_empty() {
@@ -19,13 +19,13 @@ pub fn rms_dbfs(samples: &[i16]) -> f32 {
     (20.0 * rms.max(1e-6).log10()).max(SILENCE_DBFS)
 }
 
-/// The highest magnitude.
+/// Returns the highest magnitude.
 #[must_use]
 pub fn peak(samples: &[i16]) -> u16 {
     samples.iter().map(|sample| sample.unsigned_abs()).max().unwrap_or(0)
 }
 
-/// Samples in runs of three or more at the end of the scale: what clipping looks like, after G.711 too.
+/// Returns the number of clipped samples: those in runs of three or more at the end of the scale. Clipping looks like this after G.711 too.
 #[must_use]
 pub fn clipped(samples: &[i16]) -> usize {
     samples
@@ -35,16 +35,16 @@ pub fn clipped(samples: &[i16]) -> usize {
         .sum()
 }
 
-/// A stretch of audio.
+/// A span of audio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// From its first voiced frame, in milliseconds.
+    /// The start of its first voiced frame, in milliseconds.
     pub start_ms: u64,
-    /// To the end of its last, in milliseconds.
+    /// The end of its last voiced frame, in milliseconds.
     pub end_ms: u64,
 }
 
-/// Where `samples` are voiced; pauses shorter than `join_ms` do not end a span.
+/// Returns where `samples` are voiced; pauses shorter than `join_ms` do not end a span.
 #[must_use]
 pub fn voiced_spans(format: AudioFormat, samples: &[i16], join_ms: u64) -> Vec<Span> {
     let mut spans: Vec<Span> = Vec::new();

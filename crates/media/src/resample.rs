@@ -1,16 +1,16 @@
-//! Changing the sample rate, band-limited: rubato's FFT resampler in chunks of 20 ms.
+//! Sample rate conversion, band-limited: rubato's FFT resampler in chunks of 20 ms.
 //!
-//! The audio keeps its place in time: the 10 ms by which the filter delays are cut off at the beginning and given at the end
-//! by [`Resampler::flush`]. In a live stream the newest 10 to 30 ms are therefore still inside.
+//! The audio keeps its timing: the filter's delay of 10 ms is removed at the beginning, and [`Resampler::flush`] returns the last 10 ms. In a live
+//! stream the newest 10 to 30 ms are therefore still buffered.
 
 use rubato::audioadapter_buffers::direct::SequentialSlice;
 use rubato::{Fft, FixedSync, Resampler as _, WindowFunction};
 
-/// Resamples one stream, in one direction. Make one per direction and call, not per frame: it remembers what came before.
+/// Resamples one stream in one direction. Create one per direction and call, not per frame: it keeps state.
 pub struct Resampler {
     from_hz: u32,
     to_hz: u32,
-    /// `None` when both rates are the same.
+    /// `None` if both rates are the same.
     filter: Option<FirFilter>,
     waiting: Vec<f32>,
     taken: u64,
@@ -21,7 +21,7 @@ struct FirFilter {
     fft: Fft<f32>,
     chunk_in: usize,
     chunk_out: Vec<f32>,
-    /// Delayed samples at the very beginning that are still to be dropped.
+    /// Delayed samples to drop at the beginning.
     skip: usize,
 }
 
@@ -43,11 +43,11 @@ impl std::fmt::Debug for Resampler {
 }
 
 impl Resampler {
-    /// From one rate to another, both in samples per second.
+    /// Creates a resampler from one rate to another, both in samples per second.
     ///
     /// # Errors
-    /// When a rate is not between 8 and 192 kHz, or when the two have so little in common that a chunk would be longer than
-    /// 100 ms. Every pair of 8000, 16000, 24000, 44100 and 48000 is supported.
+    /// Fails if a rate is not between 8 and 192 kHz, or if the greatest common divisor of the two is so small that a chunk would be longer than 100
+    /// ms. Every pair of 8000, 16000, 24000, 44100 and 48000 is supported.
     pub fn new(from_hz: u32, to_hz: u32) -> Result<Self, UnsupportedRates> {
         let usable = |hz| (8_000..=192_000).contains(&hz);
         if !usable(from_hz) || !usable(to_hz) || common_divisor(from_hz, to_hz) < 10 {
@@ -57,7 +57,7 @@ impl Resampler {
         Ok(Self { from_hz, to_hz, filter, waiting: Vec::new(), taken: 0, given: 0 })
     }
 
-    /// Takes 16-bit audio of any length and appends what can be given already to `out`.
+    /// Takes 16-bit audio of any length and appends the available output to `out`.
     pub fn process(&mut self, input: &[i16], out: &mut Vec<i16>) {
         if self.filter.is_none() {
             out.extend_from_slice(input);
@@ -68,25 +68,25 @@ impl Resampler {
         self.convert(|audio| out.extend(audio.iter().map(|sample| to_i16(*sample))));
     }
 
-    /// As [`Resampler::process`], with samples from -1 to 1.
+    /// Like [`Resampler::process`], with samples from -1 to 1.
     pub fn process_f32(&mut self, input: &[f32], out: &mut Vec<f32>) {
         self.taken += length(input);
         self.waiting.extend_from_slice(input);
         self.convert(|audio| out.extend_from_slice(audio));
     }
 
-    /// Appends the rest, so that as much audio has come out as went in (rounded down to whole samples), and forgets the
-    /// stream: what comes next is a new one.
+    /// Appends the rest, so that the output has as much audio as the input (rounded down to whole samples), and resets the resampler for a new
+    /// stream.
     pub fn flush(&mut self, out: &mut Vec<i16>) {
         self.finish(|audio| out.extend(audio.iter().map(|sample| to_i16(*sample))));
     }
 
-    /// As [`Resampler::flush`], with samples from -1 to 1.
+    /// Like [`Resampler::flush`], with samples from -1 to 1.
     pub fn flush_f32(&mut self, out: &mut Vec<f32>) {
         self.finish(|audio| out.extend_from_slice(audio));
     }
 
-    /// Converts every whole chunk that waits.
+    /// Converts every complete chunk.
     fn convert(&mut self, mut give: impl FnMut(&[f32])) {
         let Some(filter) = &mut self.filter else {
             self.given += length(&self.waiting);
@@ -109,7 +109,7 @@ impl Resampler {
             && self.given < due
         {
             let missing = usize::try_from(due - self.given).unwrap_or(usize::MAX);
-            // Less than a chunk waits between calls.
+            // Less than a chunk is buffered between calls.
             self.waiting.resize(filter.chunk_in, 0.0);
             self.convert(|audio| give(&audio[..audio.len().min(missing)]));
         }
@@ -151,10 +151,10 @@ impl FirFilter {
     }
 }
 
-/// A whole recording at another rate.
+/// Resamples a whole recording.
 ///
 /// # Errors
-/// As [`Resampler::new`].
+/// See [`Resampler::new`].
 pub fn whole(samples: &[i16], from_hz: u32, to_hz: u32) -> Result<Vec<i16>, UnsupportedRates> {
     let mut resampler = Resampler::new(from_hz, to_hz)?;
     let mut out = Vec::new();
@@ -185,7 +185,7 @@ mod tests {
 
     const RATES: [u32; 5] = [8_000, 16_000, 24_000, 44_100, 48_000];
 
-    /// The level of the middle half, where a tone is neither beginning nor ending, against that of the tone put in.
+    /// Returns the level of the middle half of the output, away from the ends of the tone, relative to that of the input tone.
     fn gain_db(hz: f64, from: u32, to: u32) -> f32 {
         let tone = sine(hz, from, 0.5, usize::try_from(from).expect("small"));
         let out = whole(&tone, from, to).expect("supported");

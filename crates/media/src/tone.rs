@@ -1,11 +1,11 @@
-//! Tones: made, found, and the beep of a voicemail.
+//! Tones: generation and detection, including the beep of a voicemail.
 
 use std::f64::consts::TAU;
 use std::ops::RangeInclusive;
 
 use crate::frame::Frame;
 
-/// `count` samples of a sine of `hz`, `amplitude` from 0 to 1 of full scale.
+/// Returns `count` samples of a sine of `hz`, `amplitude` from 0 to 1 of full scale.
 #[must_use]
 pub fn sine(hz: f64, sample_rate: u32, amplitude: f64, count: usize) -> Vec<i16> {
     #[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "within 16 bits by the amplitude")]
@@ -14,9 +14,9 @@ pub fn sine(hz: f64, sample_rate: u32, amplitude: f64, count: usize) -> Vec<i16>
     (0..count).map(at).collect()
 }
 
-/// Which share of the energy of `samples` is at `hz`, from 0 to 1, by Goertzel's algorithm.
+/// Returns the share of the energy of `samples` at `hz`, from 0 to 1, by Goertzel's algorithm.
 ///
-/// It looks through a window as long as `samples`: 20 ms tell tones apart that are 50 Hz from each other, a second 1 Hz.
+/// The window is as long as `samples`: 20 ms separate tones that are 50 Hz apart, a second separates 1 Hz.
 #[must_use]
 pub fn goertzel(samples: &[i16], sample_rate: u32, hz: f64) -> f64 {
     let energy: f64 = samples.iter().map(|sample| f64::from(*sample).powi(2)).sum();
@@ -35,26 +35,26 @@ pub fn goertzel(samples: &[i16], sample_rate: u32, hz: f64) -> f64 {
     share.clamp(0.0, 1.0)
 }
 
-/// Finds the beep after which a voicemail records: one steady tone between 400 and 2000 Hz, for 150 to 1000 ms.
+/// Detects the beep after which a voicemail records: one steady tone between 400 and 2000 Hz, for 150 to 1000 ms.
 ///
-/// Sounds of the network that last as long, such as the busy tone, are beeps to it: ask it only once a machine has answered.
+/// Network tones of such a length, such as the busy tone, also count as beeps: use it only once a machine has answered.
 #[derive(Clone, Debug, Default)]
 pub struct BeepDetector {
     hz: f64,
     frames: u32,
 }
 
-/// Frames full of tone that make a beep: 150 ms fill only six when they begin inside one.
+/// Frames full of tone that make a beep: 150 ms fill only six if they begin within a frame.
 const BEEP_FRAMES: RangeInclusive<u32> = 6..=50;
-/// From the lowest beep to the highest, and half a probe's distance more.
+/// From the lowest beep to the highest, plus half the distance of two probes.
 const BEEP_HZ: RangeInclusive<f64> = 390.0..=2_010.0;
-/// Quieter than this is no beep.
+/// The minimum level of a beep.
 const BEEP_DBFS: f32 = -35.0;
-/// How pure it has to be.
+/// The minimum purity of a beep.
 const BEEP_SHARE: f64 = 0.85;
 
 impl BeepDetector {
-    /// Takes the next 20 ms; `true` when a beep has just ended.
+    /// Takes the next 20 ms. Returns `true` if a beep has just ended.
     pub fn push(&mut self, frame: &Frame) -> bool {
         let hz = if frame.rms_dbfs() < BEEP_DBFS { None } else { pure_tone(frame) };
         match hz {
@@ -72,13 +72,13 @@ impl BeepDetector {
     }
 }
 
-/// The frequency of a frame that is one tone, by its zero crossings, proved by Goertzel.
+/// Returns the frequency of a frame that is one tone, estimated by its zero crossings and verified by Goertzel.
 fn pure_tone(frame: &Frame) -> Option<f64> {
     let (samples, rate) = (frame.samples(), frame.format().sample_rate());
     let crossings = samples.windows(2).filter(|pair| (pair[0] < 0) != (pair[1] < 0)).count();
     #[expect(clippy::cast_precision_loss, reason = "at most 320")]
     let guess = crossings as f64 * f64::from(rate) / (2.0 * samples.len() as f64);
-    // Counting crossings in 20 ms is out by less than 40 Hz; a tone 12 Hz beside the probe already looks less pure than BEEP_SHARE.
+    // Counting crossings in 20 ms is off by less than 40 Hz; a tone 12 Hz off the probe already looks less pure than BEEP_SHARE.
     let (share, hz) = [-37.5, -25.0, -12.5, 0.0, 12.5, 25.0, 37.5]
         .map(|off| (goertzel(samples, rate, guess + off), guess + off))
         .into_iter()

@@ -1,22 +1,21 @@
-//! Voice activity: when the caller begins and stops speaking.
+//! Voice activity detection: when the caller starts and stops speaking.
 //!
-//! A small network (earshot) gives a probability every 16 ms at 16 kHz; hysteresis and two durations make events of it. In
-//! band-limited noise the probability hovers around 0.4, so speech begins at 0.6 and ends below 0.5, and both rise while the
-//! noise floor is high.
+//! A small network (earshot) gives a probability every 16 ms at 16 kHz; hysteresis and two durations turn it into events. In band-limited noise the
+//! probability hovers around 0.4, so speech starts at 0.6 and stops below 0.5, and both rise while the noise floor is high.
 
 use earshot::Detector;
 
 use crate::format::AudioFormat;
 use crate::frame::CallerAudio;
 
-/// When speech begins and stops.
+/// Durations for the start and stop of speech.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VadSettings {
-    /// How long speech must last to begin, in milliseconds: shorter sounds are clicks.
+    /// How long speech must last before it is reported, in milliseconds: shorter sounds are clicks.
     pub start_speech_ms: u32,
-    /// How long silence must last to end it, in milliseconds: shorter ones are between words.
+    /// How long silence must last before the stop is reported, in milliseconds: shorter pauses are between words.
     pub stop_silence_ms: u32,
-    /// Speech never lasts longer than this, in milliseconds: noise must not hold the floor for ever.
+    /// The maximum duration of speech, in milliseconds: noise must not block the agent indefinitely.
     pub max_speech_ms: u32,
 }
 
@@ -26,16 +25,16 @@ impl Default for VadSettings {
     }
 }
 
-/// What the caller did.
+/// A voice activity event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VadEvent {
-    /// Began to speak, `start_speech_ms` ago.
+    /// The caller started to speak, `start_speech_ms` ago.
     SpeechStarted,
-    /// Stopped, `stop_silence_ms` ago.
+    /// The caller stopped speaking, `stop_silence_ms` ago.
     SpeechStopped,
 }
 
-/// Between the events there are two more states: something that may become speech, or silence.
+/// Includes two states between the events: possible speech and possible silence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum VadState {
     Quiet,
@@ -50,7 +49,7 @@ const WINDOW_MS: u32 = 16;
 /// A noise floor above this raises the thresholds.
 const NOISY_DBFS: f32 = -34.0;
 
-/// Listens to one caller.
+/// Detects the voice activity of one caller.
 pub struct Vad {
     settings: VadSettings,
     detector: Box<Detector>,
@@ -68,7 +67,7 @@ impl std::fmt::Debug for Vad {
 }
 
 impl Vad {
-    /// A listener who has heard nothing yet.
+    /// Creates a detector that has heard nothing yet.
     #[must_use]
     pub fn new(settings: VadSettings) -> Self {
         Self {
@@ -88,7 +87,7 @@ impl Vad {
         match frame.0.format() {
             AudioFormat::Narrowband => {
                 for sample in frame.0.samples() {
-                    // Twice the rate by the mean of neighbours: the network looks at the telephone band only.
+                    // Doubles the rate by averaging neighbours: the network uses the telephone band only.
                     self.window.push(i16::midpoint(self.last_sample, *sample));
                     self.window.push(*sample);
                     self.last_sample = *sample;
@@ -105,32 +104,32 @@ impl Vad {
         event
     }
 
-    /// The probability that the last window was speech.
+    /// Returns the probability that the last window was speech.
     #[must_use]
     pub fn speech_probability(&self) -> f32 {
         self.probability
     }
 
-    /// Whether speech may be starting: it has not lasted `start_speech_ms`.
+    /// Returns whether speech may be starting: it has not lasted `start_speech_ms` yet.
     #[must_use]
     pub fn is_starting(&self) -> bool {
         matches!(self.state, VadState::Starting { .. })
     }
 
-    /// Whether speech has begun and not stopped.
+    /// Returns whether speech has started and not stopped.
     #[must_use]
     pub fn is_speaking(&self) -> bool {
         matches!(self.state, VadState::Speaking { .. } | VadState::Stopping { .. })
     }
 
-    /// How loud it is when nobody speaks.
+    /// Returns the level of the background noise.
     #[must_use]
     pub fn noise_floor_dbfs(&self) -> f32 {
         self.noise_floor_dbfs
     }
 
     fn follow_noise(&mut self, level: f32) {
-        // Down at once, up slowly: speech is louder than the room, and it pauses.
+        // Falls quickly and rises slowly: speech is louder than the room and has pauses.
         let weight = if level < self.noise_floor_dbfs { 0.2 } else { 0.004 };
         self.noise_floor_dbfs += weight * (level.max(-90.0) - self.noise_floor_dbfs);
     }
@@ -177,7 +176,7 @@ mod tests {
     use crate::frame::{Frame, Framer};
     use crate::tone::sine;
 
-    /// Something like a spoken vowel: harmonics of 120 Hz under two formants, four syllables a second.
+    /// Returns a signal like a spoken vowel: harmonics of 120 Hz under two formants, four syllables a second.
     fn vowels(format: AudioFormat, ms: usize) -> Vec<i16> {
         let count = format.samples_in_ms(ms);
         #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "a test signal")]

@@ -6,7 +6,7 @@ use crate::format::AudioFormat;
 use crate::frame::Frame;
 
 const HEADER: usize = 44;
-/// Where the header has the length of the file after itself, and that of the audio.
+/// The positions in the header of the length of the rest of the file, and of the audio's length.
 const RIFF_LENGTH_AT: u64 = 4;
 const DATA_LENGTH_AT: u64 = 40;
 
@@ -20,20 +20,20 @@ pub struct StereoWriter<W: Write + Seek> {
 }
 
 impl<W: Write + Seek> StereoWriter<W> {
-    /// Begins a recording. The header is valid from the start and counts what was written once [`StereoWriter::finish`] is
-    /// called; see [`repair`] for one whose writer died.
+    /// Starts a recording. The header is valid from the start; [`StereoWriter::finish`] writes the length into it. See [`repair`] for a file whose
+    /// writer died.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// Fails if the file cannot be written.
     pub fn new(mut file: W, format: AudioFormat) -> io::Result<Self> {
         file.write_all(&header(2, format.sample_rate(), 0))?;
         Ok(Self { file, data: 0, bytes: Vec::new() })
     }
 
-    /// 20 ms of both sides.
+    /// Writes 20 ms of both sides.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// Fails if the file cannot be written.
     pub fn push(&mut self, caller: &Frame, agent: &Frame) -> io::Result<()> {
         self.bytes.clear();
         for (left, right) in caller.samples().iter().zip(agent.samples()) {
@@ -44,10 +44,10 @@ impl<W: Write + Seek> StereoWriter<W> {
         self.file.write_all(&self.bytes)
     }
 
-    /// Completes the header and gives the file back.
+    /// Completes the header and returns the file.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// Fails if the file cannot be written.
     pub fn finish(mut self) -> io::Result<W> {
         write_length(&mut self.file, self.data)?;
         self.file.flush()?;
@@ -55,7 +55,7 @@ impl<W: Write + Seek> StereoWriter<W> {
     }
 }
 
-/// A whole mono file in memory.
+/// Returns a whole mono file.
 #[must_use]
 pub fn mono(samples: &[i16], sample_rate: u32) -> Vec<u8> {
     let mut file = header(1, sample_rate, u32::try_from(samples.len() * 2).unwrap_or(u32::MAX)).to_vec();
@@ -89,7 +89,7 @@ fn header(channels: u16, sample_rate: u32, data: u32) -> [u8; HEADER] {
 /// Completes the header of a file that [`StereoWriter`] did not finish.
 ///
 /// # Errors
-/// When the file cannot be read or written.
+/// Fails if the file cannot be read or written.
 pub fn repair(file: &mut (impl Write + Seek)) -> io::Result<()> {
     let length = file.seek(SeekFrom::End(0))?;
     let data = length.saturating_sub(HEADER as u64) / 4 * 4;
@@ -97,7 +97,7 @@ pub fn repair(file: &mut (impl Write + Seek)) -> io::Result<()> {
     file.seek(SeekFrom::End(0)).map(drop)
 }
 
-/// Completes a header: so many bytes of audio follow it.
+/// Completes the header of a file with `data` bytes of audio.
 fn write_length(file: &mut (impl Write + Seek), data: u32) -> io::Result<()> {
     file.seek(SeekFrom::Start(RIFF_LENGTH_AT))?;
     file.write_all(&riff_length(data).to_le_bytes())?;
@@ -109,7 +109,7 @@ fn riff_length(data: u32) -> u32 {
     data.saturating_add(36)
 }
 
-/// What a WAV file holds.
+/// The content of a WAV file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wav {
     /// Samples per second.
@@ -124,7 +124,7 @@ pub enum ReadError {
     /// No RIFF WAVE header.
     #[error("this is not a WAV file")]
     NotWav,
-    /// Something else than 16-bit PCM.
+    /// Something other than 16-bit PCM.
     #[error("only 16-bit PCM is understood")]
     NotPcm,
     /// A chunk is missing or cut off.
@@ -135,7 +135,7 @@ pub enum ReadError {
 /// Reads a file of 16-bit PCM.
 ///
 /// # Errors
-/// When it is something else.
+/// Fails if it is not such a file.
 pub fn read(bytes: &[u8]) -> Result<Wav, ReadError> {
     if bytes.get(..4) != Some(b"RIFF") || bytes.get(8..12) != Some(b"WAVE") {
         return Err(ReadError::NotWav);
