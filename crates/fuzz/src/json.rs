@@ -1,11 +1,11 @@
-//! JSON as it is written, so that what no parser would give can be written too: the same key twice, a number without end.
+//! JSON values as written, so that malformed JSON can be written too: a duplicate key, an endless number.
 
 use serde_json::Value;
 
 /// A value.
 #[derive(Clone, Debug)]
 pub(super) enum Json {
-    /// Written as it stands: numbers, words, and what is no JSON at all.
+    /// Written as it stands: numbers, literals, and text that is not JSON.
     Raw(String),
     Text(String),
     List(Vec<Json>),
@@ -13,7 +13,7 @@ pub(super) enum Json {
 }
 
 impl Json {
-    /// The value that a message is; none when it is no JSON.
+    /// Parses a message; `None` if it is not a JSON object or list.
     pub(super) fn read(message: &[u8]) -> Option<Self> {
         let value: Value = serde_json::from_slice(message).ok()?;
         (value.is_object() || value.is_array()).then(|| Self::of(value))
@@ -55,7 +55,7 @@ impl Json {
         }
     }
 
-    /// How many values there are, with all inside.
+    /// Returns the number of values, including all nested ones.
     pub(super) fn count(&self) -> usize {
         1 + match self {
             Self::List(items) => items.iter().map(Self::count).sum(),
@@ -64,7 +64,7 @@ impl Json {
         }
     }
 
-    /// The places in reading order of the values that are wanted; of all when none is.
+    /// Returns the positions of the wanted values in reading order; of all values if none is wanted.
     pub(super) fn places(&self, wanted: impl Fn(&Self) -> bool) -> Vec<usize> {
         let mut values = Vec::new();
         self.visit(&mut values);
@@ -90,7 +90,7 @@ impl Json {
         matches!(self, Self::Text(_))
     }
 
-    /// The value at a place in reading order.
+    /// Returns the value at a position in reading order.
     pub(super) fn nth(&mut self, place: usize) -> Option<&mut Self> {
         if place == 0 {
             return Some(self);

@@ -1,7 +1,7 @@
-//! Drives parsers of what strangers send with valid messages that are damaged.
+//! Drives parsers of untrusted input with damaged valid messages.
 //!
-//! A parser says how it is driven in a constant [`Target`] beside it; each crate lists its targets in a test. The ordinary run is short
-//! and the same each time; `just fuzz` runs for the given time, and differently each time. See docs/testing.md.
+//! Each parser describes how to drive it in a constant [`Target`] next to it; each crate lists its targets in a test. The ordinary run is short and
+//! deterministic; `just fuzz` runs for the given time, differently each time. See docs/testing.md.
 
 mod json;
 mod mutate;
@@ -15,43 +15,43 @@ use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, Test
 
 pub use self::sources::Sources;
 
-/// Minutes are given by `just fuzz`; without them each target is driven with so many cases.
+/// The time is set by `just fuzz`; without it each target is driven with `CASES` cases.
 const SECONDS: &str = "SWITCHHOOK_FUZZ_SECONDS";
 const CASES: u32 = 400;
-/// Cases of a target in a row, when the time decides.
+/// Cases in a row for one target, if the time is limited.
 const ROUND: u32 = 500;
-/// How long reading one case may take, in a build without optimisation on a busy machine, and how much longer for each of its messages:
-/// an offer makes keys.
+/// The maximum time to read one case, in a build without optimisation on a busy machine, and the additional time for each of its messages: an offer
+/// generates keys.
 const TIMEOUT: Duration = Duration::from_secs(5);
 const TIMEOUT_PER_MESSAGE: Duration = Duration::from_millis(500);
-/// How much a parser may make out of so many bytes, and in any case.
+/// The maximum output of a parser per byte of input, plus a constant allowance.
 const GROWTH: usize = 64;
 const ALLOWANCE: usize = 256 * 1024;
 
-/// Messages that come one after the other, as bytes.
+/// Messages in sequence, as bytes.
 pub type Dialogue = Vec<Vec<u8>>;
 
-/// A parser, and valid messages to begin with.
+/// A parser with valid messages to start from.
 pub struct Target {
     /// The file it is in: `file!()`.
     pub file: &'static str,
-    /// What is sent when all is well. Each dialogue is read by a fresh parser.
+    /// Returns valid dialogues. Each dialogue is read by a fresh parser.
     pub seeds: fn() -> Vec<Dialogue>,
     /// Reads a dialogue.
     pub read: fn(&[Vec<u8>]) -> Read,
 }
 
-/// What a parser made of a dialogue.
+/// The result of reading a dialogue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Read {
-    /// Messages that it took.
+    /// The number of accepted messages.
     pub taken: usize,
-    /// Bytes that it gave, or so many things of any size.
+    /// The output, in bytes or in items of any size.
     pub given: usize,
 }
 
 impl Read {
-    /// One message more, which was refused or gave so much.
+    /// Counts one more message, with the size of its output or its refusal.
     pub fn count<E>(&mut self, given: Result<usize, E>) {
         if let Ok(given) = given {
             self.taken += 1;
@@ -59,7 +59,7 @@ impl Read {
         }
     }
 
-    /// Of a parser that takes each message by itself.
+    /// Reads each message on its own.
     pub fn each<E>(messages: &[Vec<u8>], mut read: impl FnMut(&[u8]) -> Result<usize, E>) -> Self {
         let mut counted = Self::default();
         for message in messages {
@@ -68,24 +68,24 @@ impl Read {
         counted
     }
 
-    /// The same of one that takes text.
+    /// Reads each message on its own, as text.
     pub fn each_text<E>(messages: &[Vec<u8>], mut read: impl FnMut(&str) -> Result<usize, E>) -> Self {
         Self::each(messages, |message| read(&String::from_utf8_lossy(message)))
     }
 }
 
-/// Dialogues of texts.
+/// Returns dialogues of texts.
 pub fn texts(dialogues: &[&[&str]]) -> Vec<Dialogue> {
     let dialogue = |texts: &&[&str]| texts.iter().map(|text| text.as_bytes().to_vec()).collect();
     dialogues.iter().map(dialogue).collect()
 }
 
-/// A dialogue for each text.
+/// Returns one dialogue for each text.
 pub fn each_alone(texts: &[&str]) -> Vec<Dialogue> {
     texts.iter().map(|text| vec![text.as_bytes().to_vec()]).collect()
 }
 
-/// Drives a target; what is wrong with it, with the smallest dialogue that shows it.
+/// Drives a target. Returns what is wrong with it, with the smallest dialogue that shows it.
 fn drive(target: &Target, cases: u32, rng: TestRng) -> Result<(), String> {
     let seeds = (target.seeds)();
     let config = Config { cases, failure_persistence: None, max_shrink_iters: 2_000, ..Config::default() };
@@ -115,11 +115,11 @@ fn drive(target: &Target, cases: u32, rng: TestRng) -> Result<(), String> {
 }
 
 thread_local! {
-    /// Where this thread panicked last.
+    /// The location of this thread's last panic.
     static PLACE: Cell<String> = const { Cell::new(String::new()) };
 }
 
-/// Does work in which panics are caught: instead of being printed, their place is noted.
+/// Runs `work` with a panic hook that records the location of a panic instead of printing it.
 fn with_panics_noted<T>(work: impl FnOnce() -> T) -> T {
     let usual = panic::take_hook();
     panic::set_hook(Box::new(|panic| {
@@ -130,7 +130,7 @@ fn with_panics_noted<T>(work: impl FnOnce() -> T) -> T {
     done
 }
 
-/// A message as it can be written into a test.
+/// Formats a message so that it can be copied into a test.
 fn shown(message: &[u8]) -> String {
     const MOST: usize = 2_000;
     let shown = message[..message.len().min(MOST)].escape_ascii();
@@ -147,7 +147,7 @@ fn drive_all(targets: &[&Target]) -> Vec<String> {
     targets.iter().filter_map(drive).collect()
 }
 
-/// Drives all targets in turn until the time is over or something is found.
+/// Drives all targets in turn until the time is over or a failure is found.
 fn drive_until(targets: &[&Target], end: Instant) -> Vec<String> {
     while Instant::now() < end {
         let drive = |target: &&Target| {
@@ -161,10 +161,10 @@ fn drive_until(targets: &[&Target], end: Instant) -> Vec<String> {
     Vec::new()
 }
 
-/// Asserts that each target takes every dialogue that it begins with.
+/// Asserts that each target accepts all its seed dialogues.
 ///
 /// # Panics
-/// If it does not.
+/// If one does not.
 pub fn assert_seeds_are_taken(targets: &[&Target]) {
     let mut refused = Vec::new();
     for target in targets {
@@ -175,7 +175,7 @@ pub fn assert_seeds_are_taken(targets: &[&Target]) {
     assert!(refused.is_empty(), "{refused:#?}");
 }
 
-/// Asserts that each target reads or refuses whatever is sent: no panic, no standstill, no growth.
+/// Asserts that each target reads or refuses any input, without panics, hangs or unbounded growth.
 ///
 /// # Panics
 /// If one does not, with the smallest dialogue that shows it.

@@ -1,4 +1,4 @@
-//! Damage to valid messages: to the sequence, to the structure of one that is JSON, and to its bytes.
+//! Damages valid messages: their sequence, their structure if they are JSON, and their bytes.
 
 use proptest::prelude::{Just, Strategy, any};
 use proptest::sample::{Index, select};
@@ -7,7 +7,7 @@ use proptest::{collection, prop_oneof};
 use super::Dialogue;
 use super::json::Json;
 
-/// Numbers at which something ends.
+/// Numbers at boundaries.
 const NUMBERS: [&str; 20] = [
     "0",
     "-0",
@@ -30,11 +30,11 @@ const NUMBERS: [&str; 20] = [
     "18446744073709551616",
     "253402300800",
 ];
-/// The one that makes sums overflow.
+/// The number that makes sums overflow.
 const LARGEST: &str = "18446744073709551615";
 /// Values of other types.
 const TYPES: [&str; 9] = ["null", "true", "false", "0", "\"\"", "[]", "{}", "[[]]", "{\"\":null}"];
-/// Texts at which something ends, and no JSON.
+/// Texts at boundaries, and text that is not JSON.
 const TEXTS: [&str; 24] = [
     "",
     " ",
@@ -62,7 +62,7 @@ const TEXTS: [&str; 24] = [
     "data:",
 ];
 const NO_JSON: [&str; 4] = ["\"\\ud800\"", "\"\\u0000\"", "NaN", "01"];
-/// Bytes that mean something somewhere.
+/// Bytes with a special meaning in some format.
 const PIECES: [&[u8]; 16] = [
     b"\0",
     b"\"",
@@ -82,14 +82,14 @@ const PIECES: [&[u8]; 16] = [
     b",",
 ];
 
-/// What is done to the messages of a seed.
+/// The edits to the messages of a seed.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
     seed: Index,
     edits: Vec<Edit>,
 }
 
-/// One damage, to one message.
+/// One edit of one message.
 #[derive(Clone, Debug)]
 struct Edit {
     message: Index,
@@ -100,22 +100,22 @@ struct Edit {
 
 #[derive(Clone, Debug)]
 enum What {
-    /// Of the sequence.
+    /// Edits of the sequence.
     LeaveOut,
     Repeat(usize),
     Swap,
-    /// Of a value: of any, of a number, of a text.
+    /// Edits of a value: any, a number, a text.
     Replace(String),
     Number(String),
     Write(String),
     Long(usize),
     Nest(usize),
     Copy,
-    /// Of what is in a list or an object.
+    /// Edits of the content of a list or an object.
     Remove,
     Double,
     Rename(String),
-    /// Of bytes.
+    /// Edits of bytes.
     Truncate,
     Insert(Vec<u8>),
     Cut,
@@ -164,7 +164,7 @@ fn what() -> impl Strategy<Value = What> {
 }
 
 impl Plan {
-    /// The damaged messages.
+    /// Returns the damaged messages.
     pub(super) fn apply(&self, seeds: &[Dialogue]) -> Dialogue {
         let mut messages = self.seed.get(seeds).clone();
         for edit in &self.edits {
@@ -197,7 +197,7 @@ impl Edit {
         }
     }
 
-    /// Damage to the structure; none when this is damage to bytes.
+    /// Applies the edit to the structure; `None` if this is an edit of bytes.
     fn to_structure(&self, mut json: Json) -> Option<Vec<u8>> {
         let copied = json.clone().nth(self.to.index(json.count())).cloned();
         let places = match &self.what {

@@ -1,10 +1,10 @@
-//! Which files parse what strangers send, so that none is forgotten.
+//! Finds the files that parse untrusted input, so that each has a target.
 
 use std::path::{Path, PathBuf};
 
 use crate::Target;
 
-/// What a file does that reads what others send.
+/// Code that parses input from others.
 const PARSES: [&str; 9] = [
     "serde_json::from_slice",
     "serde_json::from_str",
@@ -17,21 +17,21 @@ const PARSES: [&str; 9] = [
     "impl StreamProtocol for",
 ];
 
-/// Files that are tests.
+/// Files of tests.
 const TESTS: [&str; 2] = ["fuzz.rs", "tests.rs"];
 
 /// Source files of a crate.
 pub struct Sources {
-    /// `src` of the crate.
+    /// The `src` folder of the crate.
     pub root: PathBuf,
-    /// The folders in it that read what others send; `""` for all.
+    /// The folders in it that parse input from others; `""` for all.
     pub folders: &'static [&'static str],
-    /// Files that parse and have no target of their own, and why not.
+    /// Files that parse without a target of their own, each with the reason.
     pub elsewhere: &'static [(&'static str, &'static str)],
 }
 
 impl Sources {
-    /// Asserts that every file that parses has a target, or stands in `elsewhere`.
+    /// Asserts that every file that parses has a target or is listed in `elsewhere`.
     ///
     /// # Panics
     /// If one has not, or if `elsewhere` names a file that does not parse.
