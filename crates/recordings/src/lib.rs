@@ -1,7 +1,7 @@
-//! What simulated callers say: recordings that ship with the product, 8 kHz µ-law.
+//! Speech of simulated callers: recordings that ship with the product, 8 kHz µ-law.
 //!
-//! Wideband calls hear them at 16 kHz, with an upper half of the band that mirrors the lower one: as hisses do in speech, it is there when
-//! somebody speaks, and tells a wideband path from one that is not.
+//! Wideband calls get them at 16 kHz, with an upper half of the band that mirrors the lower one. Like the sibilants of real speech, it is present
+//! while the caller speaks, so a wideband path can be distinguished from a narrowband one.
 
 use std::sync::LazyLock;
 
@@ -10,7 +10,7 @@ use switchhook_media::format::AudioFormat;
 use switchhook_media::g711::{self, Law};
 use switchhook_media::resample;
 
-/// How much softer the upper half of the band is than the lower one it mirrors: 18 dB.
+/// How much weaker the upper half of the band is than the lower one it mirrors: 18 dB.
 const MIRRORED: i16 = 8;
 
 macro_rules! recordings {
@@ -43,7 +43,7 @@ static RECORDINGS: LazyLock<Vec<Recording>> = LazyLock::new(|| {
     FILES.iter().map(recording).collect()
 });
 
-/// The same at 16 kHz: turning every second sample around mirrors the band.
+/// Returns the recording at 16 kHz. Inverting every second sample mirrors the band.
 fn widened(narrowband: &[i16]) -> Vec<i16> {
     let rate = AudioFormat::Wideband.sample_rate();
     let mut samples = resample::whole(narrowband, g711::SAMPLE_RATE, rate).expect("8 and 16 kHz are supported");
@@ -59,7 +59,7 @@ fn widened(narrowband: &[i16]) -> Vec<i16> {
 pub struct Recording {
     /// Its name.
     pub id: &'static str,
-    /// The words that are spoken.
+    /// The spoken text.
     pub text: &'static str,
     bytes: &'static [u8],
     narrowband: &'static [i16],
@@ -67,13 +67,13 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// All of it, µ-law.
+    /// Returns all of it, in µ-law.
     #[must_use]
     pub fn bytes(&self) -> &'static [u8] {
         self.bytes
     }
 
-    /// All of it, as a call of this format hears it.
+    /// Returns all of it, in the format of a call.
     #[must_use]
     pub fn samples(&self, format: AudioFormat) -> &'static [i16] {
         match format {
@@ -82,13 +82,13 @@ impl Recording {
         }
     }
 
-    /// 20 ms of it in µ-law, counted from 0.
+    /// Returns 20 ms of it in µ-law, counted from 0.
     #[must_use]
     pub fn frame(&self, position: usize) -> Option<&'static [u8]> {
         self.bytes.chunks_exact(g711::FRAME_BYTES).nth(position)
     }
 
-    /// 20 ms of it, as a call of this format hears it.
+    /// Returns 20 ms of it, in the format of a call.
     #[must_use]
     pub fn frame_in(&self, format: AudioFormat, position: usize) -> Option<&'static [i16]> {
         self.samples(format).chunks_exact(format.frame_samples()).nth(position)
@@ -101,7 +101,7 @@ pub fn recording(id: &str) -> Option<Recording> {
     RECORDINGS.iter().find(|recording| recording.id == id).copied()
 }
 
-/// Every recording.
+/// Returns every recording.
 #[must_use]
 pub fn all() -> &'static [Recording] {
     &RECORDINGS
