@@ -1,4 +1,4 @@
-//! What everything that acts needs of its process: time and randomness, and panics as outcomes.
+//! Runtime services for code with side effects: time and randomness, and panics as errors.
 
 pub mod clock;
 pub mod panics;

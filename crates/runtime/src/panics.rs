@@ -1,5 +1,5 @@
-//! Converts panics to errors. A bug in one part of a call fails that part; the rest of the call continues or ends with everything
-//! known so far, and nobody waits for a dead task.
+//! Converts panics to errors. A bug in one part of a call fails that part; the rest of the call continues or ends with everything known so far, and
+//! no task waits for a dead one.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -19,7 +19,7 @@ pub fn caught<T>(work: impl Future<Output = T>) -> impl Future<Output = Result<T
     AssertUnwindSafe(work).catch_unwind().map(|outcome| outcome.map_err(|_| Panicked))
 }
 
-/// The same for synchronous work.
+/// Runs synchronous work and catches panics; see [`caught`].
 ///
 /// # Errors
 /// If it panics.
