@@ -1,4 +1,4 @@
-//! What strangers and browsers send, damaged.
+//! Fuzzes input from strangers and browsers.
 
 use switchhook_fuzz::Target;
 

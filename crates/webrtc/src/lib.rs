@@ -1,10 +1,10 @@
-//! Audio of browsers over WebRTC, beside the websocket of a web call.
+//! WebRTC audio of browsers, in addition to the websocket of a web call.
 //!
-//! A [`Session`] is the call of one browser as a state machine without I/O or clock: it answers the browser's offer, and turns packets
-//! and time into audio and packets. A [`Node`] is the edge: one UDP socket, which finds the session of each packet, and a task for each
-//! session. Whoever holds the [`Call`] of a session gives it the agent's audio and takes the person's.
+//! A [`Session`] is the call of one browser as a state machine without I/O or clock: it answers the browser's offer, and turns packets and time into
+//! audio and packets. A [`Node`] does the I/O: one UDP socket, which finds the session of each packet, and a task for each session. The owner of a
+//! session's [`Call`] sends it the agent's audio and receives the person's.
 //!
-//! The service is ICE-lite: it answers who knows the credentials of a session, and sends nothing to addresses that an offer names.
+//! The service is ICE-lite: it answers peers that know the credentials of a session, and sends nothing to addresses named in an offer.
 
 #[cfg(test)]
 mod fuzz;

@@ -16,18 +16,18 @@ use crate::offer::OfferError;
 use crate::routes::Routes;
 use crate::session::{Output, Session, SessionSettings};
 
-/// The longest packet that is read; browsers keep to 1,200 bytes.
+/// The longest packet that is read; browsers send at most 1,200 bytes.
 const PACKET_LIMIT: usize = 1_500;
-/// Packets that may wait for a session: half a second of audio, and what else comes at once.
+/// The maximum number of packets queued for a session: half a second of audio, plus other packets that arrive at once.
 const PACKETS: usize = 64;
-/// Frames, marks and orders that may wait for a session.
+/// The maximum number of frames, marks and commands queued for a session.
 const COMMANDS: usize = 256;
-/// Events that may wait for the holder of a call.
+/// The maximum number of events queued for the owner of a call.
 const EVENTS: usize = 512;
-/// After an error of the socket, which others cause by closing theirs.
+/// The pause after a socket error, which peers can cause by closing their sockets.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Where browsers reach this node over UDP.
+/// The UDP endpoint of this node for browsers.
 pub struct Node {
     shared: Arc<Shared>,
     receiver: JoinHandle<()>,
@@ -45,20 +45,20 @@ struct Packet {
     bytes: Box<[u8]>,
 }
 
-/// What happens in a session.
+/// An event of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// Audio flows: the person's may be asked for, and the agent's may be played.
+    /// Audio flows: the person's can be requested and the agent's can be played.
     Connected,
     /// 20 ms of the person's audio.
     Audio(Frame),
     /// Everything before this mark has been played.
     Mark(u64),
-    /// UDP carries nothing any more. What is to be played comes back, in real time, until the session has ended.
+    /// UDP no longer works. Queued audio comes back, in real time, until the session has ended.
     Failed,
-    /// 20 ms of the agent's audio that another transport has to carry.
+    /// 20 ms of the agent's audio to send over another transport.
     Unsent(Frame),
-    /// A mark behind it.
+    /// A mark after that audio.
     UnsentMark(u64),
 }
 
@@ -70,18 +70,18 @@ enum Command {
     Stop,
 }
 
-/// The holder's end of a session. Dropping it ends the session.
+/// The owner's handle to a session. Dropping it ends the session.
 pub struct Call {
     commands: mpsc::Sender<Command>,
     events: mpsc::Receiver<Event>,
 }
 
 impl Node {
-    /// Listens on this address, and tells browsers to come to one of `public`: with the port that it listens on, where an address has
-    /// none. Without any, browsers come to where it listens.
+    /// Listens on this address and directs browsers to the `public` addresses, on the listening port where an address has none. Without any, browsers
+    /// use the listening address.
     ///
     /// # Errors
-    /// When the address is taken, or when nothing can be offered.
+    /// Fails if the address is in use, or if there is no address to offer.
     pub async fn bind(listen: SocketAddr, public: &[(IpAddr, Option<u16>)]) -> std::io::Result<Self> {
         let socket = UdpSocket::bind(listen).await?;
         let local = socket.local_addr()?;
@@ -97,10 +97,10 @@ impl Node {
         Ok(Self { shared, receiver })
     }
 
-    /// Where it listens.
+    /// Returns the listening address.
     ///
     /// # Errors
-    /// When the system does not say.
+    /// Fails if the operating system does not report it.
     pub fn address(&self) -> std::io::Result<SocketAddr> {
         self.shared.socket.local_addr()
     }
@@ -110,10 +110,10 @@ impl Node {
         self.shared.routes.read().unwrap_or_else(PoisonError::into_inner).len()
     }
 
-    /// Answers an offer, and begins the session. Returns the answer, too.
+    /// Answers an offer and starts the session. Returns its handle and the answer.
     ///
     /// # Errors
-    /// When the offer cannot be answered.
+    /// Fails if the offer cannot be answered.
     pub fn answer(&self, offer: &str) -> Result<(Call, String), OfferError> {
         let now = Instant::now().into_std();
         let (session, answer) = panics::caught_now(|| Session::answer(&self.shared.settings, offer, now))
@@ -125,7 +125,7 @@ impl Node {
         self.shared.change(|routes| routes.add(id, session.name().to_owned(), inbox));
         let task = Task { id, shared: self.shared.clone(), session: Box::new(session), happens, outputs: Vec::new() };
         tokio::spawn(async move {
-            // A panic is one call's, which goes on over its websocket.
+            // A panic affects only this call, which continues over its websocket.
             let _ = panics::caught(task.run(packets, orders)).await;
         });
         Ok((Call { commands, events }, answer))
@@ -140,7 +140,7 @@ impl Drop for Node {
 
 impl Shared {
     fn change(&self, change: impl FnOnce(&mut Routes<mpsc::Sender<Packet>>)) {
-        // Whole at every step.
+        // The map is consistent after every step, so poisoning can be ignored.
         change(&mut self.routes.write().unwrap_or_else(PoisonError::into_inner));
     }
 
@@ -151,12 +151,12 @@ impl Shared {
             IpAddr::V4(ip) if is_v6 => SocketAddr::new(ip.to_ipv6_mapped().into(), to.port()),
             _ => to,
         };
-        // A lost packet is the business of the protocols above.
+        // The protocols above UDP handle lost packets.
         let _ = self.socket.try_send_to(packet, to);
     }
 }
 
-/// Gives each packet to its session, and drops all others: nothing is allocated or logged for them.
+/// Passes each packet to its session and drops all others, without allocating or logging for them.
 async fn receive(shared: Arc<Shared>) {
     let mut buffer = [0; PACKET_LIMIT];
     loop {
@@ -181,12 +181,12 @@ async fn receive(shared: Arc<Shared>) {
     }
 }
 
-/// IPv4 as IPv4, where a socket takes both.
+/// Converts a mapped address to IPv4, if the socket accepts both families.
 fn canonical(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(address.ip().to_canonical(), address.port())
 }
 
-/// A session on its node.
+/// A session running on its node.
 struct Task {
     id: u64,
     shared: Arc<Shared>,
@@ -209,7 +209,7 @@ impl Task {
             tokio::select! {
                 order = orders.recv() => match order {
                     Some(order) => self.obey(order),
-                    // Nobody holds the call.
+                    // The call was dropped.
                     None => {
                         self.session.clear();
                         self.session.stop(now(), &mut self.outputs);
@@ -226,7 +226,7 @@ impl Task {
                 return;
             }
         }
-        // What was to be played while it ended is carried otherwise.
+        // Audio queued while the session ended goes to another transport.
         orders.close();
         while let Some(order) = orders.recv().await {
             match order {
@@ -266,46 +266,47 @@ impl Task {
         }
     }
 
-    /// Without room the holder of the call stands still, and so does the conversation.
+    /// Sends an event. The queue is full only if the owner of the call is stuck, and the conversation with it; then the event is dropped.
     fn tell(&self, event: Event) {
         let _ = self.happens.try_send(event);
     }
 }
 
 impl Call {
-    /// What happens next; nothing once the session has ended. Cancel safe.
+    /// Returns the next event; `None` once the session has ended. Cancel safe.
     pub async fn event(&mut self) -> Option<Event> {
         self.events.recv().await
     }
 
-    /// Queues 20 ms of the agent's audio. Returns whether the session takes it: not once it has ended.
+    /// Queues 20 ms of the agent's audio. Returns whether the session accepts it; it does not once it has ended.
     #[must_use]
     pub fn play(&self, frame: Frame) -> bool {
         self.order(Command::Play(frame))
     }
 
-    /// Queues a mark behind the audio so far. Returns as [`Call::play`].
+    /// Queues a mark after the audio so far. Returns the same as [`Call::play`].
     #[must_use]
     pub fn mark(&self, mark: u64) -> bool {
         self.order(Command::Mark(mark))
     }
 
-    /// Drops what has not been played.
+    /// Drops audio that has not been played.
     pub fn clear(&self) {
         self.order(Command::Clear);
     }
 
-    /// Asks for the person's audio.
+    /// Requests the person's audio.
     pub fn listen(&self) {
         self.order(Command::Listen);
     }
 
-    /// Ends the session: what has not been played comes back.
+    /// Ends the session; unplayed audio comes back.
     pub fn stop(&self) {
         self.order(Command::Stop);
     }
 
-    /// A full queue means a session that stands still, which has lost its network: the audio would be late.
+    /// Sends a command. The queue is full only if the session is stuck because it has lost its network; then the command is dropped, since the audio
+    /// would be late.
     fn order(&self, order: Command) -> bool {
         !matches!(self.commands.try_send(order), Err(mpsc::error::TrySendError::Closed(_)))
     }

@@ -1,4 +1,4 @@
-//! What browsers offer: SDP, which is text of a stranger.
+//! Parses SDP offers, which are untrusted input from browsers.
 
 use str0m::change::SdpOffer;
 
@@ -11,22 +11,22 @@ pub enum OfferError {
     /// It is too long.
     #[error("the offer is longer than {OFFER_LIMIT} bytes")]
     TooLong,
-    /// It is not SDP, or SDP that makes no sense.
+    /// It is not SDP, or not that of a WebRTC session.
     #[error("the offer is no SDP of a WebRTC session")]
     Malformed,
     /// It has no audio in both directions, or no Opus.
     #[error("the offer has no microphone with Opus in both directions")]
     NoAudio,
-    /// It has media that nobody asked for.
+    /// It has media that the service does not use.
     #[error("the offer has more media than a microphone")]
     TooMuchMedia,
-    /// A fault of ours.
+    /// An internal error.
     #[error("no session could be made")]
     Unavailable,
 }
 
-/// Reads an offer without the addresses in it: the service answers those who ask with the right credentials, and never sends anything
-/// to addresses that a page names.
+/// Parses an offer without its addresses: the service answers peers with the right credentials, and never sends anything to addresses that a page
+/// names.
 pub(crate) fn read(offer: &str) -> Result<SdpOffer, OfferError> {
     if offer.len() > OFFER_LIMIT {
         return Err(OfferError::TooLong);
@@ -43,7 +43,7 @@ pub(crate) fn read(offer: &str) -> Result<SdpOffer, OfferError> {
     SdpOffer::from_sdp_string(&kept).map_err(|_| OfferError::Malformed)
 }
 
-/// An offer as Chromium makes it for a microphone; only what identifies a machine is changed.
+/// An offer from Chromium for a microphone; only what identifies a machine is changed.
 #[cfg(test)]
 pub(crate) const CHROMIUM: &str = include_str!("tests/chromium.sdp");
 

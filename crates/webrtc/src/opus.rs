@@ -1,22 +1,21 @@
-//! Opus at the rate of a call. RTP counts Opus in 48 kHz whatever its rate is; encoder and decoder run at 16 kHz, so that nothing is
-//! resampled on the way.
+//! Opus at the sample rate of a call. RTP timestamps of Opus always count 48 kHz; encoder and decoder run at 16 kHz, so that nothing is resampled.
 
 use opus_rs::{Application, OpusDecoder, OpusEncoder};
 use switchhook_media::format::AudioFormat;
 use switchhook_media::frame::Frame;
 
-/// The format of the audio on our side.
+/// The audio format inside the service.
 pub(crate) const FORMAT: AudioFormat = AudioFormat::Wideband;
-/// What the agent's voice is encoded at: transparent for speech of this band.
+/// The bit rate of the agent's audio: transparent for speech of this band.
 const BITS_PER_SECOND: i32 = 32_000;
-/// Of 10; more costs time and is not heard in speech.
+/// The encoder's complexity, of 10: more costs time and makes no audible difference for speech.
 const COMPLEXITY: i32 = 5;
-/// The longest audio of one packet: 120 ms.
+/// The longest audio in one packet: 120 ms.
 const LONGEST: usize = FORMAT.samples_in_ms(120);
-/// No packet is longer.
+/// The maximum size of a packet, in bytes.
 const PACKET_LIMIT: usize = 1_275;
 
-/// Why audio could not be converted; the codec's own words, which quote nothing.
+/// Why audio could not be converted, in the codec's own message, which does not quote any data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("Opus: {0}")]
 pub(crate) struct CodecError(&'static str);
@@ -33,12 +32,12 @@ impl Encoder {
         let mut inner = Box::new(OpusEncoder::new(rate, 1, Application::Voip).map_err(CodecError)?);
         inner.bitrate_bps = BITS_PER_SECOND;
         inner.complexity = COMPLEXITY;
-        // With a variable rate this encoder takes half as much again as it is told to.
+        // With a variable rate this encoder uses half as much again as its setting.
         inner.use_cbr = true;
         Ok(Self { inner, packet: Box::new([0; PACKET_LIMIT]) })
     }
 
-    /// One packet of a frame.
+    /// Encodes a frame as one packet.
     pub(crate) fn encode(&mut self, frame: &Frame) -> Result<&[u8], CodecError> {
         let samples = frame.samples();
         let length = self.inner.encode_i16(samples, samples.len(), &mut self.packet[..]).map_err(CodecError)?;
@@ -46,11 +45,11 @@ impl Encoder {
     }
 }
 
-/// Decodes the person's audio, whatever channels and band it has.
+/// Decodes the person's audio, with any channels and bandwidth.
 pub(crate) struct Decoder {
     inner: Box<OpusDecoder>,
     audio: Vec<f32>,
-    /// How much the last packet held, which is taken for the length of a lost one.
+    /// The duration of the last packet, which is assumed for a lost one.
     last: usize,
 }
 
@@ -72,7 +71,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// Appends what is made up for a packet that never came: from what the `next` one repeats of it, else from what was before.
+    /// Appends replacement audio for a lost packet: decoded from the redundancy in the `next` one if possible, else concealed.
     pub(crate) fn conceal(&mut self, next: Option<&[u8]>, out: &mut Vec<i16>) -> Result<(), CodecError> {
         // The codec conceals multiples of 2.5 ms only.
         let step = FORMAT.frame_samples() / 8;
@@ -125,7 +124,7 @@ mod tests {
 
     use super::*;
 
-    /// A tone as browsers encode it: in 48 kHz.
+    /// Returns a tone encoded as browsers do: in 48 kHz.
     pub(super) fn fullband(bits: i32, application: Application) -> Vec<Vec<u8>> {
         let mut encoder = OpusEncoder::new(48_000, 1, application).expect("an encoder");
         (encoder.bitrate_bps, encoder.use_cbr) = (bits, true);

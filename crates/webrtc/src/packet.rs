@@ -1,4 +1,4 @@
-//! What is told from a packet before it is decrypted (RFC 7983): enough to keep out what no browser sends.
+//! Classifies packets before decryption (RFC 7983): enough to drop those that no browser sends.
 
 /// First bytes of DTLS, and of RTP and RTCP.
 const DTLS: std::ops::RangeInclusive<u8> = 20..=63;
@@ -9,7 +9,7 @@ const RTCP: std::ops::RangeInclusive<u8> = 192..=223;
 const RECORD_HEADER: usize = 13;
 const APPLICATION_DATA: u8 = 23;
 
-/// The source of an RTP packet (RFC 3550 section 5.1).
+/// Returns the source (SSRC) of an RTP packet (RFC 3550 section 5.1).
 pub(crate) fn rtp_source(packet: &[u8]) -> Option<u32> {
     let is_rtp = packet.first().is_some_and(|first| RTP.contains(first));
     let is_rtcp = packet.get(1).is_some_and(|second| RTCP.contains(second));
@@ -17,7 +17,7 @@ pub(crate) fn rtp_source(packet: &[u8]) -> Option<u32> {
     source.try_into().ok().map(u32::from_be_bytes)
 }
 
-/// Whether a packet has a DTLS record of application data, which only data channels use.
+/// Returns whether a packet has a DTLS record of application data, which only data channels use.
 pub(crate) fn has_application_data(packet: &[u8]) -> bool {
     let mut rest = packet;
     while let Some(header) = rest.get(..RECORD_HEADER).filter(|header| DTLS.contains(&header[0])) {

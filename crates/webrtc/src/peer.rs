@@ -1,4 +1,4 @@
-//! A browser's end of a session, for tests: without I/O and without a clock, too.
+//! A browser's end of a session, for tests; also without I/O or clock.
 
 use std::net::SocketAddr;
 use std::time::Instant;
@@ -24,21 +24,21 @@ pub struct Peer {
     framer: Framer,
     sequence: u64,
     wakes_at: Instant,
-    /// Whether DTLS is up.
+    /// Whether the DTLS handshake is complete.
     pub connected: bool,
-    /// Packets to be sent.
+    /// Packets to send.
     pub packets: Vec<(SocketAddr, Vec<u8>)>,
-    /// What the service said, in frames.
+    /// Audio from the service, in frames.
     pub heard: Vec<Frame>,
-    /// RTP packets that came, and their numbers.
+    /// The numbers of the received RTP packets.
     pub received: Vec<u64>,
 }
 
 impl Peer {
-    /// A browser at this address, and its offer.
+    /// Creates a browser at this address, and its offer.
     ///
     /// # Panics
-    /// When str0m does not do what its documentation says.
+    /// If str0m does not behave as documented.
     #[must_use]
     pub fn new(local: SocketAddr, now: Instant) -> (Self, String) {
         let config = RtcConfig::new().clear_codecs().enable_opus(true, false).set_rtp_mode(true);
@@ -66,10 +66,10 @@ impl Peer {
         (peer, offer.to_sdp_string())
     }
 
-    /// Takes the answer.
+    /// Accepts the answer.
     ///
     /// # Panics
-    /// When it is none.
+    /// If it is not an answer.
     pub fn answered(&mut self, answer: &str) {
         let answer = SdpAnswer::from_sdp_string(answer).expect("an answer");
         let pending = self.pending.take().expect("it has offered");
@@ -77,13 +77,13 @@ impl Peer {
         self.drain();
     }
 
-    /// When [`Peer::wake`] is due.
+    /// Returns when [`Peer::wake`] is due.
     #[must_use]
     pub fn wakes_at(&self) -> Instant {
         self.wakes_at
     }
 
-    /// Does what is due.
+    /// Does the work that is due.
     pub fn wake(&mut self, now: Instant) {
         if self.rtc.handle_input(Input::Timeout(now)).is_err() {
             self.rtc.disconnect();
@@ -91,24 +91,24 @@ impl Peer {
         self.drain();
     }
 
-    /// Takes a packet.
+    /// Receives a packet.
     ///
     /// # Panics
-    /// When the session fails.
+    /// If the session fails.
     pub fn receive(&mut self, now: Instant, source: SocketAddr, packet: &[u8]) {
         let received = Receive::new(Protocol::Udp, source, self.local, packet).expect("a packet of the service");
         self.rtc.handle_input(Input::Receive(now, received)).expect("the service's packets make sense");
         self.drain();
     }
 
-    /// Says 20 ms.
+    /// Sends 20 ms of audio.
     ///
     /// # Panics
-    /// When they cannot be encoded.
+    /// If the audio cannot be encoded.
     pub fn speak(&mut self, now: Instant, frame: &Frame) {
         let packet = self.encoder.encode(frame).expect("a packet").to_vec();
         let payload = self.payload();
-        // RTP's time wraps.
+        // The RTP timestamp wraps.
         let time = u32::try_from(self.sequence.wrapping_mul(960) & u64::from(u32::MAX)).expect("32 bits");
         let mut direct = self.rtc.direct_api();
         let stream = direct.stream_tx_by_mid(self.mid, None).expect("a stream");
@@ -120,7 +120,7 @@ impl Peer {
     /// Sends any bytes as audio, `jump` packet numbers after the last.
     ///
     /// # Panics
-    /// When there is no stream.
+    /// If there is no stream.
     pub fn send(&mut self, now: Instant, jump: u16, audio: Vec<u8>) {
         self.sequence += u64::from(jump);
         let payload = self.payload();
@@ -130,12 +130,12 @@ impl Peer {
         self.wake(now);
     }
 
-    /// Opens a data channel, which nobody has agreed on.
+    /// Opens a data channel that was not negotiated.
     pub fn open_data_channel(&mut self) {
         self.rtc.direct_api().start_sctp(true);
     }
 
-    /// Goes on at another packet number.
+    /// Continues at another packet number.
     pub fn jump_to(&mut self, number: u64) {
         self.sequence = number;
     }
@@ -161,17 +161,17 @@ impl Peer {
                     self.heard.extend(self.framer.push(&samples));
                 }
                 Ok(Output::Event(_)) => {}
-                // Nobody answers; a page gives up, too.
+                // The service does not answer; a page would give up, too.
                 Err(_) => self.rtc.disconnect(),
             }
         }
     }
 }
 
-/// What is left of audio at 16 kHz when it has been encoded and decoded; what does not fill a frame is cut off.
+/// Returns audio at 16 kHz after encoding and decoding; an incomplete last frame is cut off.
 ///
 /// # Panics
-/// When the codec does not work.
+/// If the codec fails.
 #[must_use]
 pub fn through_opus(samples: &[i16]) -> Vec<i16> {
     let (mut encoder, mut decoder) = (Encoder::new().expect("an encoder"), Decoder::new().expect("a decoder"));

@@ -1,8 +1,8 @@
-//! The agent's audio on its way to the browser. UDP has no queue at its far end that could be cleared, so audio waits here and leaves
-//! frame by frame in real time: what was sent is what is heard.
+//! The queue of the agent's audio for the browser. The far end of UDP has no queue that could be cleared, so audio waits here and is sent frame by
+//! frame in real time: audio counts as heard once it was sent.
 //!
-//! Frames and marks that have left are kept until the browser shows a sign of life. If it shows none, they were not heard, and go to
-//! the websocket first.
+//! Sent frames and marks are kept until the browser shows that it is alive. If it does not, they were not heard, and are sent over the websocket
+//! first.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -10,14 +10,14 @@ use std::time::{Duration, Instant};
 use switchhook_media::format::FRAME_DURATION;
 use switchhook_media::frame::Frame;
 
-/// Frames that may wait: as many as the conversation sends to a carrier before it calls it gone.
+/// The maximum number of queued frames: as many as the conversation sends to a carrier before it considers it gone.
 const WAITING: usize = 200;
-/// Marks that may wait.
+/// The maximum number of queued marks.
 const MARKS: usize = 64;
-/// A node that stood still for longer does not catch up.
+/// A node that was stalled for longer does not catch up.
 const STALL: Duration = Duration::from_millis(200);
 
-/// Audio, or a mark behind it.
+/// Audio, or a mark after it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Item {
     Audio(Frame),
@@ -28,9 +28,9 @@ pub(crate) enum Item {
 #[derive(Debug)]
 pub(crate) struct Playout {
     waiting: VecDeque<Item>,
-    /// What has left since the last sign of life.
+    /// Items sent since the browser's last sign of life.
     unconfirmed: VecDeque<Item>,
-    /// When the next frame leaves.
+    /// When the next frame is sent.
     due: Instant,
     frames: usize,
 }
@@ -40,7 +40,7 @@ impl Playout {
         Self { waiting: VecDeque::new(), unconfirmed: VecDeque::new(), due: now, frames: 0 }
     }
 
-    /// Queues audio. Without room it is dropped: a browser that far behind is gone.
+    /// Queues audio. Drops it if the queue is full: a browser that far behind is gone.
     pub(crate) fn play(&mut self, frame: Frame) {
         if self.frames < WAITING {
             self.frames += 1;
@@ -48,31 +48,31 @@ impl Playout {
         }
     }
 
-    /// Queues a mark behind the audio so far.
+    /// Queues a mark after the audio so far.
     pub(crate) fn mark(&mut self, mark: u64) {
         if self.waiting.len() - self.frames < MARKS {
             self.waiting.push_back(Item::Mark(mark));
         }
     }
 
-    /// Drops what has not left. What has left is taken for heard: nothing that was interrupted is said again.
+    /// Drops what was not sent. What was sent counts as heard: interrupted audio is not repeated.
     pub(crate) fn clear(&mut self) {
         self.waiting.clear();
         self.unconfirmed.retain(|item| matches!(item, Item::Mark(_)));
         self.frames = 0;
     }
 
-    /// When the next frame leaves.
+    /// Returns when the next frame is sent.
     pub(crate) const fn due(&self) -> Instant {
         self.due
     }
 
-    /// Begins to send now.
+    /// Starts sending now.
     pub(crate) fn begin(&mut self, now: Instant) {
         self.due = now;
     }
 
-    /// The frame whose turn it is, `Some(None)` for silence, and how many frames were missed before it; nothing before its time.
+    /// Returns the frame that is due, `Some(None)` for silence, and how many frames were missed before it; `None` before its time.
     pub(crate) fn next(&mut self, now: Instant) -> Option<(Option<Frame>, u64)> {
         if now < self.due {
             return None;
@@ -84,7 +84,7 @@ impl Playout {
             self.due = now;
         }
         self.due += FRAME_DURATION;
-        // Marks behind a frame pass when the frame has had its time.
+        // Marks after a frame pass once the frame has had its time.
         while let Some(item) = self.waiting.pop_front_if(|item| matches!(item, Item::Mark(_))) {
             self.unconfirmed.push_back(item);
         }
@@ -101,7 +101,7 @@ impl Playout {
         Some(frame)
     }
 
-    /// The browser is there: what has left was heard. Gives the marks among it.
+    /// Confirms that what was sent was heard, because the browser is alive. Returns the marks in it.
     pub(crate) fn confirm(&mut self) -> impl Iterator<Item = u64> {
         self.unconfirmed.drain(..).filter_map(|item| match item {
             Item::Mark(mark) => Some(mark),
@@ -109,7 +109,7 @@ impl Playout {
         })
     }
 
-    /// The browser is not there any more: what was not confirmed waits again, before the rest.
+    /// Returns unconfirmed items to the head of the queue, because the browser is gone.
     pub(crate) fn take_back(&mut self) {
         while let Some(item) = self.unconfirmed.pop_back() {
             self.frames += usize::from(matches!(item, Item::Audio(_)));
@@ -117,7 +117,7 @@ impl Playout {
         }
     }
 
-    /// What is to be sent over the websocket now: at most a frame, and the marks before it.
+    /// Returns the items to send over the websocket now: at most one frame, and the marks before it.
     pub(crate) fn next_unsent(&mut self, now: Instant) -> Vec<Item> {
         let mut items = Vec::new();
         while now >= self.due && !self.waiting.is_empty() {
@@ -133,7 +133,7 @@ impl Playout {
         items
     }
 
-    /// Whether nothing waits.
+    /// Returns whether the queue is empty.
     pub(crate) fn is_empty(&self) -> bool {
         self.waiting.is_empty()
     }

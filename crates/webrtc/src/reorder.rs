@@ -1,40 +1,40 @@
-//! Packets of the person's audio, brought into order. Nobody listens to them in real time but STT, so what is in order is
-//! given at once and nothing is queued to smooth out jitter; only a gap is waited for.
+//! Reorders packets of the person's audio. Its only real-time consumer is STT, so packets in order are passed on at once without a jitter buffer;
+//! only a gap causes a wait.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long a missing packet is waited for.
+/// How long to wait for a missing packet.
 const WAIT: Duration = Duration::from_millis(60);
-/// Packets that may wait behind a missing one.
+/// The maximum number of packets queued after a missing one.
 const WAITING: usize = 8;
-/// Lost packets in a row that are made up for: 100 ms. A longer gap is cut out.
+/// The maximum number of lost packets in a row to conceal: 100 ms. A longer gap is cut out.
 const CONCEALED: u64 = 5;
 
-/// A packet's place in the stream, which does not wrap.
+/// The extended sequence number of a packet, which does not wrap.
 type Number = u64;
 
-/// What comes next.
+/// The next item of the stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
     /// A packet.
     Packet(Arc<[u8]>),
-    /// One that did not come, and the one behind it, which may repeat a part of it.
+    /// A lost packet, with the one after it, which may repeat a part of it.
     Lost(Option<Arc<[u8]>>),
 }
 
-/// Brings packets into order. Pure: time is an argument.
+/// Puts packets into order. Pure: time is an argument.
 #[derive(Debug, Default)]
 pub(crate) struct Reorder {
-    /// The number that is due; nothing before the first packet.
+    /// The number that is due; `None` before the first packet.
     due: Option<Number>,
-    /// Packets, and when they came.
+    /// Packets, and when they arrived.
     waiting: BTreeMap<Number, (Instant, Arc<[u8]>)>,
 }
 
 impl Reorder {
-    /// Takes a packet. One that is late, or comes twice, is dropped.
+    /// Adds a packet. A late or duplicate one is dropped.
     pub(crate) fn push(&mut self, number: Number, packet: Arc<[u8]>, now: Instant) {
         let due = *self.due.get_or_insert(number);
         if number >= due {
@@ -42,7 +42,7 @@ impl Reorder {
         }
     }
 
-    /// What is next by now, if anything is.
+    /// Returns the next item that is due at `now`, if any.
     pub(crate) fn next(&mut self, now: Instant) -> Option<Next> {
         let due = self.due?;
         let (&first, (came, _)) = self.waiting.first_key_value()?;
@@ -62,19 +62,19 @@ impl Reorder {
         Some(Next::Packet(packet))
     }
 
-    /// When a missing packet is given up.
+    /// Returns when to give up a missing packet.
     pub(crate) fn wakes_at(&self) -> Option<Instant> {
         let (_, (came, _)) = self.waiting.first_key_value()?;
         Some(*came + WAIT)
     }
 
-    /// Begins anew.
+    /// Resets the state.
     pub(crate) fn clear(&mut self) {
         *self = Self::default();
     }
 }
 
-/// Packets with any numbers, 20 ms apart.
+/// Fuzzes packets with any numbers, 20 ms apart.
 #[cfg(test)]
 pub(crate) const FUZZED: switchhook_fuzz::Target = switchhook_fuzz::Target {
     file: file!(),
@@ -89,7 +89,7 @@ pub(crate) const FUZZED: switchhook_fuzz::Target = switchhook_fuzz::Target {
             reorder.push(number, message.into(), now);
             now += Duration::from_millis(20);
             let given = std::iter::from_fn(|| reorder.next(now)).count();
-            // What waits, and what is made up for it.
+            // Queued packets, and concealment for the gaps between them.
             assert!(given <= WAITING * (1 + usize::try_from(CONCEALED).unwrap_or(usize::MAX)), "{given}");
             assert!(reorder.waiting.len() <= WAITING);
             Ok::<_, &str>(given)
@@ -105,7 +105,7 @@ mod tests {
         Arc::from(number.to_be_bytes())
     }
 
-    /// Everything that is next by `now`, a lost packet as `None`.
+    /// Returns everything that is due by `now`, with a lost packet as `None`.
     fn drain(reorder: &mut Reorder, now: Instant) -> Vec<Option<u64>> {
         let number = |next| match next {
             Next::Packet(bytes) => Some(u64::from_be_bytes(bytes[..8].try_into().expect("eight bytes"))),

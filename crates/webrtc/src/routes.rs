@@ -1,17 +1,17 @@
-//! Which session a packet is for. Strangers send whatever they like to a public port: what is for no session costs a look into a table.
+//! Finds the session of a packet. Strangers can send anything to a public port; a packet for no session costs one table look-up.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
 
-/// Addresses that one session may use: a browser tries each of its networks.
+/// The maximum number of addresses for one session: a browser tries each of its networks.
 pub(crate) const SOURCES: usize = 16;
-/// What a STUN message begins with: type, length, then this.
+/// The magic cookie of a STUN message, after its type and length.
 const COOKIE: [u8; 4] = 0x2112_A442_u32.to_be_bytes();
 const HEADER: usize = 20;
-/// The attribute that names both sides' credentials, ours first.
+/// The attribute with the credentials of both sides, the receiver's first.
 const USERNAME: u16 = 0x0006;
 
-/// The sessions of a socket, each by the name that the browser has to give, and by the addresses from which it did.
+/// The sessions of a socket, by the name that the browser must send, and by the addresses from which it did.
 pub(crate) struct Routes<T> {
     by_name: HashMap<String, (u64, T)>,
     by_source: HashMap<SocketAddr, (u64, T)>,
@@ -24,7 +24,7 @@ impl<T> Default for Routes<T> {
 }
 
 impl<T: Clone> Routes<T> {
-    /// The session of a packet, if it is for any.
+    /// Returns the session of a packet, if there is one.
     pub(crate) fn find(&self, source: SocketAddr, packet: &[u8]) -> Option<&T> {
         let found = match named(packet) {
             Some(name) => self.by_name.get(name),
@@ -38,8 +38,8 @@ impl<T: Clone> Routes<T> {
         self.by_name.insert(name, (id, session));
     }
 
-    /// A session's browser has shown at this address that it knows the session's password. An address that another session has stays
-    /// with it: who knows one password may still forge addresses.
+    /// Adds an address at which a session's browser has proved that it knows the session's password. An address of another session stays with it: a
+    /// peer that knows one password may still forge addresses.
     pub(crate) fn add_source(&mut self, id: u64, source: SocketAddr) {
         let Some(session) = self.by_name.values().find(|(known, _)| *known == id).map(|(_, session)| session.clone())
         else {
@@ -60,7 +60,7 @@ impl<T: Clone> Routes<T> {
     }
 }
 
-/// Our name in a STUN message, where it has one. Reads no more than it needs, and nothing beyond the packet.
+/// Returns the receiver's name in a STUN message, if present. Reads no more than necessary, and nothing beyond the packet.
 pub(crate) fn named(packet: &[u8]) -> Option<&str> {
     let (header, mut attributes) = packet.split_at_checked(HEADER)?;
     if header[0] > 3 || header[4..8] != COOKIE {
@@ -91,7 +91,7 @@ pub(crate) const FUZZED: switchhook_fuzz::Target = switchhook_fuzz::Target {
 mod tests {
     use super::*;
 
-    /// A binding request with this user name, behind an attribute that nobody needs.
+    /// Returns a binding request with this user name, after an irrelevant attribute.
     pub(super) fn request(name: &str) -> Vec<u8> {
         let mut attributes = vec![0x80, 0x22, 0, 3, b'a', b'b', b'c', 0];
         let length = u8::try_from(name.len()).expect("short");

@@ -23,24 +23,24 @@ use crate::playout::{Item, Playout};
 use crate::reorder::{Next, Reorder};
 use crate::routes::SOURCES;
 
-/// Until audio of the browser must have come. The websocket carries the call meanwhile.
+/// How long to wait for the browser's first audio. The websocket carries the call meanwhile.
 const CONNECT: Duration = Duration::from_secs(5);
-/// Browsers send a packet every 20 ms, of silence too. One that is quiet for so long has lost the network.
+/// Browsers send a packet every 20 ms, even of silence. One that is quiet for this long has lost the network.
 const QUIET: Duration = Duration::from_secs(1);
-/// How long a session that has ended may say goodbye.
+/// How long an ended session may take to close its connection.
 const CLOSING: Duration = Duration::from_millis(200);
-/// Packets of one session in a second. A browser sends 50 with audio, and some more.
+/// The maximum packets of one session in a second. A browser sends 50 with audio, and some more.
 const PACKETS_PER_SECOND: u32 = 400;
-/// What one packet, or the passing of time, may set off.
+/// The maximum number of outputs from one packet or timer.
 const OUTPUTS: usize = 256;
-/// Sources of RTP that a session listens to; a browser has one. Each costs memory until the session ends.
+/// The maximum number of RTP sources of a session; a browser has one. Each costs memory until the session ends.
 const RTP_SOURCES: usize = 8;
-/// The number of the header extension that names the medium, which the browser may change in its offer.
+/// The number of the header extension with the media ID, which the browser may change in its offer.
 const MID_EXTENSION: u8 = 4;
-/// What RTP counts in a frame: Opus has 48 kHz there, whatever it is encoded at.
+/// RTP timestamp units per frame: always 48 kHz for Opus, regardless of its encoding.
 const RTP_FRAME: u32 = 960;
 
-/// What the sessions of a node have in common.
+/// Settings shared by the sessions of a node.
 #[derive(Clone)]
 pub struct SessionSettings {
     crypto: Arc<CryptoProvider>,
@@ -50,10 +50,10 @@ pub struct SessionSettings {
 }
 
 impl SessionSettings {
-    /// Sessions that are reached at these addresses.
+    /// Creates settings for sessions at these addresses.
     ///
     /// # Errors
-    /// A sentence when there is none that can be offered, or no certificate can be made.
+    /// Fails with a sentence if no address can be offered, or no certificate can be created.
     pub fn new(addresses: Vec<SocketAddr>) -> Result<Self, String> {
         if addresses.is_empty() {
             return Err("there is no address to offer to browsers".to_owned());
@@ -67,46 +67,46 @@ impl SessionSettings {
         Ok(Self { crypto, certificate, addresses })
     }
 
-    /// Our address of the same family as this one.
+    /// Returns the local address of the same family as this one.
     fn local(&self, remote: SocketAddr) -> SocketAddr {
         let same = self.addresses.iter().find(|address| address.is_ipv4() == remote.is_ipv4());
         *same.unwrap_or(&self.addresses[0])
     }
 }
 
-/// What a session wants.
+/// An output of a session.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Output {
-    /// To send a packet.
+    /// Send a packet.
     Transmit(SocketAddr, Vec<u8>),
-    /// To be given the packets of this address: its owner knows the session's password.
+    /// Route packets from this address to the session: its owner knows the session's password.
     Source(SocketAddr),
-    /// Audio flows: the browser's has come, and the agent's may be played.
+    /// Audio flows: the browser's has arrived, and the agent's can be played.
     Connected,
     /// 20 ms of the person's audio.
     Audio(Frame),
     /// Everything before this mark has been played.
     Mark(u64),
-    /// The browser cannot be reached any more. What is to be played comes back as [`Output::Unsent`], in real time.
+    /// The browser can no longer be reached. Queued audio comes back as [`Output::Unsent`], in real time.
     Failed(End),
-    /// 20 ms of the agent's audio that another transport has to carry.
+    /// 20 ms of the agent's audio to send over another transport.
     Unsent(Frame),
-    /// A mark behind it.
+    /// A mark after that audio.
     UnsentMark(u64),
-    /// It has ended, and nothing more comes.
+    /// The session has ended; this is the last output.
     Ended,
 }
 
-/// Why a session carries no audio any more.
+/// Why a session no longer carries audio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// No audio of the browser came in time.
+    /// No audio from the browser arrived in time.
     NotConnected,
-    /// Its audio has stopped coming.
+    /// Its audio has stopped arriving.
     Quiet,
-    /// The browser has ended it, or it has failed.
+    /// The browser has closed the session, or the session has failed.
     Closed,
-    /// Our side has ended it.
+    /// The service has stopped the session.
     Stopped,
 }
 
@@ -118,7 +118,7 @@ enum Phase {
     Flowing {
         heard_at: Instant,
     },
-    /// What was not played goes to another transport.
+    /// Unplayed audio goes to another transport.
     Draining {
         by: Instant,
     },
@@ -133,35 +133,35 @@ pub struct Session {
     mid: Mid,
     payload: Pt,
     phase: Phase,
-    /// When str0m wants to be woken.
+    /// When str0m must be woken.
     rtc_wakes_at: Instant,
-    /// Addresses at which the browser has shown that it knows our password.
+    /// Addresses at which the browser has proved that it knows the session's password.
     sources: Vec<SocketAddr>,
-    /// Sources of RTP that packets named.
+    /// RTP sources seen in packets.
     rtp_sources: Vec<u32>,
-    /// Since when packets are counted, and how many came.
+    /// The start of the current count of packets, and the count.
     counted: (Instant, u32),
-    /// Whether the log has what is wrong with the browser's packets.
+    /// Whether an error in the browser's packets has been logged.
     complained: bool,
     encoder: Encoder,
     decoder: Decoder,
-    /// Whether the person's audio is wanted.
+    /// Whether the person's audio was requested.
     listens: bool,
     reorder: Reorder,
     framer: Framer,
     samples: Vec<i16>,
     playout: Playout,
-    /// Whether frames have begun to leave.
+    /// Whether frames are being sent.
     plays: bool,
     sequence: u64,
     rtp_time: u32,
 }
 
 impl Session {
-    /// Answers an offer. Returns the answer, too.
+    /// Answers an offer. Returns the session and the answer.
     ///
     /// # Errors
-    /// When the offer cannot be answered.
+    /// Fails if the offer cannot be answered.
     pub fn answer(settings: &SessionSettings, offer: &str, now: Instant) -> Result<(Self, String), OfferError> {
         let offer = offer::read(offer)?;
         let name = hex(&clock::random::<8>());
@@ -173,7 +173,7 @@ impl Session {
             .set_ice_lite(true)
             .clear_codecs()
             .enable_opus(true, false)
-            // Reports about congestion would list all packet numbers that a browser has left out, and it may leave out any number.
+            // Congestion reports would list all packet numbers that a browser has skipped, and it may skip any number.
             .clear_extension_map()
             .set_extension(MID_EXTENSION, Extension::RtpMid)
             .set_rtp_mode(true)
@@ -183,7 +183,7 @@ impl Session {
             rtc.add_local_candidate(candidate);
         }
         let answer = rtc.sdp_api().accept_offer(offer).map_err(|_| OfferError::Malformed)?.to_sdp_string();
-        // There is one medium; str0m tells of it later, when it is connected.
+        // There is one medium; str0m reports it only once connected.
         let mid = answer.lines().find_map(|line| line.strip_prefix("a=mid:")).ok_or(OfferError::NoAudio)?.into();
         let media = rtc.media(mid).ok_or(OfferError::NoAudio)?;
         if media.kind() != MediaKind::Audio || media.direction() != Direction::SendRecv {
@@ -212,20 +212,20 @@ impl Session {
             samples: Vec::new(),
             playout: Playout::new(now),
             plays: false,
-            // Low, because the receiver cannot know of numbers that have wrapped already.
+            // Low, because the receiver cannot know of a number that has already wrapped.
             sequence: u64::from(clock::random::<1>()[0]),
             rtp_time: u32::from_be_bytes(clock::random()),
         };
         Ok((session, answer))
     }
 
-    /// The name that the browser uses for the session when it connects.
+    /// Returns the name that the browser uses for the session when it connects.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// When [`Session::wake`] is due.
+    /// Returns when [`Session::wake`] is due.
     #[must_use]
     pub fn wakes_at(&self) -> Instant {
         let phase = match self.phase {
@@ -240,13 +240,13 @@ impl Session {
         [Some(self.rtc_wakes_at), frame, missing].into_iter().flatten().fold(phase, Instant::min)
     }
 
-    /// Whether it has ended.
+    /// Returns whether it has ended.
     #[must_use]
     pub fn has_ended(&self) -> bool {
         self.phase == Phase::Ended
     }
 
-    /// Takes a packet. One that is not the browser's is dropped.
+    /// Receives a packet. One that is not from the browser is dropped.
     pub fn receive(&mut self, now: Instant, source: SocketAddr, packet: &[u8], out: &mut Vec<Output>) {
         if self.has_ended() {
             return;
@@ -277,7 +277,7 @@ impl Session {
         if !self.listens_to(packet) {
             return self.complain(&"too many sources of audio");
         }
-        // What a packet got wrong ends with the packet; whether the session lives on is asked below.
+        // An error in a packet affects only that packet; whether the session is still alive is checked below.
         if let Err(error) = self.rtc.handle_input(input) {
             self.complain(&error);
         }
@@ -285,7 +285,7 @@ impl Session {
         self.wake(now, out);
     }
 
-    /// Does what is due.
+    /// Does the work that is due.
     pub fn wake(&mut self, now: Instant, out: &mut Vec<Output>) {
         if now >= self.rtc_wakes_at {
             if let Err(error) = self.rtc.handle_input(Input::Timeout(now)) {
@@ -313,23 +313,23 @@ impl Session {
         self.playout.play(frame);
     }
 
-    /// Queues a mark behind the audio so far.
+    /// Queues a mark after the audio so far.
     pub fn mark(&mut self, mark: u64) {
         self.playout.mark(mark);
     }
 
-    /// Drops the audio and the marks that have not left.
+    /// Drops audio and marks that were not sent.
     pub fn clear(&mut self) {
         self.playout.clear();
     }
 
-    /// Begins to give the person's audio, from now on.
+    /// Starts passing on the person's audio, from now on.
     pub fn listen(&mut self) {
         self.listens = true;
         self.reorder.clear();
     }
 
-    /// Ends the session. What was not played is given back first.
+    /// Ends the session. Unplayed audio is returned first.
     pub fn stop(&mut self, now: Instant, out: &mut Vec<Output>) {
         if matches!(self.phase, Phase::Connecting { .. } | Phase::Flowing { .. }) {
             self.fail(now, End::Stopped, out);
@@ -337,7 +337,7 @@ impl Session {
         self.wake(now, out);
     }
 
-    /// Whether a packet more may be looked at.
+    /// Returns whether the packet limit allows one more.
     fn admits(&mut self, now: Instant) -> bool {
         if now.saturating_duration_since(self.counted.0) >= Duration::from_secs(1) {
             self.counted = (now, 0);
@@ -346,7 +346,7 @@ impl Session {
         self.counted.1 <= PACKETS_PER_SECOND
     }
 
-    /// Whether a packet is of one of the first sources of audio, or of none.
+    /// Returns whether a packet is from one of the first audio sources, or has none.
     fn listens_to(&mut self, packet: &[u8]) -> bool {
         let Some(source) = packet::rtp_source(packet) else { return true };
         if !self.rtp_sources.contains(&source) {
@@ -358,19 +358,19 @@ impl Session {
         true
     }
 
-    /// Logs once what is wrong with the packets of the browser, which must not fill the log.
+    /// Logs the first error in the browser's packets; more must not fill the log.
     fn complain(&mut self, error: &dyn fmt::Display) {
         if !std::mem::replace(&mut self.complained, true) {
             tracing::warn!(%error, "a browser sends packets that are not understood; no more of its session is logged");
         }
     }
 
-    /// Takes what str0m has to say.
+    /// Handles all pending outputs of str0m.
     fn drain(&mut self, now: Instant, out: &mut Vec<Output>) {
         for _ in 0..OUTPUTS {
             match self.rtc.poll_output() {
                 Ok(str0m::Output::Timeout(at)) => {
-                    // Never at once again: a session must not keep its task busy.
+                    // Never immediately: a session must not keep its task busy.
                     self.rtc_wakes_at = at.max(now + Duration::from_millis(1));
                     return;
                 }
@@ -417,7 +417,7 @@ impl Session {
         }
     }
 
-    /// Gives the person's audio as far as it is in order.
+    /// Passes on the person's audio as far as it is in order.
     fn hear(&mut self, now: Instant, out: &mut Vec<Output>) {
         while let Some(next) = self.reorder.next(now) {
             self.samples.clear();
@@ -432,7 +432,7 @@ impl Session {
         }
     }
 
-    /// Sends every frame whose time has come: silence, too, so that the browser's buffer stays as it is.
+    /// Sends every frame that is due, including silence, so that the browser's jitter buffer does not change.
     fn send_due(&mut self, now: Instant, out: &mut Vec<Output>) {
         while self.plays
             && let Some((frame, missed)) = self.playout.next(now)
@@ -453,7 +453,7 @@ impl Session {
         let stream = direct.stream_tx_by_mid(self.mid, None).ok_or("there is no stream")?;
         stream.write_rtp(RtpWrite::new(self.payload, self.sequence.into(), self.rtp_time, now, packet));
         self.sequence += 1;
-        // str0m sends what was written when time passes.
+        // str0m sends written data only when time passes.
         self.rtc.handle_input(Input::Timeout(now)).map_err(|_| "the session failed")
     }
 
@@ -489,7 +489,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Packets to a session that its browser is talking to, from the browser's address: those of strangers do not come so far.
+/// Fuzzes packets from the browser's address to a connected session. Packets from strangers do not get this far.
 #[cfg(test)]
 pub(crate) const FUZZED: switchhook_fuzz::Target = switchhook_fuzz::Target {
     file: file!(),

@@ -1,4 +1,4 @@
-//! Browsers that know the password and keep to nothing else.
+//! Browsers that know the password and violate the protocol otherwise.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use super::{BROWSER, Network, tone};
 use crate::opus::Encoder;
 use crate::packet::has_application_data;
 
-/// What a browser with the right keys may send: two bytes say how far the packet's number jumps, the rest is its content.
+/// Fuzzes packets from a browser with the right keys: two bytes are the jump of the packet number, the rest is the content.
 pub(crate) const FUZZED: switchhook_fuzz::Target = switchhook_fuzz::Target {
     file: file!(),
     seeds: || {
@@ -25,7 +25,7 @@ pub(crate) const FUZZED: switchhook_fuzz::Target = switchhook_fuzz::Target {
         call.speaks = false;
         switchhook_fuzz::Read::each(messages, |message| {
             let (jump, audio) = message.split_first_chunk().ok_or("it has no number")?;
-            // What fits into a packet.
+            // The maximum content of a packet.
             let audio = &audio[..audio.len().min(1_200)];
             let before = call.outputs.len();
             call.peer.send(call.now, u16::from_be_bytes(*jump), audio.to_vec());
@@ -36,7 +36,7 @@ pub(crate) const FUZZED: switchhook_fuzz::Target = switchhook_fuzz::Target {
     },
 };
 
-/// Whether the browser is still heard.
+/// Returns whether the browser is still heard.
 fn is_heard(network: &mut Network) -> bool {
     network.says.extend(tone(25));
     network.run(Duration::from_secs(1));
@@ -71,7 +71,7 @@ fn sources_without_number_cost_nothing_and_the_browser_is_heard() {
 fn numbers_that_jump_end_no_session() {
     let mut network = Network::connected();
     network.session.listen();
-    // Further jumps are taken for late packets, and fail the check of their signature.
+    // Further jumps are treated as late packets and fail authentication.
     for number in [500, 30_000, 60_000, 90_000, 90_001] {
         network.peer.jump_to(number);
         network.says.extend(tone(5));

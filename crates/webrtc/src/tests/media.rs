@@ -11,7 +11,7 @@ use crate::{End, Output};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Frames that somebody can hear.
+/// Returns the number of audible frames.
 fn loud(frames: &[Frame]) -> usize {
     frames.iter().filter(|frame| frame.rms_dbfs() > -30.0).count()
 }

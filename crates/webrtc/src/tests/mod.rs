@@ -1,4 +1,4 @@
-//! A session and a browser on a network of the test's own, in virtual time.
+//! A session and a browser on a simulated network, in virtual time.
 
 pub(crate) mod hostile;
 mod media;
@@ -21,25 +21,25 @@ pub(crate) const SERVICE: SocketAddr =
 pub(crate) const BROWSER: SocketAddr =
     SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::new(198, 51, 100, 9)), 50_000);
 const STEP: Duration = Duration::from_millis(5);
-/// How long a packet takes.
+/// The network delay of a packet.
 const DELAY: Duration = Duration::from_millis(20);
 
 pub(crate) fn settings() -> SessionSettings {
     SessionSettings::new(vec![SERVICE]).expect("an address")
 }
 
-/// An offer of a browser.
+/// Returns an offer of a browser.
 pub(crate) fn offer() -> String {
     Peer::new(BROWSER, Instant::now()).1
 }
 
-/// Frames of a tone.
+/// Returns frames of a tone.
 fn tone(frames: usize) -> Vec<Frame> {
     let tone = sine(440.0, FORMAT.sample_rate(), 0.3, frames * FORMAT.frame_samples());
     tone.chunks_exact(FORMAT.frame_samples()).map(|chunk| Frame::from_slice(FORMAT, chunk)).collect()
 }
 
-/// What becomes of the nth packet of a direction.
+/// The delay of the nth packet of a direction; `None` if it is lost.
 type Fate = fn(u64) -> Option<Duration>;
 
 /// Both ends, and the packets between them.
@@ -48,13 +48,13 @@ pub(crate) struct Network {
     start: Instant,
     pub(crate) session: Session,
     peer: Peer,
-    /// When it comes, whether to the service, and what.
+    /// Packets in flight: when each arrives, whether at the service, and its bytes.
     under_way: Vec<(Instant, bool, Vec<u8>)>,
     fate: Fate,
     sent: [u64; 2],
-    /// What the session said, but for packets; and when.
+    /// The session's outputs except packets, with their times.
     outputs: Vec<(Duration, Output)>,
-    /// What the browser says, frame by frame; silence when there is nothing.
+    /// The browser's audio, frame by frame; silence when empty.
     says: std::collections::VecDeque<Frame>,
     speaks_at: Instant,
     speaks: bool,
@@ -87,7 +87,7 @@ impl Network {
         }
     }
 
-    /// Both ends, with audio between them, over a network that loses nothing.
+    /// Returns both ends, with audio flowing between them, over a network without loss.
     pub(crate) fn connected() -> Self {
         Self::connected_over(|_| Some(DELAY))
     }
@@ -102,7 +102,7 @@ impl Network {
         self.outputs.iter().any(|(_, output)| is(output))
     }
 
-    /// Outputs that are audio of the person.
+    /// Returns the outputs that are audio of the person.
     fn heard(&self) -> Vec<Frame> {
         let audio = |(_, output): &(Duration, Output)| match output {
             Output::Audio(frame) => Some(frame.clone()),
@@ -111,7 +111,7 @@ impl Network {
         self.outputs.iter().filter_map(audio).collect()
     }
 
-    /// Lets time pass.
+    /// Advances the time.
     fn run(&mut self, time: Duration) {
         let end = self.now + time;
         while self.now < end {
@@ -176,7 +176,7 @@ impl Network {
     }
 }
 
-/// Everything that a browser sends in its first second, for a session that knows none of it.
+/// Returns everything that a browser sends in its first second, for a session that has seen none of it.
 pub(crate) fn packets_of_a_browser() -> Vec<Vec<u8>> {
     let mut network = Network::connected();
     network.run(Duration::from_millis(200));

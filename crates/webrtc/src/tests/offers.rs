@@ -1,4 +1,4 @@
-//! What is answered and what is not.
+//! Which offers are answered.
 
 use std::time::Instant;
 

@@ -1,4 +1,4 @@
-//! Packets of those who were not invited.
+//! Packets from strangers.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::{Event, Node, Output, Session};
 
 const STRANGER: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 66)), 6_666);
 
-/// Bytes without sense, of every kind that the first byte tells apart.
+/// Returns meaningless bytes, with every possible first byte.
 fn garbage() -> Vec<Vec<u8>> {
     (0_u8..=255).map(|first| (0..u8::MAX).map(|at| first.wrapping_mul(at | 1)).collect()).collect()
 }
@@ -110,7 +110,7 @@ fn a_session_logs_once_what_is_wrong_with_its_browsers_packets() {
     assert_eq!(lines.0.load(Ordering::Relaxed), 1);
 }
 
-/// The browser's end over a real socket: receives until `done`, speaking all the time.
+/// Runs the browser's end over a real socket: receives until `done`, sending audio all the time.
 async fn talk(peer: &mut Peer, socket: &UdpSocket, done: impl Fn(&Peer) -> bool) {
     let now = || tokio::time::Instant::now().into_std();
     let mut ticks = tokio::time::interval(Duration::from_millis(20));
@@ -165,7 +165,7 @@ async fn a_node_finds_the_session_of_each_packet_and_forgets_it_with_its_call() 
     let (mut other, ..) = calls.pop().expect("the first");
     let forgotten = async {
         while node.routes() != (0, 0) {
-            // The first browser is silent, so its session fails by itself.
+            // The first browser is silent, so its session fails on its own.
             let _ = tokio::time::timeout(Duration::from_millis(50), other.event()).await;
         }
     };
