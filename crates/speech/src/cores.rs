@@ -1,7 +1,7 @@
-//! The machine's cores, handed out one by one.
+//! Hands out the machine's cores one by one.
 //!
-//! A model run keeps a core busy for tens to hundreds of milliseconds. More runs at once than cores would only make
-//! all of them late, so each waits for a core of its own.
+//! A model run keeps a core busy for tens to hundreds of milliseconds. More concurrent runs than cores would only make all of them late, so each
+//! waits for a core of its own.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -10,14 +10,14 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::Job;
 
-/// All cores.
+/// All cores of the machine.
 pub struct Cores {
     free: Arc<Semaphore>,
-    /// One thread for each core that is free.
+    /// One thread pool for each free core.
     pools: Arc<Mutex<Vec<Arc<ThreadPool>>>>,
 }
 
-/// One core, given back when dropped.
+/// One core, returned when dropped.
 pub struct Core {
     threads: Arc<ThreadPool>,
     pools: Arc<Mutex<Vec<Arc<ThreadPool>>>>,
@@ -25,7 +25,7 @@ pub struct Core {
 }
 
 impl Cores {
-    /// As many as the machine lets us use.
+    /// Creates a handle to the cores that the machine lets this process use.
     #[must_use]
     pub fn all() -> Self {
         let count = std::thread::available_parallelism().map_or(1, usize::from);
@@ -39,7 +39,7 @@ impl Cores {
         self.take(permit)
     }
 
-    /// A core, if one is idle and nobody waits.
+    /// Returns a core, if one is idle and no run waits.
     #[must_use]
     pub fn idle(&self) -> Option<Core> {
         Arc::clone(&self.free).try_acquire_owned().ok().map(|permit| self.take(permit))
@@ -53,7 +53,7 @@ impl Cores {
 }
 
 impl Core {
-    /// A job on this core.
+    /// Returns a job on this core.
     #[must_use]
     pub fn job(&self) -> Job {
         Job::new(Arc::clone(&self.threads))
@@ -62,7 +62,7 @@ impl Core {
 
 impl Drop for Core {
     fn drop(&mut self) {
-        // The permit is a field: it is released after this, when the pool is back.
+        // The permit is a field, so it is released after the pool is back.
         self.pools.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&self.threads));
     }
 }

@@ -1,10 +1,10 @@
-//! From hibari's spectra to audio: a source-filter model in the short-time Fourier domain.
+//! Converts hibari's spectra to audio: a source-filter model in the short-time Fourier domain.
 //!
 //! ```text
 //! S = exp(harmonic) e^{iπ tanh(turn)} STFT(pulses(f0)) + exp(noise) Z + exp(rest) e^{i angle},    Z complex white noise
 //! ```
 //!
-//! A frame is 300 samples (12.5 ms at 24 kHz) seen through a Hann window of 1200.
+//! A frame is 300 samples (12.5 ms at 24 kHz) under a Hann window of 1200.
 
 use std::f32::consts::{PI, TAU};
 use std::sync::Arc;
@@ -21,14 +21,14 @@ pub(super) const BINS: usize = WINDOW / 2 + 1;
 
 const WINDOW: usize = 1200;
 const OVERLAP: usize = WINDOW / HOP;
-/// Below this pitch, in Hz, nothing is voiced.
+/// Pitch below this, in Hz, is unvoiced.
 const VOICED_ABOVE: f32 = 40.0;
-/// Harmonics reach up to here, in Hz.
+/// The upper limit of the harmonics, in Hz.
 const HARMONICS_BELOW: f32 = 11_000.0;
-/// Louder than this, as a natural logarithm, is a fault of the network.
+/// Magnitudes above this, as a natural logarithm, are a fault of the network.
 const MAX_LOG_MAGNITUDE: f32 = 7.0;
 
-/// What the network says of a sentence. Each plane has [`BINS`] rows of one value per frame.
+/// The network's output for a sentence. Each plane has [`BINS`] rows of one value per frame.
 pub(super) struct Spectra<'a> {
     pub(super) harmonic: &'a [f32],
     pub(super) turn: &'a [f32],
@@ -39,7 +39,7 @@ pub(super) struct Spectra<'a> {
     pub(super) f0: &'a [f32],
 }
 
-/// The transforms, planned once.
+/// The Fourier transforms, planned once.
 pub(super) struct Synthesiser {
     forward: Arc<dyn Fft<f32>>,
     inverse: Arc<dyn Fft<f32>>,
@@ -54,7 +54,7 @@ impl Synthesiser {
         Self { forward: planner.plan_fft_forward(WINDOW), inverse: planner.plan_fft_inverse(WINDOW), hann }
     }
 
-    /// [`HOP`] samples per frame. The same `seed` gives the same samples. `None` when the planes do not fit together.
+    /// Returns [`HOP`] samples per frame. The same `seed` gives the same samples. `None` if the sizes of the planes do not match.
     pub(super) fn render(&self, spectra: &Spectra<'_>, seed: u64) -> Option<Vec<f32>> {
         let frames = spectra.f0.len();
         let planes = [spectra.harmonic, spectra.turn, spectra.noise, spectra.rest, spectra.angle];
@@ -102,7 +102,7 @@ fn shape(buffer: &mut [Complex32], spectra: &Spectra<'_>, frame: usize, random: 
     }
 }
 
-/// A pulse train that follows `f0`: all harmonics below the limit with the same strength, silent where nothing is voiced.
+/// Returns a pulse train that follows `f0`: all harmonics below the limit with the same strength, silent where unvoiced.
 ///
 /// The sum of cosines has a closed form: `sin((n + 1/2) t) / (2 sin(t / 2)) - 1/2`.
 fn pulses(f0: &[f32]) -> Vec<f32> {
@@ -124,9 +124,9 @@ fn pulses(f0: &[f32]) -> Vec<f32> {
     (0..f0.len() * HOP).map(&mut pulse).collect()
 }
 
-/// The pitch at a sample, between the centres of its neighbouring frames.
+/// Returns the pitch at a sample, interpolated between the centres of its neighbouring frames.
 fn pitch_at(f0: &[f32], sample: usize) -> f32 {
-    // In halves of a sample, so that all is whole: the centre of frame k lies at (2k + 1) * HOP.
+    // In half samples, to use integers: the centre of frame k is at (2k + 1) * HOP.
     let position = 2 * sample + 1 + HOP;
     let right = position / (2 * HOP);
     let share = (position % (2 * HOP)) as f32 / (2 * HOP) as f32;
@@ -134,7 +134,7 @@ fn pitch_at(f0: &[f32], sample: usize) -> f32 {
     f0[right.saturating_sub(1).min(last)] * (1.0 - share) + f0[right.min(last)] * share
 }
 
-/// `signal` with half a window of its own mirror image at both ends.
+/// Returns `signal` with half a window of its mirror image at both ends.
 fn reflect(signal: &[f32]) -> Vec<f32> {
     let half = WINDOW / 2;
     let before = signal[1..=half].iter().rev();
@@ -142,7 +142,7 @@ fn reflect(signal: &[f32]) -> Vec<f32> {
     before.chain(signal).chain(after).copied().collect()
 }
 
-/// White noise from a counter (SplitMix64), so that a sentence audios the same every time.
+/// White noise from a counter (SplitMix64), so that a sentence sounds the same every time.
 struct Noise(u64);
 
 impl Noise {
@@ -154,7 +154,7 @@ impl Noise {
         z ^ (z >> 31)
     }
 
-    /// Near enough to a normal distribution with variance 1 for audio: the sum of four uniform ones.
+    /// Close enough to a normal distribution with variance 1 for audio: the sum of four uniform ones.
     fn next_normal(&mut self) -> f32 {
         const MEAN: f32 = 2.0 * 65_535.0;
         const DEVIATION: f32 = 37_837.0; // 65536 / sqrt(3)
@@ -172,7 +172,7 @@ impl Noise {
 mod tests {
     use super::*;
 
-    /// Spectra that pass the pulses through unchanged and add nothing.
+    /// Renders spectra that pass the pulses through unchanged and add only noise of this level.
     fn transparent(frames: usize, f0: &[f32], noise_log: f32) -> Vec<f32> {
         let (zero, silent) = (vec![0.0; BINS * frames], vec![-100.0; BINS * frames]);
         let noise = vec![noise_log; BINS * frames];

@@ -1,9 +1,9 @@
-//! What can go wrong in a model.
+//! Errors of local speech models.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why local speech failed. Never holds spoken words.
+/// Why local speech failed. Never contains spoken text.
 #[derive(Debug, thiserror::Error)]
 pub enum SpeechError {
     /// A model's file cannot be read.
@@ -11,10 +11,10 @@ pub enum SpeechError {
     File {
         /// The file.
         path: PathBuf,
-        /// What the file system said.
+        /// The file system's error.
         source: io::Error,
     },
-    /// A model's file is not what it should be.
+    /// A model's file does not have the expected content.
     #[error("{path}: {words}; run `switchhook models verify`")]
     Damaged {
         /// The file.
@@ -25,28 +25,28 @@ pub enum SpeechError {
     /// A model failed while running.
     #[error("the {model} model failed: {words}")]
     Run {
-        /// Which.
+        /// The model.
         model: &'static str,
-        /// What the runtime said.
+        /// The runtime's error.
         words: String,
     },
-    /// Somebody set the job's cancel flag.
+    /// The job was cancelled.
     #[error("cancelled")]
     Cancelled,
 }
 
 impl SpeechError {
-    /// For `map_err` on a file that cannot be made sense of.
+    /// Returns a `map_err` function for a file that cannot be parsed.
     pub(super) fn damaged<E: std::fmt::Display>(path: &Path) -> impl FnOnce(E) -> Self + '_ {
         move |error| Self::Damaged { path: path.to_owned(), words: error.to_string() }
     }
 
-    /// For `map_err` on a file that cannot be read.
+    /// Returns a `map_err` function for a file that cannot be read.
     pub(super) fn file(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
         move |source| Self::File { path: path.to_owned(), source }
     }
 
-    /// For `map_err` on a model's run.
+    /// Returns a `map_err` function for a model run.
     pub fn run<E: std::fmt::Display>(model: &'static str) -> impl FnOnce(E) -> Self {
         move |error| Self::Run { model, words: error.to_string() }
     }

@@ -11,18 +11,18 @@ use super::dsp::{BINS, HOP, Spectra, Synthesiser};
 use super::phonemes::{Phonemiser, Phrase};
 use super::{Job, SpeechError};
 
-/// Samples per second of what it says.
+/// Samples per second of its output.
 pub const SAMPLE_RATE: usize = super::dsp::SAMPLE_RATE;
 
-/// The model's longest input; longer text is spoken in pieces.
+/// The model's longest input; longer text is synthesized in pieces.
 const MAX_PHONEMES: usize = 400;
-/// Its inputs and outputs.
+/// The names of its inputs and outputs.
 const INPUTS: [&str; 2] = ["ids", "speed"];
 const OUTPUTS: [&str; 6] = ["lh", "theta", "ln", "lr", "phi", "f0"];
-/// At both ends of its input.
+/// The padding at both ends of its input.
 const PAD: i32 = 0;
 
-/// The loaded voice. Shared by all calls.
+/// The loaded model, shared by all calls.
 pub struct Hibari {
     model: Model,
     inputs: [NodeId; 2],
@@ -32,31 +32,31 @@ pub struct Hibari {
     synthesiser: Synthesiser,
 }
 
-/// What was said.
+/// Synthesized speech.
 pub struct Speech {
     /// 24 kHz, mono, -1 to 1.
     pub samples: Vec<f32>,
-    /// When each word is said. The model does not report them: times are distributed by the phonemes of each word, with pauses
-    /// at punctuation, and are right within some 100 ms.
+    /// The time of each word. The model does not report them: they are estimated from the phonemes of each word, with pauses at punctuation, and are
+    /// accurate to about 100 ms.
     pub words: Vec<TimedWord>,
 }
 
-/// A word as written, with its time from the start.
+/// A word as written, with its time from the start of the speech.
 #[derive(Clone, PartialEq, Eq)]
 pub struct TimedWord {
-    /// As written, punctuation included; several words where they are read as one ("7:30 pm").
+    /// As written, including punctuation; several words if they are read as one ("7:30 pm").
     pub text: String,
-    /// Milliseconds.
+    /// Start, in milliseconds.
     pub start_ms: u32,
-    /// Milliseconds.
+    /// End, in milliseconds.
     pub end_ms: u32,
 }
 
 impl Hibari {
-    /// Loads the voice from `dir`: `hibari.onnx`, `vocab.json`, `oov.onnx`, `oov.json`.
+    /// Loads the model from `dir`: `hibari.onnx`, `vocab.json`, `oov.onnx`, `oov.json`.
     ///
     /// # Errors
-    /// When a file is missing or not what it should be.
+    /// Fails if a file is missing or damaged.
     pub fn load(dir: &Path) -> Result<Self, SpeechError> {
         let (path, vocabulary) = (dir.join("hibari.onnx"), dir.join("vocab.json"));
         let ids = fs::read(&vocabulary).map_err(SpeechError::file(&vocabulary))?;
@@ -78,7 +78,7 @@ impl Hibari {
     /// Blocks for about 15 ms per second of speech.
     ///
     /// # Errors
-    /// When the model fails or `job` is cancelled.
+    /// Fails if the model fails or `job` is cancelled.
     pub fn synthesize(&self, text: &str, speed: f32, seed: u64, job: &Job) -> Result<Speech, SpeechError> {
         let mut speech = Speech { samples: Vec::new(), words: Vec::new() };
         for (number, piece) in pieces(self.phonemiser.phrases(text)?).into_iter().enumerate() {
@@ -115,7 +115,7 @@ impl Hibari {
     }
 }
 
-/// Phrases that are spoken in one go: as many as fit, broken at punctuation if there is any in the second half.
+/// Groups phrases into inputs for the model: as many as fit, split at punctuation if there is any in the second half.
 fn pieces(phrases: Vec<Phrase>) -> Vec<Vec<Phrase>> {
     let mut pieces = Vec::new();
     let mut piece: Vec<Phrase> = Vec::new();
@@ -140,7 +140,7 @@ fn pieces(phrases: Vec<Phrase>) -> Vec<Vec<Phrase>> {
     pieces
 }
 
-/// A single phrase beyond the limit (a word of hundreds of letters) is cut up; the written word goes with its first part.
+/// Splits a phrase beyond the limit (a word of hundreds of letters). The written word stays with its first part.
 fn split_phrase(phrase: Phrase) -> Vec<Phrase> {
     const PART: usize = MAX_PHONEMES / 2;
     if phrase.phonemes.chars().count() <= PART {
@@ -154,9 +154,9 @@ fn split_phrase(phrase: Phrase) -> Vec<Phrase> {
     phonemes.chunks(PART).enumerate().map(part).collect()
 }
 
-/// Shares `len` samples from `start` out among the words by their phonemes.
+/// Distributes `len` samples from `start` among the words by their phonemes.
 fn word_times(phrases: &[Phrase], start: usize, len: usize) -> Vec<TimedWord> {
-    /// Quiet before the first and after the last phoneme, in the same measure.
+    /// Silence before the first and after the last phoneme, in the same unit.
     const EDGE: f32 = 3.0;
     let weight = |phoneme: char| match phoneme {
         'ˈ' | 'ˌ' | 'ː' => 0.0,

@@ -1,4 +1,4 @@
-//! Where and how long a model runs.
+//! Jobs: the threads of a model run, and its cancellation.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,42 +7,41 @@ use rten::{RunOptions, ThreadPool};
 
 use super::SpeechError;
 
-/// The place of one model run: threads to run on, and a way to end it early.
+/// The threads for one model run, and a way to cancel it.
 ///
-/// Several runs share a machine best with one thread each: work does not wait for other cores, and calls do not wait for
-/// each other.
+/// Concurrent runs use a machine best with one thread each: no run waits for other cores, and calls do not wait for each other.
 pub struct Job {
     threads: Arc<ThreadPool>,
     cancel: Cancel,
 }
 
-/// Ends jobs. Clones are one and the same.
+/// Cancels jobs. Clones share one flag.
 #[derive(Clone, Default)]
 pub struct Cancel(Arc<AtomicBool>);
 
 impl Job {
-    /// A job on `threads`.
+    /// Creates a job on `threads`.
     #[must_use]
     pub fn new(threads: Arc<ThreadPool>) -> Self {
         Self { threads, cancel: Cancel::default() }
     }
 
-    /// A job on one thread of its own.
+    /// Creates a job on one thread of its own.
     #[must_use]
     pub fn single() -> Self {
         Self::new(Arc::new(ThreadPool::with_num_threads(1)))
     }
 
-    /// The same, ended by `cancel`.
+    /// Returns the job with `cancel` as its flag.
     #[must_use]
     pub fn with_cancel(self, cancel: Cancel) -> Self {
         Self { cancel, ..self }
     }
 
-    /// Whether the job goes on.
+    /// Checks that the job was not cancelled.
     ///
     /// # Errors
-    /// When it was cancelled.
+    /// Fails if it was.
     pub fn go_on(&self) -> Result<(), SpeechError> {
         if self.cancel.is_cancelled() { Err(SpeechError::Cancelled) } else { Ok(()) }
     }
@@ -53,7 +52,7 @@ impl Job {
 }
 
 impl Cancel {
-    /// Ends the job at its next step, or before it starts, with [`SpeechError::Cancelled`].
+    /// Cancels the job at its next step, or before it starts, with [`SpeechError::Cancelled`].
     pub fn cancel(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
@@ -62,7 +61,7 @@ impl Cancel {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// Cancels when dropped.
+    /// Returns a guard that cancels when dropped.
     #[must_use]
     pub fn on_drop(self) -> CancelOnDrop {
         CancelOnDrop(self)

@@ -1,7 +1,7 @@
 //! Local speech, without network or account: Moonshine for STT, hibari for TTS, both on `rten`, all in Rust.
 //!
-//! STT: `moonshine`. TTS: `hibari`, which goes through `normalise` → `phonemes` → network → `dsp`. `models` installs what both
-//! load, `cores` keeps runs from crowding each other. Nothing here knows a call: providers made of these models are the server's.
+//! STT: `moonshine`. TTS: `hibari`, which goes through `normalise` → `phonemes` → network → `dsp`. `models` installs the files of both, `cores`
+//! limits concurrent runs. Nothing here depends on calls: the server turns these models into providers.
 
 mod cores;
 mod dsp;

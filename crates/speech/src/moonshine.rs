@@ -1,8 +1,8 @@
-//! Speech to text with Moonshine base-en (MIT, Moonshine AI): an encoder over raw audio and a decoder that writes token by token.
+//! Speech-to-text with Moonshine base-en (MIT, Moonshine AI): an encoder over raw audio and a decoder that writes token by token.
 //!
-//! Two traits of the model shape the code. With more than about half a second of quiet before the first word it hears
-//! nothing at all: give it 100 to 300 ms, and an empty answer is tried again with the front cut off. And it may fall into a
-//! loop: the number of tokens is bounded by the length of the audio.
+//! Two properties of the model affect the code. With more than about half a second of silence before the first word it recognises nothing at all:
+//! give it 100 to 300 ms; an empty result is retried with the start cut off. And it may fall into a loop: the number of tokens is bounded by the
+//! length of the audio.
 
 use std::fs;
 use std::path::Path;
@@ -13,26 +13,26 @@ use rten_tensor::prelude::*;
 
 use super::{Job, SpeechError};
 
-/// Samples per second of the audio it takes.
+/// Samples per second of its input.
 pub const SAMPLE_RATE: usize = 16_000;
 
-/// Less than this is no word, and less than the encoder's receptive field.
+/// Shorter audio is not a word, and is shorter than the encoder's receptive field.
 const MIN_SAMPLES: usize = SAMPLE_RATE / 10;
-/// The model was trained on up to 30 s; longer audio is cut into pieces.
+/// The model was trained on up to 30 s; longer audio is split into pieces.
 const MAX_SAMPLES: usize = 28 * SAMPLE_RATE;
-/// Where a long piece may be cut: the quietest place in its last seconds.
+/// A long piece may be split within this many samples from its end, at the quietest point.
 const CUT_WINDOW: usize = 6 * SAMPLE_RATE;
-/// What is cut off the front when nothing was heard, one after the other.
+/// How much is cut off the start if nothing was recognised, in successive attempts.
 const RETRY_CUTS: [usize; 2] = [SAMPLE_RATE / 10, SAMPLE_RATE * 4 / 10];
-/// Nobody speaks faster; more tokens are a loop.
+/// Speech is never faster; more tokens mean a loop.
 const TOKENS_PER_TWO_SECONDS: usize = 13;
 
 const START: i32 = 1;
 const END: i32 = 2;
-/// Heads and head size of the decoder's cache.
+/// The shape of the decoder's cache, with its heads and head size.
 const CACHE_SHAPE: [usize; 4] = [1, 8, 0, 52];
 
-/// The loaded model. Shared by all calls; one run needs some 20 MB besides.
+/// The loaded model, shared by all calls; each run needs about 20 MB more.
 pub struct Moonshine {
     encoder: Model,
     decoder: Decoder,
@@ -52,7 +52,7 @@ struct Decoder {
 struct CacheEntry {
     past: NodeId,
     present: NodeId,
-    /// Keys and values of the encoder are computed in the first step only.
+    /// Whether these are keys and values of the encoder, which are computed only in the first step.
     fixed: bool,
 }
 
@@ -60,7 +60,7 @@ impl Moonshine {
     /// Loads `encoder.onnx`, `decoder.onnx` and `tokenizer.bin` from `dir`.
     ///
     /// # Errors
-    /// When a file is missing or not what it should be.
+    /// Fails if a file is missing or damaged.
     pub fn load(dir: &Path) -> Result<Self, SpeechError> {
         let load = |name: &str| {
             let path = dir.join(name);
@@ -76,12 +76,12 @@ impl Moonshine {
         })
     }
 
-    /// The words in `audio`: 16 kHz, mono, -1 to 1, with 100 to 300 ms before the first word. Empty when there are none.
+    /// Returns the text in `audio`: 16 kHz, mono, -1 to 1, with 100 to 300 ms before the first word. Empty if there is none.
     ///
     /// Blocks for about 60 ms per second of audio.
     ///
     /// # Errors
-    /// When the model fails or `job` is cancelled.
+    /// Fails if the model fails or `job` is cancelled.
     pub fn transcribe(&self, audio: &[f32], job: &Job) -> Result<String, SpeechError> {
         let mut words = Vec::new();
         for piece in pieces(audio) {
@@ -152,7 +152,7 @@ impl Decoder {
         Ok(Self { input_ids, encoder_hidden_states, use_cache_branch, logits, cache, model })
     }
 
-    /// The token after `token`; `cache` moves on by one.
+    /// Returns the token after `token`, and advances `cache` by one.
     fn step(&self, first: bool, token: i32, encoded: &Value, cache: &mut [Value], job: &Job) -> Result<i32, String> {
         let mut inputs: Vec<(NodeId, ValueOrView<'_>)> = vec![
             (self.input_ids, NdTensor::from_data([1, 1], vec![token]).into()),
@@ -176,12 +176,12 @@ impl Decoder {
     }
 }
 
-/// Six and a half tokens a second, and two for a short word.
+/// Returns the maximum number of tokens: six and a half a second, plus two for a short word.
 fn max_tokens(samples: usize) -> usize {
     samples * TOKENS_PER_TWO_SECONDS / (2 * SAMPLE_RATE) + 2
 }
 
-/// Cuts long audio at quiet places into pieces that the model can take.
+/// Splits long audio at quiet points into pieces within the model's limit.
 fn pieces(mut audio: &[f32]) -> Vec<&[f32]> {
     const BLOCK: usize = SAMPLE_RATE / 20;
     let mut pieces = Vec::new();
@@ -198,7 +198,7 @@ fn pieces(mut audio: &[f32]) -> Vec<&[f32]> {
     pieces
 }
 
-/// `tokenizer.bin`: byte strings in the order of their ids, each after its length in one byte, or two from 128 on.
+/// Parses `tokenizer.bin`: byte strings in the order of their ids, each after its length in one byte, or two from 128 on.
 fn read_tokens(mut bytes: &[u8]) -> Result<Vec<Box<[u8]>>, &'static str> {
     let mut tokens = Vec::new();
     while let Some((&low, rest)) = bytes.split_first() {

@@ -1,7 +1,7 @@
-//! From spoken text to the phonemes of hibari's alphabet.
+//! Converts spoken text to phonemes in hibari's alphabet.
 //!
-//! A dictionary and tagger (misaki) know most words; a small network of hibari's reads the words that no dictionary has,
-//! names above all; letters are spelled. What nobody can say falls away: nothing unknown ever reaches the voice.
+//! A dictionary and tagger (misaki) cover most words; a small network from hibari reads words that are in no dictionary, mostly names; letters are
+//! spelled. Text that cannot be pronounced is dropped, so the voice never gets an unknown symbol.
 
 use std::collections::HashMap;
 use std::fs;
@@ -18,16 +18,16 @@ use serde::Deserialize;
 use super::normalise::{Unit, normalise};
 use super::{Job, SpeechError};
 
-/// Phonemes of a piece of text, with the written words they belong to.
+/// The phonemes of a piece of text, with the written words they belong to.
 #[derive(Debug)]
 pub(super) struct Phrase {
-    /// As written: one word, or several that are read as one ("7:30 pm").
+    /// The written form: one word, or several that are read as one ("7:30 pm").
     pub(super) written: String,
-    /// Phonemes, a space between words, punctuation at the end.
+    /// The phonemes, with a space between words and punctuation at the end.
     pub(super) phonemes: String,
 }
 
-/// The way from text to phonemes.
+/// Converts text to phonemes.
 pub(super) struct Phonemiser {
     g2p: G2P,
     spelling: Arc<UnknownWords>,
@@ -41,7 +41,7 @@ impl Phonemiser {
         Ok(Self { g2p: G2P::with_fallback(Language::EnglishUS, Some(fallback)), spelling })
     }
 
-    /// How `text` is said. One phrase per unit of text; those that cannot be said have no phonemes.
+    /// Returns the phonemes of `text`. One phrase per unit of text; units that cannot be pronounced have no phonemes.
     pub(super) fn phrases(&self, text: &str) -> Result<Vec<Phrase>, SpeechError> {
         let units = normalise(text);
         let spoken = units.iter().map(|unit| unit.spoken.as_str()).filter(|spoken| !spoken.is_empty());
@@ -80,7 +80,7 @@ impl Phonemiser {
     }
 }
 
-/// Sounds that no dictionary spells.
+/// Returns the phonemes of interjections that no dictionary has.
 fn interjection(text: &str) -> Option<&'static str> {
     Some(match text.to_ascii_lowercase().as_str() {
         "mm-hmm" | "mm-hm" | "mhm" | "mmhmm" | "m-hm" => "ˌʌmhˈʌm",
@@ -91,16 +91,16 @@ fn interjection(text: &str) -> Option<&'static str> {
     })
 }
 
-/// What misaki writes for what it does not know.
+/// The character that misaki writes for unknown text.
 const UNKNOWN: char = '❓';
 
-/// The tokens of each word: those up to the next space.
+/// Groups the tokens by word: those up to the next space.
 fn words_of(tokens: &[MToken]) -> Vec<&[MToken]> {
     let words = tokens.split_inclusive(|token| !token.whitespace.is_empty());
     words.filter(|tokens| tokens.iter().any(|token| !token.text.trim().is_empty())).collect()
 }
 
-/// A network that reads words from their letters.
+/// A network that reads words by their letters.
 struct UnknownWords {
     model: Model,
     job: Job,
@@ -135,7 +135,7 @@ impl UnknownWords {
         })
     }
 
-    /// How `word` may be said; letter by letter when the network does not know either. May be empty.
+    /// Returns the phonemes of `word`, or of its letters if the network has no result. May be empty.
     fn say(&self, word: &str) -> String {
         let said = self.read(word).unwrap_or_default();
         if said.is_empty() { spell(word) } else { said }
@@ -153,7 +153,7 @@ impl UnknownWords {
         let input = NdTensor::from_data([1, ids.len()], ids.to_vec());
         let inputs = vec![(self.model.input_ids()[0], ValueOrView::from(input))];
         let output = self.model.run(inputs, &self.model.output_ids()[..1], self.job.options()).ok()?.remove(0);
-        // One answer per slot: 0 is none, and the same again is still the one before.
+        // One phoneme per slot: 0 is none, and a repetition continues the previous one.
         let mut before = 0;
         let mut said = String::new();
         for &id in output.into_tensor::<i32>()?.iter() {
@@ -166,7 +166,7 @@ impl UnknownWords {
     }
 }
 
-/// The names of the letters and digits of `word`.
+/// Returns the names of the letters and digits of `word`.
 fn spell(word: &str) -> String {
     word.chars().filter_map(letter_name).collect::<Vec<_>>().join(" ")
 }

@@ -1,5 +1,5 @@
-//! The real models. They are pulled once into `SWITCHHOOK_TEST_MODELS` or `target/test-models`; without them these tests fail: a
-//! model that was not run is not known to work.
+//! Tests of the real models. They are pulled once into `SWITCHHOOK_TEST_MODELS` or `target/test-models`; without them these tests fail, so that a
+//! model that was not run never counts as working.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use super::phonemes::Phonemiser;
 use super::*;
 use crate::models::{HIBARI, MOONSHINE, ModelStore, NoProgress};
 
-/// The pulled models.
+/// Returns the pulled models.
 fn models() -> ModelStore {
     static MODELS: OnceLock<ModelStore> = OnceLock::new();
     let pull = || {

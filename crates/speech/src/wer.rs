@@ -1,23 +1,23 @@
-//! How well words were understood: the word error rate.
+//! Measures recognition: the word error rate.
 
 use super::normalise::normalise;
 
-/// Errors among so many words.
+/// The errors in a number of words.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WordErrors {
-    /// Words that were replaced, left out or put in.
+    /// Words that were replaced, left out or inserted.
     pub errors: usize,
-    /// Words that were said.
+    /// Words that were spoken.
     pub words: usize,
 }
 
 impl WordErrors {
-    /// Compares what was heard with what was said. Case, punctuation and spelling of numbers do not count: "7:30 pm" is
-    /// "seven thirty p.m.".
+    /// Compares the recognised text with the spoken one. Case, punctuation and the spelling of numbers do not count: "7:30 pm" is "seven thirty
+    /// p.m.".
     #[must_use]
     pub fn between(said: &str, heard: &str) -> Self {
         let (said, heard) = (words(said), words(heard));
-        // Levenshtein's distance, one row at a time.
+        // The Levenshtein distance, one row at a time.
         let mut row: Vec<usize> = (0..=heard.len()).collect();
         for (index, word) in said.iter().enumerate() {
             let mut diagonal = std::mem::replace(&mut row[0], index + 1);
@@ -30,7 +30,7 @@ impl WordErrors {
         Self { errors: row[heard.len()], words: said.len() }
     }
 
-    /// Errors per word.
+    /// Returns the errors per word.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "counts of words are small")]
     pub fn rate(self) -> f64 {
@@ -45,7 +45,7 @@ impl std::ops::AddAssign for WordErrors {
     }
 }
 
-/// The words of a text in one spelling.
+/// Returns the words of a text in one spelling.
 fn words(text: &str) -> Vec<String> {
     let spoken: Vec<String> = normalise(text).into_iter().map(|unit| unit.spoken.to_lowercase()).collect();
     let words = spoken.iter().flat_map(|spoken| spoken.split(|c: char| !(c.is_alphanumeric() || c == '\'')));

@@ -1,7 +1,7 @@
-//! Downloads wheels with `pip`, which knows the package index and the proxy.
+//! Downloads wheels with `pip`, which has the settings of the package index and the proxy.
 //!
-//! pip runs as a child process with `--require-hashes` and neither builds nor installs anything; the hash is checked again
-//! afterwards. Its environment can point to a private package index.
+//! pip runs as a child process with `--require-hashes` and neither builds nor installs anything; the hash is checked again afterwards. Its
+//! environment can point to a private package index.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -32,7 +32,7 @@ pub(super) fn fetch(
     fetch_with(client, DEADLINE, model, scratch, progress)
 }
 
-/// Whether this command is pip.
+/// Returns whether this command is pip.
 fn is_pip(client: &[&str]) -> bool {
     let version = command(client).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
     version.is_ok_and(|status| status.success())
@@ -62,14 +62,14 @@ fn fetch_with(
     command
         .args(["download", "--quiet", "--no-deps", "--require-hashes", "--only-binary=:all:"])
         .args(["--disable-pip-version-check", "--no-input", "--progress-bar=off"])
-        // The wheels are tagged for one platform because of libraries that we do not use; their models work everywhere.
+        // The wheels are tagged for one platform because of libraries that are not used here; their models work everywhere.
         .args(["--platform=manylinux2014_x86_64", "--platform=any", "--python-version=3.11"])
         .args(["--implementation=cp", "--abi=none"])
         .arg("--requirement")
         .arg(&lock)
         .arg("--dest")
         .arg(folder)
-        // pip downloads into a temporary folder first; inside ours we can watch its size, and it is removed with ours.
+        // pip downloads into a temporary folder first; inside this one its size can be watched, and it is removed together with this one.
         .envs(["TMPDIR", "TEMP", "TMP"].map(|name| (name, folder)))
         .stderr(log)
         .stdout(Stdio::null());
@@ -122,7 +122,7 @@ mod tests {
     use crate::models::manifest::MODELS;
     use crate::models::progress::NoProgress;
 
-    /// A pretended pip: a script for `sh`.
+    /// Writes a fake pip: a script for `sh`.
     fn pretend(scratch: &ScratchDir, script: &str) -> String {
         let path = scratch.path().join("pip");
         fs::write(&path, script).unwrap();

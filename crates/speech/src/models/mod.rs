@@ -200,13 +200,13 @@ fn put_in_place(model: &Model, fresh: &Path, place: &Path, scratch: &ScratchDir)
     }
 }
 
-/// Whether every file exists with its size.
+/// Returns whether every file exists with its size.
 fn is_complete(model: &Model, folder: &Path) -> bool {
     let has = |file: &manifest::File| fs::metadata(folder.join(file.name)).is_ok_and(|data| data.len() == file.bytes);
     model.files.iter().all(has)
 }
 
-/// Whether all hashes match.
+/// Returns whether all hashes match.
 fn is_intact(model: &Model, folder: &Path) -> bool {
     let right =
         |file: &manifest::File| unpack::sha256_of(&folder.join(file.name)).is_ok_and(|hash| hash == file.sha256);

@@ -1,4 +1,4 @@
-//! What a data directory without network can show: refusals, and installs that meet each other.
+//! Tests of a data directory without network: refusals, and concurrent installs.
 
 use super::*;
 

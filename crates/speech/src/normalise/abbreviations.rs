@@ -1,8 +1,8 @@
-//! Words that are written short and said long, and signs that are said.
+//! Abbreviations and signs, and how they are spoken.
 
 use super::{Reading, Word};
 
-/// With a full stop behind it. Matched without regard to case.
+/// Abbreviations with a full stop. Matched without regard to case.
 const SHORT: [(&str, &str); 35] = [
     ("mr", "Mister"),
     ("mrs", "Missus"),
@@ -41,7 +41,7 @@ const SHORT: [(&str, &str); 35] = [
     ("appt", "appointment"),
 ];
 
-/// Also without a full stop, in just this spelling.
+/// Abbreviations that need no full stop, in exactly this spelling.
 const BARE: [(&str, &str); 16] = [
     ("Mr", "Mister"),
     ("Mrs", "Missus"),
@@ -94,14 +94,14 @@ const STREETS: [&str; 18] = [
     "square",
 ];
 
-/// Whether the words after the first, a number, name a street: "123 Oak Street".
+/// Returns whether the words after the first, a number, name a street: "123 Oak Street".
 pub(super) fn is_street_ahead(words: &[Word<'_>]) -> bool {
     let street = |word: &Word<'_>| STREETS.iter().any(|street| word.core.eq_ignore_ascii_case(street));
     let named = words.get(1).is_some_and(Word::is_capitalised) && words[0].tail.is_empty();
     named && words.iter().skip(2).take(2).any(street)
 }
 
-/// Reads an abbreviation or a sign. `before` and `number_before` tell "12 Oak Dr." from "Dr. Oak".
+/// Reads an abbreviation or a sign. `before` and `number_before` distinguish "12 Oak Dr." from "Dr. Oak".
 pub(super) fn abbreviation(words: &[Word<'_>], before: Option<&Word<'_>>, number_before: bool) -> Option<Reading> {
     let word = words.first()?;
     let name_before = before.is_some_and(|word| word.is_capitalised() && word.tail.is_empty());

@@ -35,7 +35,7 @@ const UNITS: [(&str, &str); 26] = [
     ("k", "thousand"),
 ];
 
-/// "$45.50", "$1,200", "$3.5 million", "€20".
+/// Reads "$45.50", "$1,200", "$3.5 million", "€20".
 pub(super) fn money(words: &[Word<'_>]) -> Option<Reading> {
     let word = words.first()?;
     let (_, one, many, small) = CURRENCIES.iter().find(|currency| word.core.starts_with(currency.0))?;
@@ -65,7 +65,7 @@ pub(super) fn money(words: &[Word<'_>]) -> Option<Reading> {
     ))
 }
 
-/// "50%", "72°F", "5km", "22nd", "24/7", "10-12", "1,250", "1450".
+/// Reads "50%", "72°F", "5km", "22nd", "24/7", "10-12", "1,250", "1450".
 pub(super) fn number(words: &[Word<'_>], before: Option<&Word<'_>>) -> Option<Reading> {
     let text = words.first()?.core;
     let said = |said: String| Some(Reading::words(1, said));
@@ -113,7 +113,7 @@ fn fraction(top: &str, bottom: &str) -> Option<String> {
     })
 }
 
-/// A number with nothing around it: a year, a house number or a quantity.
+/// Reads a bare number: a year, a house number or a quantity.
 fn bare(text: &str, words: &[Word<'_>], before: Option<&Word<'_>>) -> Option<String> {
     let Some(number) = whole_number(text).filter(|_| !text.contains(',')) else { return plain(text) };
     let place = before.is_some_and(|word| {

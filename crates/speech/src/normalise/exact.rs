@@ -1,9 +1,9 @@
-//! What must arrive letter by letter and digit by digit: telephone numbers, codes, addresses on the net, spelling.
+//! Text that must be spoken letter by letter and digit by digit: telephone numbers, codes, internet addresses, spelling.
 
 use super::numbers::{digits, is_digits};
 use super::{Reading, Word};
 
-/// Endings by which a word is known to be an address on the web.
+/// Endings that identify a web address.
 const DOMAINS: [&str; 18] = [
     "com", "org", "net", "edu", "gov", "io", "co", "ai", "app", "dev", "us", "uk", "de", "ca", "eu", "info", "example",
     "health",
@@ -26,7 +26,7 @@ const CUES: [&str; 13] = [
     "flight",
 ];
 
-/// Keys of the phone with a star among them, such as `*67`; between two numbers it is a sign.
+/// Reads keys of the phone with an asterisk among them, such as `*67`; between two numbers it is a sign.
 pub(super) fn keys(words: &[Word<'_>], before: Option<&Word<'_>>) -> Option<Reading> {
     let pressed = words[0].raw.trim_matches(|c: char| !c.is_alphanumeric() && !"*#".contains(c));
     if !pressed.contains('*')
@@ -47,7 +47,7 @@ pub(super) fn keys(words: &[Word<'_>], before: Option<&Word<'_>>) -> Option<Read
     Some(Reading::words(1, said.collect::<Vec<_>>().join(" ")))
 }
 
-/// "+1 (415) 555-0142", "555-0142", "415.555.0142": groups of digits with a pause between them.
+/// Reads "+1 (415) 555-0142", "555-0142", "415.555.0142": groups of digits with a pause between them.
 pub(super) fn telephone(words: &[Word<'_>]) -> Option<Reading> {
     let most = words.len().min(5);
     (1..=most).rev().find_map(|count| {
@@ -83,7 +83,7 @@ fn telephone_groups(text: &str) -> Option<String> {
     Some(if international { format!("plus {said}") } else { said })
 }
 
-/// Groups of three, the last of two to four.
+/// Splits digits into groups of three, the last of two to four.
 fn in_threes(digits: &str) -> Vec<&str> {
     let mut groups = Vec::new();
     let mut rest = digits;
@@ -96,7 +96,7 @@ fn in_threes(digits: &str) -> Vec<&str> {
     groups
 }
 
-/// "483920", "A1B2", "XK-4471", "#48213", and any number after a word such as "code".
+/// Reads "483920", "A1B2", "XK-4471", "#48213", and any number after a word such as "code".
 pub(super) fn code(words: &[Word<'_>], before: Option<&Word<'_>>) -> Option<Reading> {
     let word = words.first()?;
     let (marked, text) = word.core.strip_prefix('#').map_or((false, word.core), |rest| (true, rest));
@@ -115,7 +115,7 @@ pub(super) fn code(words: &[Word<'_>], before: Option<&Word<'_>>) -> Option<Read
     Some(Reading::letters(1, spell(text)))
 }
 
-/// Letters and digits one by one, in groups of three with pauses; at a hyphen there is a pause as well.
+/// Spells letters and digits one by one, in groups of three with pauses, and with a pause at a hyphen.
 fn spell(text: &str) -> String {
     let parts = text.split('-').filter(|part| !part.is_empty());
     let one =
@@ -124,7 +124,7 @@ fn spell(text: &str) -> String {
     parts.flat_map(in_threes).map(group).collect::<Vec<_>>().join(", ")
 }
 
-/// "S-M-I-T-H", or single capitals in a row.
+/// Reads "S-M-I-T-H", or single capitals in a row.
 pub(super) fn spelling(words: &[Word<'_>], before: Option<&Word<'_>>) -> Option<Reading> {
     let word = words.first()?;
     let letters: Vec<&str> = word.core.split(['-', '.']).collect();
@@ -137,7 +137,7 @@ pub(super) fn spelling(words: &[Word<'_>], before: Option<&Word<'_>>) -> Option<
     (capital(word) && neighbours).then(|| Reading::letters(1, word.core.to_owned()))
 }
 
-/// "sarah.miller@example.com" and "www.example.com/help".
+/// Reads "sarah.miller@example.com" and "www.example.com/help".
 pub(super) fn net_address(words: &[Word<'_>]) -> Option<Reading> {
     let text = words.first()?.core;
     let bare = ["https://", "http://", "mailto:"].iter().find_map(|scheme| text.strip_prefix(scheme)).unwrap_or(text);

@@ -1,8 +1,7 @@
-//! From written to spoken text, for the telephone: what a person would say, so that the other side can write it down.
+//! Converts written to spoken text for the telephone: what a person would say so that the other side can write it down.
 //!
-//! Each rule looks at the words from one place on and says how many it reads and how. The first rule that fits wins; words that no
-//! rule knows are left to the pronunciation dictionary. What was written stays beside what is said, so that word
-//! times can be given in the words of the text.
+//! Each rule looks at the words from one position on and returns how many it reads and how. The first matching rule wins; words without a rule are
+//! left to the pronunciation dictionary. The written text is kept beside the spoken text, so that word times can be given for the words as written.
 
 mod abbreviations;
 mod amounts;
@@ -10,33 +9,33 @@ mod exact;
 mod numbers;
 mod when;
 
-/// A piece of text and how it is said.
+/// A piece of text and its spoken form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Unit {
-    /// As written: one word, or several that are read as one.
+    /// The written form: one word, or several that are read as one.
     pub(super) written: String,
-    /// As said.
+    /// The spoken form.
     pub(super) spoken: String,
-    /// Single capitals in `spoken` are names of letters, also "A".
+    /// Whether single capitals in `spoken` are names of letters, including "A".
     pub(super) letters: bool,
 }
 
-/// A written word in its parts.
+/// A written word, split into parts.
 struct Word<'a> {
     raw: &'a str,
-    /// Without quotes, brackets and punctuation around it.
+    /// The word without the quotes, brackets and punctuation around it.
     core: &'a str,
-    /// The punctuation behind it.
+    /// The punctuation after it.
     tail: &'a str,
 }
 
-/// What a rule makes of the words in front of it.
+/// The result of a rule for the words in front of it.
 struct Reading {
-    /// How many it reads.
+    /// The number of words that it reads.
     words: usize,
     spoken: String,
     letters: bool,
-    /// Whether the last word's full stop belongs to an abbreviation.
+    /// Whether the last word's full stop is part of an abbreviation.
     takes_dot: bool,
 }
 
@@ -49,7 +48,7 @@ impl Reading {
         Self { letters: true, ..Self::words(words, spoken) }
     }
 
-    /// The full stop behind `word`, if any, is the abbreviation's own.
+    /// Takes the full stop after `word`, if any, as part of the abbreviation.
     fn ends_with_dot_of(mut self, word: &Word<'_>) -> Self {
         self.takes_dot = word.has_dot();
         self
@@ -66,7 +65,7 @@ impl<'a> Word<'a> {
         Self { raw, core, tail: &inner[core.len()..] }
     }
 
-    /// The word without its tail, an opening bracket kept.
+    /// Returns the word without its tail, keeping an opening bracket.
     fn body(&self) -> &'a str {
         &self.raw[..self.raw.len() - self.tail.len()]
     }
@@ -80,7 +79,7 @@ impl<'a> Word<'a> {
     }
 }
 
-/// How `text` is said, unit by unit.
+/// Returns the spoken form of `text`, unit by unit.
 pub(super) fn normalise(text: &str) -> Vec<Unit> {
     let words: Vec<Word<'_>> = text.split_whitespace().map(Word::new).collect();
     let mut units = Vec::new();
@@ -90,7 +89,7 @@ pub(super) fn normalise(text: &str) -> Vec<Unit> {
         let end = at + reading.words;
         let last = &words[end - 1];
         let tail = match (reading.takes_dot, end == words.len()) {
-            // At the very end the abbreviation's full stop ends the sentence, too.
+            // At the very end, the abbreviation's full stop also ends the sentence.
             (true, false) => &last.tail[1..],
             _ => last.tail,
         };
@@ -119,7 +118,7 @@ fn read(words: &[Word<'_>], at: usize) -> Reading {
         .unwrap_or_else(|| as_written(&words[at]))
 }
 
-/// A word that no rule knows, without what cannot be said.
+/// Reads a word without a rule, dropping characters that cannot be spoken.
 fn as_written(word: &Word<'_>) -> Reading {
     let core = word.core.replace(['’', '‘'], "'");
     let core = if core == "and/or" { "and or".to_owned() } else { core.replace('/', " or ") };

@@ -31,7 +31,7 @@ const SCALES: [(u64, &str); 5] = [
     (100, "hundred"),
 ];
 
-/// 1250 is "one thousand two hundred fifty".
+/// Returns a number in words: 1250 is "one thousand two hundred fifty".
 pub(super) fn cardinal(number: u64) -> String {
     if let Some(word) = usize::try_from(number).ok().and_then(|index| ONES.get(index)) {
         return (*word).to_owned();
@@ -45,7 +45,7 @@ pub(super) fn cardinal(number: u64) -> String {
     if number.is_multiple_of(10) { tens.to_owned() } else { format!("{tens}-{}", cardinal(number % 10)) }
 }
 
-/// 22 is "twenty-second".
+/// Returns an ordinal in words: 22 is "twenty-second".
 pub(super) fn ordinal(number: u64) -> String {
     let words = cardinal(number);
     let start = words.rfind([' ', '-']).map_or(0, |at| at + 1);
@@ -64,7 +64,7 @@ pub(super) fn ordinal(number: u64) -> String {
     format!("{head}{last}")
 }
 
-/// In pairs, as years, rooms and house numbers are said: 1984 is "nineteen eighty-four", 2005 "two thousand five".
+/// Returns a number in pairs, as years, rooms and house numbers are spoken: 1984 is "nineteen eighty-four", 2005 "two thousand five".
 pub(super) fn in_pairs(number: u64) -> String {
     match (number / 100, number % 100) {
         (0, _) | (20, 0..10) => cardinal(number),
@@ -75,7 +75,7 @@ pub(super) fn in_pairs(number: u64) -> String {
     }
 }
 
-/// Digit by digit; `zero` is the word for 0. Other characters are left out.
+/// Returns the digits one by one; `zero` is the word for 0. Other characters are dropped.
 pub(super) fn digits(text: &str, zero: &str) -> String {
     let word = |digit: char| match digit.to_digit(10)? {
         0 => Some(zero),
@@ -99,7 +99,7 @@ pub(super) fn plain(text: &str) -> Option<String> {
     }
 }
 
-/// Reads "1250" or "1,250".
+/// Parses "1250" or "1,250".
 pub(super) fn whole_number(text: &str) -> Option<u64> {
     let mut groups = text.split(',');
     let first = groups.next()?;
@@ -112,7 +112,7 @@ pub(super) fn whole_number(text: &str) -> Option<u64> {
     (number.len() <= 15).then(|| number.parse().ok())?
 }
 
-/// At least one digit and nothing else.
+/// Returns whether the text consists of digits, at least one.
 pub(super) fn is_digits(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }

@@ -1,4 +1,4 @@
-//! What is written, and what is said.
+//! Pairs of written and spoken text.
 
 use super::*;
 

@@ -18,7 +18,7 @@ const MONTHS: [&str; 12] = [
     "December",
 ];
 
-/// "7:30 pm", "7pm", "19:30", "9am-5pm".
+/// Reads "7:30 pm", "7pm", "19:30", "9am-5pm".
 pub(super) fn time(words: &[Word<'_>]) -> Option<Reading> {
     let first = words.first()?;
     let next = words.get(1).filter(|_| first.tail.is_empty()).and_then(|word| half(word.core).map(|half| (half, word)));
@@ -35,7 +35,7 @@ pub(super) fn time(words: &[Word<'_>]) -> Option<Reading> {
     certain.then(|| Reading::letters(1, said).ends_with_dot_of(first))
 }
 
-/// The words of a time, and whether it can be nothing else.
+/// Returns the words of a time, and whether it can only be a time.
 fn time_of(text: &str, short: bool) -> Option<(String, bool)> {
     let digits = text.bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b':').count();
     let (number, rest) = text.split_at(digits);
@@ -45,7 +45,7 @@ fn time_of(text: &str, short: bool) -> Option<(String, bool)> {
     Some((format!("{} {}", clock(number, true)?, half(rest)?), true))
 }
 
-/// Hours and minutes. `short`: a half of the day follows, so no "o'clock".
+/// Returns hours and minutes in words. `short`: "am" or "pm" follows, so omit "o'clock".
 fn clock(text: &str, short: bool) -> Option<String> {
     let (hour, minute) = text.split_once(':').unwrap_or((text, "00"));
     if !is_digits(hour) || hour.len() > 2 || !is_digits(minute) || minute.len() != 2 {
@@ -70,7 +70,7 @@ fn half(text: &str) -> Option<&'static str> {
     }
 }
 
-/// "2026-03-14", "3/14/2026", "3/14", "March 14, 2026", "14 March".
+/// Reads "2026-03-14", "3/14/2026", "3/14", "March 14, 2026", "14 March".
 pub(super) fn date(words: &[Word<'_>]) -> Option<Reading> {
     let first = words.first()?;
     numeric(first.core).map(|said| Reading::words(1, said)).or_else(|| month_first(words)).or_else(|| day_first(words))
@@ -87,7 +87,7 @@ fn numeric(text: &str) -> Option<String> {
         ([4, 2, 2], false) => spoken(number(1)?, number(2)?, Some(number(0)?)),
         ([1 | 2, 1 | 2, 4], true) => spoken(number(0)?, number(1)?, Some(number(2)?)),
         ([1 | 2, 1 | 2, 2], true) => spoken(number(0)?, number(1)?, Some(2000 + number(2)?)),
-        // 3/4 is a fraction, 3/14 and 10/2 are days.
+        // 3/4 is a fraction; 3/14 and 10/2 are dates.
         ([1 | 2, 1 | 2], true) if number(1)? > 8 || number(0)? >= number(1)? => spoken(number(0)?, number(1)?, None),
         _ => None,
     }
@@ -119,7 +119,7 @@ fn spoken(month: u64, day: u64, year: Option<u64>) -> Option<String> {
     Some(format!("{name} {}{year}", ordinal(day)))
 }
 
-/// A month's name, in full or abbreviated; "may" and "march" only with their capital.
+/// Parses a month's name, in full or abbreviated; "may" and "march" only if capitalised.
 fn month(word: &Word<'_>) -> Option<u64> {
     let text = word.core;
     let is = |name: &&str| text == *name || (text.len() >= 3 && text.len() <= 4 && name.starts_with(text));
@@ -134,7 +134,7 @@ fn day(text: &str) -> Option<u64> {
     (matches!(suffix, "" | "st" | "nd" | "rd" | "th") && (1..=31).contains(&day)).then_some(day)
 }
 
-/// A year that stands alone.
+/// Parses a year on its own.
 pub(super) fn year(text: &str) -> Option<u64> {
     whole_number(text).filter(|year| text.len() == 4 && (1000..2200).contains(year))
 }

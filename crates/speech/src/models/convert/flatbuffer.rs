@@ -1,30 +1,30 @@
-//! A reader of FlatBuffers tables that trusts nothing: every offset is checked, and a budget bounds the whole work.
+//! Reads FlatBuffers tables from untrusted files: every offset is checked, and a budget bounds the total work.
 //!
-//! A table starts with a signed offset back to its vtable; the vtable holds, per field slot, where the field lies in the
-//! table (0: absent). Strings, vectors and sub-tables are reached by an unsigned offset forward. All is little-endian.
+//! A table starts with a signed offset back to its vtable; the vtable has, per field slot, the position of the field in the table (0: absent).
+//! Strings, vectors and sub-tables are reached by an unsigned offset forward. Everything is little-endian.
 
 use std::cell::Cell;
 
 use super::ConvertError;
 
-/// A buffer and what may still be read from it.
+/// A buffer, and the budget for reading from it.
 pub(super) struct Buffer<'a> {
     bytes: &'a [u8],
     elements_left: Cell<usize>,
 }
 
 impl<'a> Buffer<'a> {
-    /// `max_elements` bounds the vector elements read altogether: offsets may point anywhere, also at each other.
+    /// Creates a buffer. `max_elements` bounds the total vector elements read: offsets may point anywhere, even at each other.
     pub(super) fn new(bytes: &'a [u8], max_elements: usize) -> Self {
         Self { bytes, elements_left: Cell::new(max_elements) }
     }
 
-    /// The root table.
+    /// Returns the root table.
     pub(super) fn root(&'a self) -> Result<Table<'a>, ConvertError> {
         Table::at(self, self.follow(0)?)
     }
 
-    /// The four bytes that name the file's kind.
+    /// Returns the four bytes that identify the file type.
     pub(super) fn identifier(&self) -> Result<[u8; 4], ConvertError> {
         self.array(4)
     }
@@ -47,12 +47,12 @@ impl<'a> Buffer<'a> {
             .map_err(|_| ConvertError::Malformed("a length beyond memory"))
     }
 
-    /// Where the offset at `at` points to.
+    /// Returns the target of the offset at `at`.
     fn follow(&self, at: usize) -> Result<usize, ConvertError> {
         at.checked_add(self.u32(at)?).ok_or(ConvertError::Malformed("an offset beyond the file"))
     }
 
-    /// The start and length of the vector that the offset at `at` points to.
+    /// Returns the start and length of the vector that the offset at `at` points to.
     fn vector(&self, at: usize) -> Result<(usize, usize), ConvertError> {
         let start = self.follow(at)?;
         Ok((start + 4, self.u32(start)?))
@@ -83,7 +83,7 @@ impl<'a> Table<'a> {
         Ok(Self { buffer, at, vtable, vtable_len: buffer.u16(vtable)? })
     }
 
-    /// Where field `slot` lies. A slot is the field's byte offset in the vtable: 4 for the first, 6 for the second, and so on.
+    /// Returns the position of field `slot`. A slot is the field's byte offset in the vtable: 4 for the first, 6 for the second, and so on.
     fn field(&self, slot: usize) -> Result<Option<usize>, ConvertError> {
         if slot + 2 > self.vtable_len {
             return Ok(None);
@@ -96,49 +96,49 @@ impl<'a> Table<'a> {
         self.field(slot)?.map_or(Ok([0; N]), |at| self.buffer.array(at))
     }
 
-    /// A byte; 0 when absent.
+    /// Returns a byte; 0 if absent.
     pub(super) fn u8(&self, slot: usize) -> Result<u8, ConvertError> {
         Ok(self.scalar::<1>(slot)?[0])
     }
 
-    /// An `i32`; 0 when absent.
+    /// Returns an `i32`; 0 if absent.
     pub(super) fn i32(&self, slot: usize) -> Result<i32, ConvertError> {
         self.scalar(slot).map(i32::from_le_bytes)
     }
 
-    /// An `i64`; 0 when absent.
+    /// Returns an `i64`; 0 if absent.
     pub(super) fn i64(&self, slot: usize) -> Result<i64, ConvertError> {
         self.scalar(slot).map(i64::from_le_bytes)
     }
 
-    /// An `f32`; 0 when absent.
+    /// Returns an `f32`; 0 if absent.
     pub(super) fn f32(&self, slot: usize) -> Result<f32, ConvertError> {
         self.scalar(slot).map(f32::from_le_bytes)
     }
 
-    /// A sub-table.
+    /// Returns a sub-table.
     pub(super) fn table(&self, slot: usize) -> Result<Option<Table<'a>>, ConvertError> {
         self.field(slot)?.map(|at| Table::at(self.buffer, self.buffer.follow(at)?)).transpose()
     }
 
-    /// A vector of bytes; empty when absent.
+    /// Returns a vector of bytes; empty if absent.
     pub(super) fn bytes(&self, slot: usize) -> Result<&'a [u8], ConvertError> {
         let Some(at) = self.field(slot)? else { return Ok(&[]) };
         let (start, len) = self.buffer.vector(at)?;
         self.buffer.slice(start, len)
     }
 
-    /// A string; empty when absent.
+    /// Returns a string; empty if absent.
     pub(super) fn str(&self, slot: usize) -> Result<&'a str, ConvertError> {
         text(self.bytes(slot)?)
     }
 
-    /// A vector of sub-tables; empty when absent.
+    /// Returns a vector of sub-tables; empty if absent.
     pub(super) fn tables(&self, slot: usize) -> Result<Vec<Table<'a>>, ConvertError> {
         self.elements(slot, 4, |at| Table::at(self.buffer, self.buffer.follow(at)?))
     }
 
-    /// A vector of strings; empty when absent.
+    /// Returns a vector of strings; empty if absent.
     pub(super) fn strs(&self, slot: usize) -> Result<Vec<&'a str>, ConvertError> {
         self.elements(slot, 4, |at| {
             let (start, len) = self.buffer.vector(at)?;
@@ -146,12 +146,12 @@ impl<'a> Table<'a> {
         })
     }
 
-    /// A vector of `i64`; empty when absent.
+    /// Returns a vector of `i64`; empty if absent.
     pub(super) fn i64s(&self, slot: usize) -> Result<Vec<i64>, ConvertError> {
         self.elements(slot, 8, |at| self.buffer.array(at).map(i64::from_le_bytes))
     }
 
-    /// A vector of `f32`; empty when absent.
+    /// Returns a vector of `f32`; empty if absent.
     pub(super) fn f32s(&self, slot: usize) -> Result<Vec<f32>, ConvertError> {
         self.elements(slot, 4, |at| self.buffer.array(at).map(f32::from_le_bytes))
     }

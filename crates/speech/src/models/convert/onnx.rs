@@ -2,7 +2,7 @@
 
 use super::graph::{Attribute, AttributeValue, Dimension, Graph, Model, Node, Tensor, ValueInfo};
 
-/// The oldest ONNX format version that is still read everywhere and knows all we write.
+/// The oldest ONNX format version that is read everywhere and supports everything written here.
 const MIN_IR_VERSION: i64 = 8;
 
 /// A protobuf message under construction.
@@ -18,7 +18,7 @@ impl Message {
         self.0.push(value.to_le_bytes()[0]);
     }
 
-    /// A field's number and wire type.
+    /// Writes a field's number and wire type.
     fn tag(&mut self, field: u32, wire: u64) {
         self.varint(u64::from(field) << 3 | wire);
     }
@@ -48,7 +48,7 @@ impl Message {
     }
 }
 
-/// The bytes of `model`'s ONNX file.
+/// Returns the bytes of `model`'s ONNX file.
 pub(super) fn write(model: &Model<'_>) -> Vec<u8> {
     let mut out = Message::default();
     out.int(1, model.ir_version.max(MIN_IR_VERSION));

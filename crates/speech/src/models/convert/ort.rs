@@ -1,4 +1,4 @@
-//! The ONNX Runtime file format: which field of which table holds what (`ort.fbs` of ONNX Runtime, format version 5).
+//! The ONNX Runtime file format: the tables and fields of `ort.fbs` (ONNX Runtime, format version 5).
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -7,7 +7,7 @@ use super::ConvertError;
 use super::flatbuffer::{Buffer, Table};
 use super::graph::{Attribute, AttributeValue, Dimension, Graph, Model, Node, Tensor, ValueInfo};
 
-/// Graphs within graphs: `If` and `Loop` bodies. Real models nest once or twice.
+/// The maximum depth of nested graphs: `If` and `Loop` bodies. Real models nest once or twice.
 const MAX_DEPTH: u32 = 8;
 
 /// Reads a whole model.

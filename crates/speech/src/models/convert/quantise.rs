@@ -44,7 +44,7 @@ fn rewrite<'a>(graph: &mut Graph<'a>, outer: &Weights<'a>) {
     }
 }
 
-/// Finds `Cast -> Mul -> Add` chains over byte tensors, by the name of what they yield.
+/// Finds `Cast -> Mul -> Add` chains over byte tensors, by the name of their result.
 fn find_weights<'a>(graph: &Graph<'a>) -> Weights<'a> {
     let tensors: HashMap<&str, &Tensor<'a>> = graph.initializers.iter().map(|t| (t.name.as_ref(), t)).collect();
     let users: HashMap<&str, &Node<'a>> =
@@ -75,7 +75,7 @@ fn find_weights<'a>(graph: &Graph<'a>) -> Weights<'a> {
     graph.nodes.iter().filter_map(chain).collect()
 }
 
-/// Writes the integer product in place of `matmul`.
+/// Replaces `matmul` by the integer product.
 fn expand<'a>(graph: &mut Graph<'a>, matmul: &Node<'a>, weight: &Weight<'a>) {
     let input = matmul.inputs[0].clone();
     let output = matmul.outputs[0].clone();

@@ -1,10 +1,10 @@
-//! Bad bytes are errors. The good bytes are covered where the models are: their results are pinned by hash.
+//! Malformed files are errors. Real files are tested with the models: their results are pinned by hash.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// A tiny `.ort` file, written by hand: a session (slot 6: model) whose model (slot 18: graph) has an empty graph.
+/// Returns a tiny `.ort` file, written by hand: a session (slot 6: model) whose model (slot 18: graph) has an empty graph.
 fn tiny() -> Vec<u8> {
     let mut bytes = vec![0; 96];
     let mut put = |at: usize, data: &[u8]| bytes[at..at + data.len()].copy_from_slice(data);
