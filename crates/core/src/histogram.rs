@@ -59,7 +59,7 @@ fn bin(ms: u64) -> u32 {
     bin.min(LAST)
 }
 
-/// The geometric middle of a bin.
+/// Returns the geometric middle of a bin.
 fn middle(bin: u32) -> u64 {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most 2^21")]
     let middle = ((f64::from(bin.min(LAST)) + 0.5) / PER_DOUBLING).exp2().round() as u64;

@@ -56,7 +56,7 @@ pub enum QuotaExceeded {
 }
 
 impl QuotaExceeded {
-    /// The `Retry-After` header: whole seconds, at least 1.
+    /// Returns the value of the `Retry-After` header: whole seconds, at least 1.
     ///
     /// The end of a running call is unknown; a few seconds is a cheap guess.
     #[must_use]

@@ -1,6 +1,6 @@
 use super::*;
 
-/// A parser with the mistakes that fuzzing must find.
+/// Parses a message with the mistakes that fuzzing must find.
 fn mistaken(mistake: &str, message: &[u8]) -> Result<usize, serde_json::Error> {
     let read: serde_json::Value = serde_json::from_slice(message)?;
     let people = read["booking"]["people"].as_u64().unwrap_or(0);

@@ -154,7 +154,7 @@ impl Noise {
         z ^ (z >> 31)
     }
 
-    /// Close enough to a normal distribution with variance 1 for audio: the sum of four uniform ones.
+    /// Returns a value with variance 1, close enough to a normal distribution for audio: the sum of four uniform ones.
     fn next_normal(&mut self) -> f32 {
         const MEAN: f32 = 2.0 * 65_535.0;
         const DEVIATION: f32 = 37_837.0; // 65536 / sqrt(3)

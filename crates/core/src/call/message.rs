@@ -85,7 +85,7 @@ pub enum TalkEnd {
     },
 }
 
-/// What can fail in a conversation.
+/// A failure of a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TalkFailure {
     /// A provider did not respond in time, nor did its fallbacks.

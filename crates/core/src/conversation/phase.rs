@@ -35,7 +35,7 @@ pub(super) struct Closing {
     pub(super) filler: GoodbyeFiller,
 }
 
-/// What covers the wait for a goodbye that does not come.
+/// State of the filler that covers the wait for a goodbye.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum GoodbyeFiller {
     /// Not needed so far.

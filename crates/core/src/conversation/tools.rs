@@ -35,13 +35,13 @@ struct Tool {
     awaited: bool,
 }
 
-/// What a tool's result belongs to.
+/// The tool that a result belongs to.
 pub(super) enum Returned {
-    /// To no running tool.
+    /// No running tool.
     Unknown,
-    /// To the round.
+    /// A tool of the current round.
     InRound,
-    /// To a late tool of this name; it is now in the history.
+    /// A late tool of this name; its result is now in the history.
     Late(String),
 }
 

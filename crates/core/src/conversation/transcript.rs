@@ -75,7 +75,7 @@ impl CallerWords {
     }
 }
 
-/// What was said, and the lines that wait for missing words before them.
+/// The transcript so far, with the lines that wait for missing words before them.
 pub(super) struct Transcript {
     pub(super) history: History,
     lines: VecDeque<UnwrittenLine>,

@@ -46,7 +46,7 @@ pub struct Language {
     pub courtesies: WordList,
     /// Complete answers, even without a full stop.
     pub answers: WordList,
-    /// Ends of turns that continue, whatever the punctuation from STT.
+    /// Ends of turns that continue, regardless of the punctuation from STT.
     pub always_open: WordList,
     /// Ends of turns that continue, unless STT closes the sentence after them.
     pub open_unless_closed: WordList,

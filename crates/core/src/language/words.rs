@@ -78,7 +78,7 @@ impl Language {
         phrases.iter().any(|phrase| text.strip_suffix(phrase).is_some_and(ends))
     }
 
-    /// Returns which kind of machine says this; `None` if people say it as well.
+    /// Returns which kind of machine says this; `None` if people also say it.
     #[must_use]
     pub fn machine_words(&self, text: &str) -> Option<MachineWords> {
         let mut plain = text.to_lowercase().replace('\u{2019}', "'");

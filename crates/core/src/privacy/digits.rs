@@ -15,7 +15,7 @@ struct Atom {
 
 /// First digits of scripts with ten consecutive digits.
 const ZEROS: [char; 5] = ['0', '\u{660}', '\u{6f0}', '\u{966}', '\u{ff10}'];
-/// What people say between groups of digits.
+/// Words that people say between groups of digits.
 const SPOKEN_GAPS: [&str; 3] = ["dash", "hyphen", "space"];
 
 /// Finds what to redact, in order.
@@ -68,7 +68,7 @@ fn is_gap(between: &str) -> bool {
     spoken && between.chars().filter(|c| blank(*c)).count() <= 3
 }
 
-/// A longer gap than within a number.
+/// Returns whether the gap is longer than any within a number.
 fn is_pause(between: &str) -> bool {
     between.contains([',', '.', '\n'])
 }
@@ -186,7 +186,7 @@ fn atoms(text: &str) -> Vec<Atom> {
     atoms
 }
 
-/// "Forty" and "one" are 41.
+/// Returns whether the atom completes a tens word: "forty" and "one" are 41.
 fn completes(last: &Atom, atom: &Atom, text: &str) -> bool {
     let tens = TENS.iter().any(|word| word.eq_ignore_ascii_case(&text[last.start..last.end]));
     let unit = UNITS[1..].iter().any(|word| word.eq_ignore_ascii_case(&text[atom.start..atom.end]));

@@ -14,7 +14,7 @@ pub struct Schedule {
 }
 
 impl Default for Schedule {
-    /// About a day in total.
+    /// Returns delays of about a day in total.
     fn default() -> Self {
         Self { delays: [5, 30, 5 * 60, 30 * 60, 2 * 3600, 6 * 3600, 16 * 3600].map(Duration::from_secs) }
     }

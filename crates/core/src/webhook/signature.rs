@@ -93,7 +93,7 @@ impl SigningSecret {
 #[error("a signing secret has the form whsec_<base64>")]
 pub struct MalformedSecret;
 
-/// The reference verifier: checks an `X-Voice-Signature` header over the raw body, as a receiver should.
+/// Verifies an `X-Voice-Signature` header over the raw body, as a receiver should. This is the reference verifier.
 ///
 /// # Errors
 /// Why the delivery must be rejected.

@@ -42,7 +42,7 @@ pub fn entered_url(text: &str) -> Result<String, UrlRefusal> {
     Ok(if as_used { text.to_owned() } else { url.into() })
 }
 
-/// Blanks, line breaks, control characters, and marks that cannot be seen.
+/// Returns whether this is a blank, a line break, a control character or an invisible mark.
 fn is_blank(c: char) -> bool {
     c.is_whitespace()
         || c.is_control()

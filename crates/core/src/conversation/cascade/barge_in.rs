@@ -28,7 +28,7 @@ pub(super) enum Verdict {
     GoOn,
 }
 
-/// What was said over the agent.
+/// The caller's speech over the agent.
 #[derive(Clone, Copy)]
 pub(super) struct Words<'a> {
     pub(super) language: &'static Language,

@@ -24,7 +24,7 @@ use crate::language::is_unspaced;
 pub(super) struct CompletionRequest {
     /// The number of the request.
     pub(super) turn: u32,
-    /// What its response is said as.
+    /// The kind of utterance as which its response is said.
     pub(super) kind: Kind,
     /// The caller's text in the request, if their turn may still continue.
     pub(super) early: Option<String>,
@@ -42,7 +42,7 @@ pub(super) struct CompletionRequest {
     pub(super) calls: Vec<ToolCall>,
     /// What to say while they run: the first text that any of them has.
     pub(super) filler: Option<String>,
-    /// Whether the LLM has failed once at this request and the caller has not been told that it takes longer.
+    /// Whether the LLM has failed once at this request and the caller has not heard yet that it takes longer.
     pub(super) is_retry: bool,
 }
 

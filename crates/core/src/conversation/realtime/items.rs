@@ -1,4 +1,4 @@
-//! What the model says, item by item, and the fillers of the TTS.
+//! Items of the model's speech, and the fillers of the TTS.
 
 use std::time::Duration;
 

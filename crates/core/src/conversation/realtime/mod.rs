@@ -375,7 +375,8 @@ impl Strategy for Realtime {
         true
     }
 
-    /// The transcript arrives some time after the turn, which may have been answered meanwhile.
+    /// Returns when the caller began to say what was transcribed last: the transcript arrives some time after the turn, which may have been answered
+    /// meanwhile.
     fn words_began(&self, d: &Dialogue) -> Timestamp {
         self.caller.words_began.unwrap_or(d.now)
     }

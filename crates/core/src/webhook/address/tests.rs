@@ -84,7 +84,7 @@ fn closed_blocks() -> Vec<IpNet> {
     blocks().into_iter().filter(|block| *block != mapped).collect()
 }
 
-/// The reference implementation: compares bits and prefixes as text.
+/// Checks an address independently of the policy: compares bits and prefixes as text.
 fn is_public(address: IpAddr) -> bool {
     let outside = |bits: &str| !blocks().into_iter().any(|block| bits.starts_with(&prefix(block)));
     match address {
