@@ -1,7 +1,7 @@
-//! The public addresses given to carriers: below `/carrier/<provider>/`, each with a token that nobody can guess.
+//! The public URLs given to carriers: below `/carrier/<provider>/`, each with an unguessable token.
 //!
-//! A token is the id of a call or connection and a code that only this service's master key makes, so that any node
-//! recognises the tokens of every other, and nothing has to be stored.
+//! A token is the id of a call or connection and a code derived from this service's master key, so that every node recognises
+//! the tokens of every other, and nothing has to be stored.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,12 +14,12 @@ use switchhook_core::private::Private;
 use switchhook_vault::{Purpose, Vault};
 use uuid::Uuid;
 
-/// Hexadecimal digits of the code: 128 bit.
+/// Hexadecimal digits of the code: 128 bits.
 const CODE: usize = 32;
 /// Hexadecimal digits of the id.
 const ID: usize = 32;
 
-/// Makes addresses and recognises their tokens. Clones share one key.
+/// Creates URLs and recognises their tokens. Clones share one key.
 #[derive(Clone)]
 pub struct Addresses(Arc<Inner>);
 
@@ -28,17 +28,17 @@ struct Inner {
     vault: Vault,
 }
 
-/// What a token is for: one for calls is none for connections.
+/// The purpose of a token: a token for calls is not valid for connections.
 #[derive(Clone, Copy)]
 enum TokenKind {
     Call,
     Connection,
-    /// For a browser, which gets no other.
+    /// For a browser, which gets no other token.
     Web,
 }
 
 impl TokenKind {
-    /// Of what the code of a token is made.
+    /// Returns the message that the token's code authenticates.
     fn message(self, id: Uuid) -> Vec<u8> {
         let name: &[u8] = match self {
             Self::Call => b"call",
@@ -50,65 +50,65 @@ impl TokenKind {
 }
 
 impl Addresses {
-    /// Addresses below `public_url`, which ends without a slash.
+    /// Creates addresses below `public_url`, which ends without a slash.
     #[must_use]
     pub fn new(public_url: String, vault: &Vault) -> Self {
         Self(Arc::new(Inner { public_url, vault: vault.clone() }))
     }
 
-    /// Where the service is reached from outside, without a slash at the end.
+    /// Returns the public URL of the service, without a trailing slash.
     #[must_use]
     pub fn public_url(&self) -> &str {
         &self.0.public_url
     }
 
-    /// The addresses of one call.
+    /// Returns the addresses of one call.
     #[must_use]
     pub fn for_call(&self, provider: &str, call: CallId) -> CallAddress {
         let token = self.token(TokenKind::Call, call.uuid());
         CallAddress { base: format!("{}/carrier/{provider}/calls/{token}", self.0.public_url), token, call }
     }
 
-    /// The addresses of one carrier connection: for calls that nobody knows of yet.
+    /// Returns the addresses of one carrier connection, for calls that do not exist here yet.
     #[must_use]
     pub fn for_connection(&self, provider: &str, connection: ConnectionId) -> ConnectionAddress {
         let token = self.token(TokenKind::Connection, connection.uuid());
         ConnectionAddress { base: format!("{}/carrier/{provider}/connections/{token}", self.0.public_url) }
     }
 
-    /// The websocket for the browser of a web call: `wss://`, or `ws://` where the service is reached without TLS. Whoever has it may
-    /// talk.
+    /// Returns the websocket URL for the browser of a web call: `wss://`, or `ws://` if the service is reached without TLS. The URL alone
+    /// grants access to the call.
     #[must_use]
     pub fn web_call(&self, call: CallId) -> String {
         let token = self.token(TokenKind::Web, call.uuid());
         format!("{}/media/web/{token}", self.0.public_url.replacen("http", "ws", 1))
     }
 
-    /// The web call whose token this is.
+    /// Returns the web call that this token belongs to.
     #[must_use]
     pub fn web_call_of(&self, token: &str) -> Option<CallId> {
         self.id_of(TokenKind::Web, token).map(CallId::from_uuid)
     }
 
-    /// The call whose token this is, also when it was made with a key that only opens by now.
+    /// Returns the call that this token belongs to, even if it was made with an old key that only opens.
     #[must_use]
     pub fn call_of(&self, token: &str) -> Option<CallId> {
         self.id_of(TokenKind::Call, token).map(CallId::from_uuid)
     }
 
-    /// The connection whose token this is.
+    /// Returns the connection that this token belongs to.
     #[must_use]
     pub fn connection_of(&self, token: &str) -> Option<ConnectionId> {
         self.id_of(TokenKind::Connection, token).map(ConnectionId::from_uuid)
     }
 
-    /// `text` as it may stand in an address of `call`: sealed, since addresses are written to logs on their way.
+    /// Seals `text` for use in a URL of `call`, since URLs are logged along the way.
     #[must_use]
     pub fn seal(&self, call: CallId, text: &str) -> String {
         URL_SAFE_NO_PAD.encode(self.0.vault.seal(&sealed_for(call), text.as_bytes()))
     }
 
-    /// The text that was sealed for `call`.
+    /// Opens text that was sealed for `call`.
     #[must_use]
     pub fn open(&self, call: CallId, sealed: &str) -> Option<Private<String>> {
         let opened = self.0.vault.open(&sealed_for(call), &URL_SAFE_NO_PAD.decode(sealed).ok()?).ok()?;
@@ -131,7 +131,7 @@ fn sealed_for(call: CallId) -> String {
     format!("carrier address/{call}")
 }
 
-/// Where a carrier reports what happens on one call, and where it opens the media stream. `Debug` does not print the token.
+/// The URLs to which a carrier reports the events of one call and opens its media stream. `Debug` does not print the token.
 #[derive(Clone, PartialEq, Eq)]
 pub struct CallAddress {
     base: String,
@@ -140,20 +140,20 @@ pub struct CallAddress {
 }
 
 impl CallAddress {
-    /// Where a report about `topic`, such as `status`, goes.
+    /// Returns the URL for reports about `topic`, such as `status`.
     #[must_use]
     pub fn report(&self, topic: &str) -> String {
         format!("{}/{topic}", self.base)
     }
 
-    /// The websocket for the call's audio: `wss://`, or `ws://` where the service is reached without TLS.
+    /// Returns the websocket URL for the call's audio: `wss://`, or `ws://` if the service is reached without TLS.
     #[must_use]
     pub fn media(&self) -> String {
         // `https` becomes `wss`.
         format!("{}/media", self.base.replacen("http", "ws", 1))
     }
 
-    /// The token by itself, for where a carrier repeats what it was given.
+    /// Returns the bare token, for carriers that repeat a value they were given.
     #[must_use]
     pub fn token(&self) -> &str {
         &self.token
@@ -166,21 +166,21 @@ impl fmt::Debug for CallAddress {
     }
 }
 
-/// Where a carrier announces the calls of a connection's numbers.
+/// The URLs to which a carrier announces calls to a connection's numbers.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ConnectionAddress {
     base: String,
 }
 
 impl ConnectionAddress {
-    /// Where a report about `topic`, such as `voice` or `status`, goes.
+    /// Returns the URL for reports about `topic`, such as `voice` or `status`.
     #[must_use]
     pub fn report(&self, topic: &str) -> String {
         format!("{}/{topic}", self.base)
     }
 }
 
-/// Tokens of addresses: a damaged one is nobody's.
+/// Tokens in URLs: a damaged one belongs to no call or connection.
 #[cfg(test)]
 pub(crate) const FUZZED: switchhook_fuzz::Target = switchhook_fuzz::Target {
     file: file!(),

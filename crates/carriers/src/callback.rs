@@ -1,4 +1,4 @@
-//! Carriers' webhooks: requests, what they mean and how they are answered, in terms that all carriers share.
+//! Carriers' webhooks: requests, their meaning and their replies, in terms that all carriers share.
 
 use std::borrow::Cow;
 
@@ -12,7 +12,7 @@ use url::form_urlencoded;
 use super::address::{CallAddress, ConnectionAddress};
 use super::{CarrierError, CarrierEvent, text};
 
-/// Reads and answers a carrier's webhooks, and has it send them.
+/// Reads and answers a carrier's webhooks, and configures the carrier to send them.
 #[async_trait]
 pub trait Webhooks: Send + Sync {
     /// Reads a request to one of our addresses, after checking its signature.
@@ -21,27 +21,27 @@ pub trait Webhooks: Send + Sync {
     /// When the signature is wrong, or the request is not one that this carrier sends.
     fn read(&self, request: &CallbackRequest<'_>) -> Result<Callback, CallbackError>;
 
-    /// The reply that accepts an announced call, or says what to do with one that we placed. Where that does not answer the call,
-    /// [`super::CallControl::answer`] does. Given again when the carrier asks again.
+    /// Returns the reply that accepts an announced call, or gives instructions for a call that we placed. If the reply does not answer the
+    /// call, [`super::CallControl::answer`] does. Returned again when the carrier repeats the request.
     fn accept(&self, call: &CallAddress) -> Reply;
 
     /// Declines a call that was announced by [`IncomingCall`].
     async fn decline(&self, carrier_call_id: &str, why: Decline) -> Reply;
 
-    /// Where the carrier sends the calls of one of its numbers.
+    /// Returns where the carrier sends calls to one of its numbers.
     ///
     /// # Errors
     /// When the carrier could not be asked.
     async fn inbound_route(&self, number: &PhoneNumber) -> Result<InboundRoute, CarrierError>;
 
-    /// Has the carrier send the calls of one of its numbers to us.
+    /// Configures the carrier to send calls to one of its numbers to us.
     ///
     /// # Errors
     /// When the number is not on the account, or the carrier refuses or could not be reached.
     async fn set_inbound_route(&self, number: &PhoneNumber, to: &ConnectionAddress) -> Result<(), CarrierError>;
 }
 
-/// Where a carrier sends the calls of a number.
+/// Where a carrier sends calls to a number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InboundRoute {
     /// The number is not on the account.
@@ -52,12 +52,12 @@ pub enum InboundRoute {
     To(String),
 }
 
-/// A request to one of our addresses, as the carrier that made it is to check and read it.
+/// A request to one of our URLs, for the carrier's adapter to verify and read.
 pub struct CallbackRequest<'a> {
     /// Its method.
     pub method: &'a Method,
     /// The public URL as given to the carrier: the configured public address with the path and query as they were sent,
-    /// byte for byte. Of a websocket's handshake too, so it begins with `http`.
+    /// byte for byte. Begins with `http` even for a websocket handshake.
     pub url: &'a str,
     /// Its headers.
     pub headers: &'a HeaderMap,
@@ -65,16 +65,16 @@ pub struct CallbackRequest<'a> {
     pub body: &'a [u8],
     /// The last segment of its path, such as `status`.
     pub topic: &'a str,
-    /// Now, in seconds since 1970: for signatures that hold a time.
+    /// The current time in seconds since 1970, for signatures with a timestamp.
     pub now: i64,
 }
 
 impl CallbackRequest<'_> {
-    /// Whether a handshake brings the call's token, as carriers do that sign none and were given it to bring. The path holds the token
-    /// in any case, and was checked already, so that a carrier that brings nothing is let in.
+    /// Checks the token in a handshake's `Authorization` header, which carriers without signatures repeat if it was given to them. A
+    /// handshake without the header passes, since the token in its path was already checked.
     ///
     /// # Errors
-    /// When it brings another one.
+    /// When the header contains another token.
     pub fn check_bearer(&self) -> Result<(), CallbackError> {
         if !self.headers.contains_key(header::AUTHORIZATION) {
             return Ok(());
@@ -89,55 +89,55 @@ impl CallbackRequest<'_> {
         Err(CallbackError::Signature("The media stream brings the token of another call.".to_owned()))
     }
 
-    /// The token in its path.
+    /// Returns the token in its path.
     #[must_use]
     pub fn token(&self) -> Option<&str> {
         self.url.split('?').next().unwrap_or_default().rsplit('/').nth(1)
     }
 
-    /// The first value of a field of its query.
+    /// Returns the first value of a query field.
     #[must_use]
     pub fn query(&self, name: &str) -> Option<Cow<'_, str>> {
         let (_, query) = self.url.split_once('?')?;
         form_urlencoded::parse(query.as_bytes()).find(|(known, _)| known == name).map(|(_, value)| value)
     }
 
-    /// Whether its body is of this media type, whatever the parameters.
+    /// Returns whether its body has this media type, ignoring parameters.
     #[must_use]
     pub fn is_of_type(&self, media_type: &str) -> bool {
         let kind = self.header(header::CONTENT_TYPE.as_str()).and_then(|kind| kind.split(';').next());
         kind.is_some_and(|kind| kind.trim().eq_ignore_ascii_case(media_type))
     }
 
-    /// A header's value, when it is text.
+    /// Returns a header's value, if it is text.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).and_then(|value| value.to_str().ok())
     }
 }
 
-/// A webhook, read.
+/// A parsed webhook.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Callback {
     /// The carrier's id of the call it is about.
     pub carrier_call_id: String,
     /// The events it reports, in order.
     pub events: Vec<CarrierEvent>,
-    /// The token of a call's address, where the carrier repeats what it was given: it tells the call of a leg whose id is not known.
+    /// The token of a call's URL, if the carrier repeats it: it identifies the call of a leg whose id is unknown.
     pub reference: Option<String>,
-    /// Somebody calls one of our numbers and waits for an answer.
+    /// An incoming call to one of our numbers that waits for an answer.
     pub incoming: Option<IncomingCall>,
-    /// Whether the carrier asks what to do with a call that we placed and somebody answered: see [`Webhooks::accept`].
+    /// Whether the carrier asks for instructions for an answered call that we placed: see [`Webhooks::accept`].
     pub wants_instructions: bool,
-    /// What is answered otherwise, unless somebody calls.
+    /// The reply in all other cases, unless there is an incoming call.
     pub reply: Reply,
 }
 
 impl Callback {
-    /// The same, fit to be stored and logged.
+    /// Sanitises the callback for storage and logs.
     ///
     /// # Errors
-    /// If the id is none of a call.
+    /// If the id is not a valid call id.
     pub fn checked(self) -> Result<Self, CallbackError> {
         if !text::is_id(&self.carrier_call_id) {
             return Err(CallbackError::Malformed(
@@ -163,12 +163,12 @@ fn bounded(event: CarrierEvent) -> CarrierEvent {
     }
 }
 
-/// A call that arrives. `Debug` would print numbers, and so does not.
+/// An incoming call. Not `Debug`, which would print numbers.
 #[derive(Clone, PartialEq, Eq)]
 pub struct IncomingCall {
-    /// Who calls: mostly E.164, but anything a carrier says, such as `anonymous`.
+    /// The caller: usually E.164, but carriers may send anything, such as `anonymous`.
     pub from: String,
-    /// Which number is called.
+    /// The called number.
     pub to: String,
 }
 
@@ -178,7 +178,7 @@ impl std::fmt::Debug for IncomingCall {
     }
 }
 
-/// The body of our answer.
+/// The body of our reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply {
     /// 204.
@@ -199,16 +199,16 @@ impl IntoResponse for Reply {
     }
 }
 
-/// Why a call is not taken.
+/// Why a call is declined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decline {
-    /// As many calls are live as may be.
+    /// The limit of concurrent calls is reached.
     Busy,
-    /// Nobody is there to take it.
+    /// No agent serves the number.
     NotServed,
 }
 
-/// Why a request is not listened to. The words are for the operator; they do not quote the request.
+/// Why a request is rejected. The messages are for the operator; they do not quote the request.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CallbackError {
     /// Its signature is missing or wrong: 403.
@@ -217,7 +217,7 @@ pub enum CallbackError {
     /// It cannot be read: 422.
     #[error("{0}")]
     Malformed(String),
-    /// Carriers of this kind make no such requests: 404.
+    /// Carriers of this kind do not send such requests: 404.
     #[error("There is nothing here.")]
     NotFound,
 }

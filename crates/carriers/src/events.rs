@@ -1,4 +1,4 @@
-//! What happens on a leg, on its way to the call's runner.
+//! Events of a leg, sent to the call's runner.
 
 use switchhook_core::call::CarrierEvent;
 use switchhook_net::queues::Queue;
@@ -7,7 +7,7 @@ use tokio::sync::mpsc::error::TrySendError;
 
 use super::media::Media;
 
-/// Events that may wait for the runner of a call. A call has a handful of them, and whoever signs callbacks can send more.
+/// Events that may be queued for the runner of a call. A call has few of them, but the signer of callbacks can send any number.
 const WAITING: usize = 64;
 
 /// The channel for the events of one call's leg. Clones send to the same call.
@@ -15,7 +15,7 @@ const WAITING: usize = 64;
 pub struct LegEvents(mpsc::Sender<LegEvent>);
 
 impl LegEvents {
-    /// A channel and its receiver; audio has channels of its own.
+    /// Creates a channel; audio has separate channels.
     #[must_use]
     pub fn new() -> (Self, mpsc::Receiver<LegEvent>) {
         let (sender, receiver) = mpsc::channel(WAITING);
@@ -30,11 +30,11 @@ impl LegEvents {
     }
 }
 
-/// Something that happened on a leg.
+/// An event of a leg.
 #[derive(Debug)]
 pub enum LegEvent {
-    /// The carrier reported it.
+    /// An event reported by the carrier.
     Carrier(CarrierEvent),
-    /// Audio flows.
+    /// Media flows.
     Media(Media),
 }

@@ -1,4 +1,4 @@
-//! The parsers of this crate, driven with damaged messages.
+//! Fuzzes the parsers of this crate with damaged messages.
 
 use std::path::Path;
 
@@ -8,10 +8,10 @@ use switchhook_media::format::AudioFormat;
 use crate::stream::codec::StreamDecoder;
 use crate::stream::{self, StreamEvent};
 
-/// Bytes of a thing without words.
+/// The size counted for a message without text, in bytes.
 const SMALL: usize = 16;
 
-/// A carrier's media stream, its audio decoded.
+/// Drives a carrier's media stream and decodes its audio.
 pub(crate) fn media(wire: &mut dyn stream::StreamProtocol, messages: &[Vec<u8>]) -> Read {
     let (mut decoder, mut payload, mut samples) = (None::<StreamDecoder>, Vec::new(), Vec::new());
     Read::each_text(messages, |message| {

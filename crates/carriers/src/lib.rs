@@ -1,13 +1,13 @@
-//! Telephone carriers. What they have in common is here, what differs in each one's folder, and which there are in [`registry`].
+//! Telephone carriers. This module has what they share, each carrier's folder what differs, and [`registry`] the list of them.
 //!
-//! A carrier is a [`Driver`], once per node, which holds what the node listens on or registers, and the state of legs where they
-//! have one, such as SIP dialogs. It makes a [`Carrier`] of each connection, in up to four parts:
+//! A carrier has one [`Driver`] per node, which owns the sockets that the node listens on, its registrations, and the state of legs
+//! where there is one, such as SIP dialogs. It creates a [`Carrier`] for each connection, with up to four parts:
 //!
-//! - [`CallControl`]: dial, answer, hang up, transfer, DTMF, look up. What happens on a leg comes back as [`LegEvent`]s, through
-//!   [`LegEvents`], to the call's runner. Carriers repeat themselves, reorder and come late: the call's state machine copes with that.
-//! - [`Webhooks`], for carriers that report over HTTP: what a request to an address of ours ([`address`]) means and how it is answered.
-//!   What is done about it is the same for all (`http/carrier/`).
-//! - [`MediaTransport`]: a websocket that the carrier opens ([`stream`]) or a browser ([`web`]), or a transport of the driver's own.
+//! - [`CallControl`]: dial, answer, hang up, transfer, DTMF, look up. Events of a leg are returned as [`LegEvent`]s, through
+//!   [`LegEvents`], to the call's runner. Carriers repeat, reorder and delay events: the call's state machine handles that.
+//! - [`Webhooks`], for carriers that report over HTTP: the meaning of a request to one of our URLs ([`address`]) and the reply to it.
+//!   Handling the request is the same for all carriers (`http/carrier/`).
+//! - [`MediaTransport`]: a websocket that the carrier opens ([`stream`]), a browser ([`web`]), or the driver's own transport.
 //! - [`Simulation`], for a simulated phone network.
 
 pub mod address;
@@ -53,22 +53,22 @@ pub use self::media::{CallInfo, FromCarrier, Media, ToCarrier};
 use self::rest::Rest;
 pub use self::transport::{MediaTransport, WebSocketMedia};
 
-/// A carrier as one connection of a tenant reaches it.
+/// A carrier as used by one connection of a tenant.
 pub struct Carrier {
     /// Controls its legs.
     pub control: Arc<dyn CallControl>,
-    /// Reads what it reports over HTTP, where it does.
+    /// Reads its reports over HTTP, if it sends any.
     pub webhooks: Option<Arc<dyn Webhooks>>,
     /// Carries the media of its legs.
     pub media: MediaTransport,
-    /// The format of that media: calls run at it inside.
+    /// The format of that media, and of the call internally.
     pub format: AudioFormat,
-    /// What only a simulated phone network can do.
+    /// The additional features of a simulated phone network.
     pub simulation: Option<Arc<dyn Simulation>>,
 }
 
 impl Carrier {
-    /// A carrier that reports by webhooks and opens media websockets, whose media has this format.
+    /// Creates a carrier that reports by webhooks and opens media websockets with media of this format.
     pub fn over_http(
         adapter: Arc<impl CallControl + Webhooks + WebSocketMedia + 'static>,
         format: AudioFormat,
@@ -82,32 +82,32 @@ impl Carrier {
         }
     }
 
-    /// Whether it is known before the dial of a call that nobody will answer.
+    /// Returns whether it is known before dialling that the call will not be answered.
     #[must_use]
     pub fn dials_in_vain(&self, call: CallId) -> bool {
         matches!(&self.media, MediaTransport::Browser(browsers) if browsers.place(call) == web::SocketPlace::Free)
     }
 }
 
-/// What carriers need to know of the service's settings.
+/// The part of the service's settings that carriers need.
 #[derive(Clone, Debug, Default)]
 pub struct CarrierSettings {
     /// The file to which the simulator adds a line for each dial.
     pub simulator_dial_log: Option<PathBuf>,
-    /// Where audio of browsers is taken over UDP; nowhere, if it is not set.
+    /// Where browsers' audio is received over UDP; disabled if absent.
     pub webrtc: Option<web::WebRtcSettings>,
 }
 
 /// One carrier on one node, shared by all its connections.
 #[async_trait]
 pub trait Driver: Send + Sync {
-    /// Makes the adapter of a connection.
+    /// Creates the adapter of a connection.
     ///
     /// # Errors
-    /// One sentence: what is missing or wrong.
+    /// A sentence that says what is missing or wrong.
     fn connect(&self, connection: &Connection<'_>) -> Result<Carrier, String>;
 
-    /// Opens what the node listens on or registers. Called once, before the node's first call.
+    /// Opens the sockets and registrations of the node. Called once, before the node's first call.
     ///
     /// # Errors
     /// When that fails: the node does not start.
@@ -115,11 +115,11 @@ pub trait Driver: Send + Sync {
         Ok(())
     }
 
-    /// Closes it, after the node's last call, or when another driver did not start.
+    /// Closes them after the node's last call, or when another driver failed to start.
     async fn stop(&self) {}
 }
 
-/// A carrier that keeps nothing on the node is the function that makes its adapters.
+/// A carrier without state on the node is just the function that creates its adapters.
 impl<F> Driver for F
 where
     F: Fn(&Connection<'_>) -> Result<Carrier, String> + Send + Sync,
@@ -129,15 +129,15 @@ where
     }
 }
 
-/// What only a simulated phone network can do.
+/// The additional features of a simulated phone network.
 pub trait Simulation: Send + Sync {
-    /// Has somebody call one of our numbers and wait to be answered. Returns the carrier's id of the call.
+    /// Simulates a call to one of our numbers that waits to be answered. Returns the carrier's id of the call.
     fn ring(&self, call: CallId, from: &PhoneNumber) -> String;
 
-    /// Has them hang up again.
+    /// Simulates the caller hanging up.
     fn cancel(&self, call: CallId);
 
-    /// The fault to inject into the providers of a call with this far end.
+    /// Returns the fault to inject into the providers of a call with this far end.
     fn provider_fault(&self, far_end: &str) -> Option<ProviderFault>;
 }
 
@@ -148,7 +148,7 @@ pub enum ProviderFault {
     ModelNeverResponds,
 }
 
-/// What an adapter is made of: one connection of a tenant.
+/// The input of an adapter: one connection of a tenant.
 pub struct Connection<'a> {
     /// Sends its requests.
     pub rest: &'a Rest,
@@ -156,28 +156,28 @@ pub struct Connection<'a> {
     pub settings: &'a Map<String, Value>,
     /// `credentials` of the connection.
     pub credentials: &'a Private<Credentials>,
-    /// Where carriers reach this service.
+    /// The URLs at which carriers reach this service.
     pub addresses: &'a Addresses,
 }
 
 impl Connection<'_> {
-    /// A setting that is text.
+    /// Returns a setting that is text.
     #[must_use]
     pub fn setting(&self, name: &str) -> Option<&str> {
         self.settings.get(name).and_then(Value::as_str).map(str::trim).filter(|text| !text.is_empty())
     }
 
-    /// A credential.
+    /// Returns a credential.
     #[must_use]
     pub fn credential(&self, name: &str) -> Option<Private<String>> {
         let text = self.credentials.reveal().get(name)?.trim();
         (!text.is_empty()).then(|| Private::new(text.to_owned()))
     }
 
-    /// A credential without which nothing can be done.
+    /// Returns a required credential.
     ///
     /// # Errors
-    /// One sentence that names it.
+    /// A sentence that names it.
     pub fn required(&self, name: &str) -> Result<Private<String>, String> {
         self.credential(name).ok_or_else(|| format!("credentials.{name} is missing."))
     }

@@ -1,4 +1,4 @@
-//! A call's media between a carrier and the conversation, whatever transports it.
+//! A call's media between a carrier and the conversation, independent of the transport.
 
 use std::time::Duration;
 
@@ -13,15 +13,15 @@ use super::media_queue::MediaReceiver;
 pub struct Media {
     /// From the carrier. Closed when the stream has ended.
     pub incoming: MediaReceiver,
-    /// To the carrier. A carrier that cannot keep up is gone: 4 s of frames, then the driver ends the call.
+    /// To the carrier. A carrier that cannot keep up is considered gone: 4 s of frames, then the driver ends the call.
     pub outgoing: mpsc::Sender<ToCarrier>,
-    /// Whether the carrier queues what it is sent, plays it in real time and throws it away at [`ToCarrier::Clear`]: then audio may
-    /// be sent ahead of its time.
+    /// Whether the carrier queues audio, plays it in real time and discards it at [`ToCarrier::Clear`]: audio may then be sent ahead of
+    /// its time.
     pub buffered: bool,
-    /// Whether a gap in the caller's audio is silence, as with phones that suppress silence. Elsewhere the transport sends
-    /// silence itself, and a gap is a line that may come back.
+    /// Whether a gap in the caller's audio is silence, as with phones that suppress silence. Otherwise the transport sends silence
+    /// itself, and a gap is a lost connection that may recover.
     pub gaps_are_silence: bool,
-    /// Whether the far end is shown what happens in the conversation: then [`ToCarrier::Info`] is sent.
+    /// Whether the far end displays the conversation: [`ToCarrier::Info`] is then sent.
     pub shows_conversation: bool,
 }
 
@@ -34,7 +34,7 @@ pub enum FromCarrier {
     Dtmf(char),
     /// Everything sent before this mark has been played, or was cleared.
     MarkPlayed(u64),
-    /// The media transport failed by a fault of ours; nothing more comes.
+    /// The media transport failed through our fault; no further messages follow.
     Broken,
 }
 
@@ -43,43 +43,43 @@ pub enum FromCarrier {
 pub enum ToCarrier {
     /// 20 ms of audio.
     Audio(AgentAudio),
-    /// Answered by [`FromCarrier::MarkPlayed`] once everything before it has been played, or was cleared.
+    /// Answered by [`FromCarrier::MarkPlayed`] once everything before it has been played or cleared.
     Mark(u64),
-    /// Throw away what has not been played.
+    /// Discards audio that has not been played.
     Clear,
-    /// What happens in the conversation.
+    /// An event of the conversation.
     Info(CallInfo),
 }
 
-/// What happens in a conversation, for those who see it beside hearing it.
+/// An event of the conversation, for far ends that display it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CallInfo {
-    /// Somebody says something.
+    /// The caller or the agent says something.
     Said {
-        /// Whether the agent does.
+        /// Whether the agent says it.
         by_agent: bool,
-        /// The words; of the agent, what was heard.
+        /// The text; for the agent, the part that was heard.
         text: Private<String>,
-        /// Whether they change no more.
+        /// Whether the text is final.
         is_final: bool,
     },
-    /// The caller's turn is over.
+    /// The caller's turn has ended.
     TurnEnded,
     /// The agent has responded.
     Responded(ResponseTiming),
 }
 
-/// When the parts of a response happened, since the conversation began.
+/// When the parts of a response happened, relative to the start of the conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ResponseTiming {
-    /// The caller's last audio.
+    /// The end of the caller's speech.
     pub end_of_speech: Duration,
-    /// The turn was judged to be over.
+    /// The turn was considered over.
     pub end_of_turn: Duration,
-    /// The model's first text.
+    /// The model emitted its first text.
     pub first_token: Duration,
-    /// The first audio of the response was made.
+    /// The first audio of the response was produced.
     pub first_audio: Duration,
-    /// It was heard.
+    /// The first audio was heard.
     pub heard: Duration,
 }

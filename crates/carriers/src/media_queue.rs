@@ -1,4 +1,4 @@
-//! Media received from a carrier, waiting for the conversation.
+//! A queue of media received from a carrier for the conversation.
 //!
 //! Late audio is worthless, so when the queue is full the oldest frame is dropped for the newest. DTMF and marks are few and each
 //! one counts: audio never displaces them.
@@ -11,9 +11,9 @@ use tokio::sync::Notify;
 
 use super::FromCarrier;
 
-/// Frames that may wait: four seconds.
+/// Frames that may be queued: four seconds.
 const FRAMES: usize = 200;
-/// DTMF digits and marks that may wait. A transport that delivers more than this is broken.
+/// DTMF digits and marks that may be queued. A transport that delivers more than this is broken.
 const OTHERS: usize = 4_096;
 
 /// The transport's end. Clones feed the same call.
@@ -33,14 +33,14 @@ struct SharedQueue {
 #[derive(Debug, Default)]
 struct Queue {
     waiting: VecDeque<FromCarrier>,
-    /// How many of those are audio.
+    /// The number of queued frames of audio.
     frames: usize,
     senders: usize,
-    /// Whether nobody receives any more.
+    /// Whether the receiver is gone.
     closed: bool,
 }
 
-/// A queue for the media of one call.
+/// Creates the queue for the media of one call.
 #[must_use]
 pub fn media_queue() -> (MediaSender, MediaReceiver) {
     let shared = Arc::new(SharedQueue::default());
@@ -50,13 +50,13 @@ pub fn media_queue() -> (MediaSender, MediaReceiver) {
 
 impl SharedQueue {
     fn queue(&self) -> MutexGuard<'_, Queue> {
-        // It is whole at every step.
+        // Consistent at every step.
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Queue {
-    /// Whether it is taken: not when nobody receives, or keys and marks flood the queue.
+    /// Queues a message. Returns false when the receiver is gone, or keys and marks flood the queue.
     fn push(&mut self, message: FromCarrier) -> bool {
         if self.closed {
             return false;
@@ -95,7 +95,7 @@ impl MediaSender {
         taken
     }
 
-    /// Whether nobody receives any more.
+    /// Returns whether the receiver is gone.
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.0.queue().closed
@@ -117,7 +117,7 @@ impl Drop for MediaSender {
 }
 
 impl MediaReceiver {
-    /// Whether audio waits to be received.
+    /// Returns whether audio is queued.
     #[must_use]
     pub fn has_audio(&self) -> bool {
         self.0.queue().frames > 0

@@ -1,5 +1,5 @@
-//! Every carrier this version knows: one line each. The catalogue of providers, the validation of connections, the dial policy,
-//! `doctor` and the documentation follow from it.
+//! All carriers of this version, one line each. The provider catalogue, the validation of connections, the dial policy, `doctor` and
+//! the documentation are derived from it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,19 +19,19 @@ pub const CARRIERS: &[CarrierKind] = &[
     web::KIND,
 ];
 
-/// The carrier with this name.
+/// Returns the carrier with this name.
 #[must_use]
 pub fn kind(name: &str) -> Option<&'static CarrierKind> {
     CARRIERS.iter().find(|kind| kind.name == name)
 }
 
-/// Whether calls over this provider's connections ring real telephones.
+/// Returns whether calls over this provider's connections ring real telephones.
 #[must_use]
 pub fn rings_phones(provider: &str) -> bool {
     kind(provider).is_none_or(|kind| kind.rings_phones)
 }
 
-/// Whether calls over this provider go over a connection of the tenant.
+/// Returns whether calls over this provider use a connection of the tenant.
 #[must_use]
 pub fn has_connections(provider: &str) -> bool {
     kind(provider).is_none_or(|kind| kind.has_connections)
@@ -41,17 +41,17 @@ pub fn has_connections(provider: &str) -> bool {
 pub struct Drivers(BTreeMap<&'static str, Arc<dyn Driver>>);
 
 impl Drivers {
-    /// One driver for each carrier, none of them started.
+    /// Creates one driver per carrier, not started yet.
     #[must_use]
     pub fn new(settings: &CarrierSettings) -> Self {
         let drivers = CARRIERS.iter().filter_map(|kind| Some((kind.name, kind.driver?(settings))));
         Self(drivers.collect())
     }
 
-    /// Makes the adapter of a connection.
+    /// Creates the adapter of a connection.
     ///
     /// # Errors
-    /// One sentence: what is missing or wrong.
+    /// A sentence that says what is missing or wrong.
     pub fn connect(&self, provider: &str, connection: &Connection<'_>) -> Result<Carrier, String> {
         let driver = self.0.get(provider).ok_or_else(|| format!("carrier {provider} is not available yet."))?;
         driver.connect(connection)
@@ -60,7 +60,7 @@ impl Drivers {
     /// Starts every driver, before the node's first call.
     ///
     /// # Errors
-    /// When one cannot start. Those that did are stopped again.
+    /// When a driver cannot start. Those that did are stopped again.
     pub async fn start(&self) -> anyhow::Result<()> {
         for driver in self.0.values() {
             if let Err(error) = driver.start().await {
@@ -71,7 +71,7 @@ impl Drivers {
         Ok(())
     }
 
-    /// Stops every driver, after the node's last call. Stopping one that never started is fine.
+    /// Stops every driver, after the node's last call. Stopping a driver that never started has no effect.
     pub async fn stop(&self) {
         for driver in self.0.values() {
             driver.stop().await;
@@ -104,7 +104,7 @@ mod tests {
         }
     }
 
-    /// A driver that records what is done with it, and may fail to start.
+    /// A driver that records the calls to it, and may fail to start.
     struct Recorder {
         name: &'static str,
         starts: bool,

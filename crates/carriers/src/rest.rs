@@ -1,4 +1,4 @@
-//! Requests to carriers. What matters about one that failed is whether it may have been carried out.
+//! Requests to carriers. Errors tell apart whether a failed request may have been carried out.
 
 use std::time::Duration;
 
@@ -12,11 +12,11 @@ use switchhook_net::queues::Queue;
 use switchhook_runtime::clock::Clock;
 use url::Url;
 
-/// One request, from the look-up of the name to the end of the answer. Shorter than callers wait.
+/// How long a request may take, from the DNS lookup to the end of the response. Shorter than callers wait.
 const DEADLINE: Duration = Duration::from_secs(10);
-/// Until a connection is made.
+/// How long connecting may take.
 const CONNECT: Duration = Duration::from_secs(4);
-/// The longest answer that is read, in bytes.
+/// The longest response that is read, in bytes.
 const READ_LIMIT: usize = 1 << 20;
 
 /// Sends requests to carriers under the operator's address policy. Clones share connections.
@@ -26,7 +26,7 @@ pub struct Rest {
     policy: AddressPolicy,
 }
 
-/// What came back.
+/// A response.
 pub struct RestResponse {
     /// The HTTP status.
     pub status: u16,
@@ -37,13 +37,13 @@ pub struct RestResponse {
 }
 
 impl RestResponse {
-    /// Whether it is a success.
+    /// Returns whether the status is a success.
     #[must_use]
     pub fn is_success(&self) -> bool {
         (200..300).contains(&self.status)
     }
 
-    /// The body as JSON; nothing when it is something else, such as the page of a proxy.
+    /// Parses the body as JSON; `None` if it is something else, such as the page of a proxy.
     #[must_use]
     pub fn json<T: DeserializeOwned>(&self) -> Option<T> {
         serde_json::from_slice(&self.body).ok()
@@ -53,10 +53,10 @@ impl RestResponse {
 /// Why there is no response.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RestError {
-    /// The carrier never got the request: nothing came of it.
+    /// The carrier never received the request, so nothing happened.
     #[error("the carrier cannot be reached: {0}")]
     NotSent(String),
-    /// The carrier may have got it, and done what it asks.
+    /// The carrier may have received the request and carried it out.
     #[error("the carrier's answer was lost: {0}")]
     Lost(String),
 }
@@ -65,16 +65,16 @@ impl Rest {
     /// Creates a client under the policy of these settings.
     ///
     /// # Errors
-    /// When the client cannot be made.
+    /// When the client cannot be created.
     pub fn new(settings: &ClientSettings) -> anyhow::Result<Self> {
         let http = Clients::new(settings, |settings| settings.builder().connect_timeout(CONNECT))?;
         Ok(Self { http, policy: settings.policy().clone() })
     }
 
-    /// Whether requests may go below this address, and the address without a slash at its end.
+    /// Checks that requests may be sent below this URL. Returns it without a trailing slash.
     ///
     /// # Errors
-    /// One sentence for the owner of the connection.
+    /// A sentence for the owner of the connection.
     pub fn base_url(&self, url: &str) -> Result<String, String> {
         let wrong = |refusal| format!("settings.base_url {refusal}.");
         let url = entered_url(url).map_err(wrong)?;
@@ -82,15 +82,15 @@ impl Rest {
         Ok(url.trim_end_matches('/').to_owned())
     }
 
-    /// Begins a request to `url`, which is below an address that [`Rest::base_url`] approved.
+    /// Builds a request to `url`, which is below a URL that [`Rest::base_url`] approved.
     pub fn request(&self, method: reqwest::Method, url: &str) -> RequestBuilder {
         self.http.usual().request(method, url)
     }
 
-    /// Sends it and reads the whole answer, whatever its status.
+    /// Sends a request and reads the whole response, with any status.
     ///
     /// # Errors
-    /// When there is none.
+    /// When there is no response.
     pub async fn send(&self, request: RequestBuilder) -> Result<RestResponse, RestError> {
         let request = request.timeout(DEADLINE).build().map_err(|error| RestError::NotSent(words(&error)))?;
         judge_url(request.url().as_str(), &self.policy).map_err(|error| RestError::NotSent(error.to_string()))?;
@@ -113,7 +113,7 @@ impl Rest {
     }
 }
 
-/// Without the URL, which holds account and call.
+/// Describes an error without the URL, which contains account and call.
 fn words(error: &reqwest::Error) -> String {
     if error.is_timeout() {
         return format!("no response within {} s", DEADLINE.as_secs());
@@ -121,7 +121,7 @@ fn words(error: &reqwest::Error) -> String {
     outbound::innermost(error)
 }
 
-/// A URL with `segments` added to its path, each percent-encoded: ids of carriers may hold anything.
+/// Returns a URL with `segments` added to its path, percent-encoded: carriers' ids may contain any character.
 #[must_use]
 pub fn below(base: &str, segments: &[&str]) -> String {
     match Url::parse(base) {

@@ -1,11 +1,11 @@
-//! What SIP says, whichever carrier repeats it.
+//! The meaning of SIP responses, for all carriers that report them.
 
 use switchhook_core::call::CarrierCause;
 
-/// What a final response to a call that nobody answered says by itself, whatever word the carrier gives with it: the response
-/// comes from the far end, and carriers fold several of them into one word.
+/// Returns the cause of a final response to an unanswered call, regardless of the word that the carrier reports with it: the
+/// response comes from the far end, and carriers map several of them to one word.
 ///
-/// Nothing for responses that depend on who gave them, such as 403, and for failures of the network.
+/// Returns `None` for responses whose meaning depends on their sender, such as 403, and for failures of the network.
 #[must_use]
 pub fn cause(code: u16) -> Option<CarrierCause> {
     match code {

@@ -1,36 +1,36 @@
-//! Text of carriers, as it is stored and logged: bounded, and on one line.
+//! Sanitises carriers' text for storage and logs: bounded, and on one line.
 //!
-//! Tenants choose the key that their carrier's requests are checked with, and the address that a carrier answers from, so this is text
-//! of strangers. PostgreSQL stores no U+0000.
+//! Tenants choose the key that verifies their carrier's requests, and the address that a carrier responds from, so this text is
+//! untrusted. PostgreSQL does not store U+0000.
 
-/// Longest id of a call in characters; Telnyx's have about 60, and SIP Call-IDs may be longer.
+/// Longest call id, in characters; Telnyx's have about 60, and SIP Call-IDs may be longer.
 const MAX_ID: usize = 255;
-/// Longest number or name of a caller in characters.
+/// Longest number or name of a caller, in characters.
 const MAX_CALLER: usize = 255;
-/// Longest code or word in characters.
+/// Longest code or word, in characters.
 const MAX_CODE: usize = 64;
-/// Longest message in characters.
+/// Longest message, in characters.
 const MAX_MESSAGE: usize = 500;
 
-/// Whether a text can be the carrier's id of a call.
+/// Returns whether a text can be the carrier's id of a call.
 #[must_use]
 pub fn is_id(text: &str) -> bool {
     !text.is_empty() && text.chars().count() <= MAX_ID && !text.chars().any(char::is_control)
 }
 
-/// The number or name of a caller.
+/// Sanitises the number or name of a caller.
 #[must_use]
 pub fn caller(text: &str) -> String {
     line(text, MAX_CALLER)
 }
 
-/// A code, or the word for something.
+/// Sanitises a code or name.
 #[must_use]
 pub fn code(text: &str) -> String {
     line(text, MAX_CODE)
 }
 
-/// What the carrier says about something.
+/// Sanitises a carrier's message.
 #[must_use]
 pub fn message(text: &str) -> String {
     line(text, MAX_MESSAGE)

@@ -1,4 +1,4 @@
-//! How media reaches this service.
+//! The transports by which media reaches this service.
 
 use std::sync::Arc;
 
@@ -6,14 +6,14 @@ use crate::callback::{CallbackError, CallbackRequest};
 use crate::stream::StreamProtocol;
 use crate::web::Browsers;
 
-/// How the media of a connection's legs reaches this service.
+/// The transport by which the media of a connection's legs reaches this service.
 #[derive(Clone)]
 pub enum MediaTransport {
     /// The carrier opens a websocket to [`crate::address::CallAddress::media`], on any node, which then owns the call.
     WebSocket(Arc<dyn WebSocketMedia>),
     /// A browser opens a websocket to [`crate::address::Addresses::web_call`], on any node, which then runs the call.
     Browser(Arc<Browsers>),
-    /// The adapter has a transport of its own, on the node that controls the leg: it sends [`crate::LegEvent::Media`] once media flows.
+    /// The adapter has its own transport, on the node that controls the leg: it sends [`crate::LegEvent::Media`] once media flows.
     Own,
 }
 

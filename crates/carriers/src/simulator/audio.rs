@@ -1,4 +1,4 @@
-//! The far end's audio, 20 ms at a time, and what it hears of the agent.
+//! The far end's audio, 20 ms at a time, and its detection of the agent's.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -19,19 +19,19 @@ use super::settings::{Faults, SimulatorSettings};
 use crate::media_queue::MediaSender;
 use crate::{FromCarrier, ToCarrier};
 
-/// One frame.
+/// The length of a frame.
 const FRAME_MS: u32 = 20;
 /// How much of the agent's sentence plays before the caller hangs up on it.
 const HANGS_UP_AFTER_MS: u32 = 1_200;
-/// A voicemail says nothing for so long, then its greeting, then nothing for [`BEFORE_BEEP`] frames, then the beep.
+/// Frames of a voicemail: silence, the greeting, [`BEFORE_BEEP`] frames of silence, and the beep.
 const BEFORE_GREETING: usize = 25;
 const BEFORE_BEEP: usize = 10;
 const BEEP_FRAMES: usize = 20;
-/// It records no longer than this.
+/// The longest recording of a voicemail.
 const VOICEMAIL_MS: u32 = 60_000;
 /// How long the far end stays on a dead leg.
 const DEAD_LEG: Duration = Duration::from_secs(30);
-/// DTMF digits that are remembered.
+/// The most DTMF digits stored.
 const MAX_DTMF: usize = 256;
 
 pub(super) struct FarEndAudio {
@@ -48,7 +48,7 @@ pub(super) struct FarEndAudio {
 }
 
 impl FarEndAudio {
-    /// DTMF digits that are detected are appended to `dtmf_received`.
+    /// Creates the far end. Detected DTMF digits are appended to `dtmf_received`.
     pub(super) fn new(
         scenario: Scenario,
         settings: &SimulatorSettings,
@@ -72,7 +72,7 @@ impl FarEndAudio {
         loop {
             ticks.tick().await;
             let frame = next_frame(&mut from_agent, &to_agent);
-            // A late frame is concealed, as phones do: it is no pause between two keys.
+            // A late frame is concealed, as phones do: it is not a pause between two keys.
             if let Some(frame) = &frame {
                 self.detect_dtmf(frame);
             }
@@ -82,7 +82,7 @@ impl FarEndAudio {
             let Some(audio) = self.next(agent_dbfs, &to_agent) else { return };
             let audio = self.echo.heard(audio, frame.as_ref());
             if to_agent.is_closed() {
-                // Our side hangs up next. If its process died, the far end leaves by itself.
+                // Our side hangs up next. If its process died, the far end leaves after a while.
                 tokio::time::sleep(DEAD_LEG).await;
                 return;
             }
@@ -94,7 +94,7 @@ impl FarEndAudio {
 
     fn detect_dtmf(&mut self, frame: &Frame) {
         if let Some(key) = self.keys.push(frame) {
-            // It is whole at every step.
+            // Consistent at every step.
             let mut received = self.dtmf_received.lock().unwrap_or_else(PoisonError::into_inner);
             if received.len() < MAX_DTMF {
                 received.push(key);
@@ -102,7 +102,7 @@ impl FarEndAudio {
         }
     }
 
-    /// A receiver that is gone or stalled loses audio, as on a real network.
+    /// Sends a message. A receiver that is gone or stalled loses audio, as on a real network.
     fn send(&mut self, to_agent: &MediaSender, message: FromCarrier) {
         if self.faults.jitter_ms == 0 {
             let _ = to_agent.send(message);
@@ -155,16 +155,16 @@ fn voicemail(format: AudioFormat, elapsed_ms: u32) -> Option<Frame> {
     Some(beep.unwrap_or(silence))
 }
 
-/// One frame of the beep: 1 kHz for 400 ms.
+/// Returns one frame of the beep: 1 kHz for 400 ms.
 fn beep(format: AudioFormat, position: usize) -> Option<Frame> {
     // 1 kHz has a whole number of periods in a frame, so every frame is the same.
     let samples = || tone::sine(1_000.0, format.sample_rate(), 0.35, format.frame_samples());
     (position < BEEP_FRAMES).then(|| Frame::from_slice(format, &samples()))
 }
 
-/// The agent's next 20 ms. Marks are answered in their place.
+/// Returns the agent's next 20 ms. Marks before it are answered.
 fn next_frame(from_agent: &mut mpsc::Receiver<ToCarrier>, to_agent: &MediaSender) -> Option<Frame> {
-    // Ends with the first audio frame, or when nothing waits.
+    // Ends with the first audio frame, or when the queue is empty.
     while let Ok(message) = from_agent.try_recv() {
         match message {
             ToCarrier::Audio(audio) => return Some(audio.0),

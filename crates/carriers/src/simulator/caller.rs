@@ -1,7 +1,7 @@
-//! The simulated caller: what they say, decided from how loud the agent is and nothing else.
+//! The simulated caller: what they say depends only on how loud the agent is.
 //!
 //! They wait until the agent has spoken and has been quiet for a while, then say their next line; they ask "Hello?" when
-//! nobody speaks, start over when the agent keeps asking after the last line, and hang up when nothing more comes.
+//! the line is silent, start over when the agent keeps asking after the last line, and hang up when the agent stays silent.
 
 use std::collections::VecDeque;
 
@@ -14,23 +14,23 @@ const VOICED_DBFS: f32 = -45.0;
 const MIN_SPEECH_MS: u32 = 200;
 /// The caller answers this long after the agent has stopped.
 const REACTION_MS: u32 = 700;
-/// Nobody spoke for this long: the caller asks whether anybody is there.
+/// Silence of both sides after which the caller asks whether the agent is there.
 const HELLO_MS: u32 = 6_000;
 /// How often they ask before they hang up.
 const HELLOS: u32 = 2;
-/// After the last line of the last round the caller waits this long for the goodbye.
+/// How long the caller waits for the goodbye after the last line of the last round.
 const GOODBYE_MS: u32 = 8_000;
 /// How often the caller goes through their lines when the agent keeps asking.
 const ROUNDS: u32 = 3;
-/// Between two keys.
+/// The time between two keys.
 const KEY_MS: u32 = 240;
-/// One frame.
+/// The length of a frame.
 const FRAME_MS: u32 = 20;
 
-/// What the caller does in the next 20 ms.
+/// The caller's action in the next 20 ms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Action {
-    /// Says this much of a line.
+    /// Plays this frame of a line.
     Speak(&'static [i16]),
     /// Presses a key.
     Press(char),
@@ -45,9 +45,9 @@ pub(super) enum Action {
 pub(super) struct Caller {
     format: AudioFormat,
     lines: &'static [&'static str],
-    /// Pressed in place of saying lines.
+    /// Entries to press instead of saying lines.
     presses: VecDeque<String>,
-    /// Still to press now, and how long until the next.
+    /// The remaining keys of the current entry, and the time until the next one.
     pressing: (VecDeque<char>, u32),
     next: usize,
     round: u32,
@@ -58,7 +58,7 @@ pub(super) struct Caller {
 }
 
 impl Caller {
-    /// Somebody who asked for a table and is called back.
+    /// Creates a caller who asked for a table and is called back.
     pub(super) fn diner(format: AudioFormat) -> Self {
         Self {
             format,
@@ -74,12 +74,12 @@ impl Caller {
         }
     }
 
-    /// A caller who only sends DTMF, one entry each time the agent has spoken.
+    /// Creates a caller who only sends DTMF, one entry each time the agent has spoken.
     pub(super) fn dtmf_only(format: AudioFormat, presses: &[String]) -> Self {
         Self { lines: &[], presses: presses.to_vec().into(), ..Self::diner(format) }
     }
 
-    /// The next 20 ms. `agent_dbfs` is how loud the agent was in the last.
+    /// Returns the action for the next 20 ms. `agent_dbfs` is the agent's level in the last 20 ms.
     pub(super) fn tick(&mut self, agent_dbfs: Option<f32>) -> Action {
         self.track_agent(agent_dbfs.is_some_and(|level| level >= VOICED_DBFS));
         if let Some(action) = self.press() {
@@ -95,7 +95,7 @@ impl Caller {
         self.speak()
     }
 
-    /// Goes on with the keys, or begins with the next when the agent has spoken.
+    /// Continues the current keys, or starts the next entry when the agent has spoken.
     fn press(&mut self) -> Option<Action> {
         let (keys, wait) = &mut self.pressing;
         if keys.is_empty() {
@@ -136,10 +136,10 @@ impl Caller {
         None
     }
 
-    /// After the last line the agent says goodbye, or asks again for something it has missed.
+    /// Returns the next line. After the last one the agent says goodbye, or asks again for something it has missed.
     fn next_line(&mut self) -> Option<&'static str> {
         if self.next >= self.lines.len() {
-            // The first thing the agent says after the last line may be the goodbye: wait for it to end the call.
+            // The agent's first sentence after the last line may be the goodbye: wait for it to end the call.
             self.next += 1;
             if self.next <= self.lines.len() + 1 || self.round >= ROUNDS {
                 return None;
@@ -165,7 +165,7 @@ impl Caller {
             return Action::Listen;
         };
         *position += 1;
-        // What the agent says while the caller speaks is not waited for.
+        // Do not wait for the agent's speech during the caller's.
         self.quiet_ms = 0;
         Action::Speak(frame)
     }

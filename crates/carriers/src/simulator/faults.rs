@@ -28,11 +28,11 @@ impl FaultInjector {
     }
 
     fn state(&self) -> MutexGuard<'_, FaultState> {
-        // It is whole at every step.
+        // Consistent at every step.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether the far end has answered.
+    /// Returns whether the far end has answered.
     pub(super) fn answered(&self) -> bool {
         self.state().answered
     }
@@ -44,7 +44,7 @@ impl FaultInjector {
             let late = state.rng.happens(self.faults.late_callbacks);
             let twice = state.rng.happens(self.faults.duplicate_callbacks);
             let hold = state.rng.happens(self.faults.reordered_callbacks);
-            // Media is no callback: nothing would follow it but the hangup.
+            // Media is not a callback: only the hangup would follow it.
             let callback = !matches!(event, LegEvent::Media(_));
             (late, twice, hold && callback && state.held_back.is_none())
         };

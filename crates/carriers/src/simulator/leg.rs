@@ -1,4 +1,4 @@
-//! One leg: the far end's side of a call, as it happens.
+//! One leg: plays the far end's side of a call.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,15 +17,15 @@ use super::settings::SimulatorSettings;
 use crate::media_queue::media_queue;
 use crate::{CarrierEvent, LegEvent, LegEvents, Media};
 
-/// From the dial to the first ring, and from there to the answer, before `time_scale`.
+/// The times from the dial to the first ring, and from there to the answer, before `time_scale`.
 const UNTIL_RING: Duration = Duration::from_millis(400);
 const UNTIL_ANSWER: Duration = Duration::from_millis(1_200);
-/// From the answer to the first audio.
+/// The time from the answer to the first audio.
 const UNTIL_MEDIA: Duration = Duration::from_millis(60);
-/// Frames of the agent that may wait: four seconds.
+/// Frames of the agent that may be queued: four seconds.
 const WAITING: usize = 200;
 
-/// Whoever is at the other end.
+/// The far end of a leg.
 pub(super) struct FarEnd {
     pub(super) call: CallId,
     pub(super) events: LegEvents,
@@ -33,14 +33,14 @@ pub(super) struct FarEnd {
     pub(super) settings: SimulatorSettings,
     /// Cancelled when our own side hangs up.
     pub(super) end: CancellationToken,
-    /// Set before that when the leg was transferred instead.
+    /// Set before `end` is cancelled if the leg was transferred instead.
     pub(super) transferred: Arc<AtomicBool>,
-    /// The DTMF digits that were detected.
+    /// The detected DTMF digits.
     pub(super) dtmf_received: Arc<Mutex<String>>,
 }
 
 impl FarEnd {
-    /// Is rung for at most `ring`.
+    /// Plays a far end that we dial, ringing for at most `ring`.
     pub(super) async fn rung(self, ring: Duration) {
         let faults = self.faults();
         let live = async {
@@ -52,7 +52,7 @@ impl FarEnd {
         self.until_hangup(live, &faults).await;
     }
 
-    /// Has called us and is answered.
+    /// Plays a far end that called us and was answered.
     pub(super) async fn answered_by_us(self) {
         let faults = self.faults();
         self.until_hangup(self.talks(&faults), &faults).await;
@@ -66,7 +66,7 @@ impl FarEnd {
         FaultRng::new(self.settings.faults.seed, self.call)
     }
 
-    /// Until they pick up, or do not.
+    /// Rings until they pick up. Returns the hangup if they do not.
     async fn rings(&self, ring: Duration, faults: &FaultInjector) -> Result<(), Hangup> {
         let scaled = |time: Duration| time.mul_f64(self.settings.time_scale);
         let unanswered = |cause, sip_code| Err(Hangup { sip_code: Some(sip_code), ..Hangup::new(cause) });
@@ -92,7 +92,7 @@ impl FarEnd {
         }
     }
 
-    /// Until they hang up.
+    /// Talks until they hang up.
     async fn talks(&self, faults: &FaultInjector) -> Hangup {
         faults.send(LegEvent::Carrier(CarrierEvent::Answered)).await;
         if self.scenario == Scenario::NoMedia {

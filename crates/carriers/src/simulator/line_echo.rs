@@ -1,4 +1,4 @@
-//! A line that returns the agent's voice to it.
+//! A line that echoes the agent's voice.
 
 use std::collections::VecDeque;
 
@@ -7,14 +7,14 @@ use switchhook_media::frame::Frame;
 
 use super::settings::Faults;
 
-/// How long a frame is.
+/// The length of a frame.
 const FRAME_MS: u32 = 20;
 
-/// Returns what the agent says, later and weaker.
+/// Returns the agent's audio to the agent, delayed and attenuated.
 pub(super) struct LineEcho {
-    /// What is multiplied with each sample; nothing on a line without echo.
+    /// The factor applied to each sample; `None` without echo.
     gain: Option<f32>,
-    /// Frames on their way back, the oldest first.
+    /// Delayed frames, oldest first.
     on_the_way: VecDeque<Frame>,
 }
 
@@ -26,7 +26,7 @@ impl LineEcho {
         Self { gain, on_the_way }
     }
 
-    /// What the agent hears when the caller sends `caller` and the agent sends `agent`.
+    /// Returns what the agent hears when the caller sends `caller` and the agent sends `agent`.
     pub(super) fn heard(&mut self, caller: Frame, agent: Option<&Frame>) -> Frame {
         let Some(gain) = self.gain else { return caller };
         self.on_the_way.push_back(agent.cloned().unwrap_or_else(|| Frame::silence(caller.format())));

@@ -1,8 +1,8 @@
 //! The simulator: a phone network inside the process, for development, demonstrations and tests.
 //!
-//! The number dialled picks what happens ([`scenario`]). One task per leg ([`leg`]) plays the far end on absolute 20 ms
-//! deadlines; what the simulated caller says is decided by [`caller`], which only ever hears how loud the agent is. When the
-//! process dies, its phone network dies with it: a new one knows no legs.
+//! The dialled number selects a scenario ([`scenario`]). One task per leg ([`leg`]) plays the far end on absolute 20 ms
+//! deadlines; [`caller`] decides what the simulated caller says, knowing only how loud the agent is. The phone network ends with its
+//! process: a new one knows no legs.
 
 mod audio;
 mod caller;
@@ -57,8 +57,8 @@ struct PhoneNetwork {
     dial_log: DialLog,
 }
 
-/// A file that gets a line of text for each dial: the id of the call. It outlives the process, so it is a witness of who was rung.
-/// Empty where none is configured, and before the network is started.
+/// A file that gets a line with the call's id for each dial. It outlives the process, so it proves which calls were dialled.
+/// Empty if none is configured, and before the network is started.
 type DialLog = Arc<OnceLock<File>>;
 
 #[async_trait]
@@ -88,14 +88,14 @@ impl Driver for PhoneNetwork {
     }
 }
 
-/// The phone network, as one connection's settings have it behave.
+/// The phone network with one connection's settings.
 struct Simulator {
     legs: Legs,
     settings: SimulatorSettings,
     dial_log: DialLog,
 }
 
-/// The legs that live.
+/// The live legs.
 #[derive(Clone, Default)]
 struct Legs(Arc<Mutex<HashMap<CallId, Leg>>>);
 
@@ -105,27 +105,27 @@ struct Leg {
     end: CancellationToken,
     /// Whether it was transferred: it then ends without an event.
     transferred: Arc<AtomicBool>,
-    /// Somebody calls us, and this is what they will do; nothing once we have answered.
+    /// The scenario of a simulated call to us, until we answer it.
     waiting: Option<Scenario>,
 }
 
 impl Legs {
     fn with<T>(&self, use_it: impl FnOnce(&mut HashMap<CallId, Leg>) -> T) -> T {
-        // The map is whole at every step, so a panic elsewhere while it was locked has not harmed it.
+        // The map is consistent at every step, so a panic elsewhere while it was locked has not damaged it.
         use_it(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
 impl Simulator {
     fn log_dial(&self, call: CallId) -> std::io::Result<()> {
-        // One write for the whole line: it is there or it is not, whenever the process dies.
+        // A single write per line: it is complete or absent whenever the process dies.
         self.dial_log.get().map_or(Ok(()), |mut file| file.write_all(format!("{call}\n").as_bytes()))
     }
 
-    /// Ends a leg, whatever it is doing.
+    /// Ends a leg in any state.
     fn end(&self, call: CallId) {
         let ended = self.legs.with(|legs| match legs.get(&call) {
-            // A caller who waits has no task that would clean up after them.
+            // A waiting caller has no task that would clean up.
             Some(Leg { waiting: Some(_), .. }) => legs.remove(&call),
             found => found.cloned(),
         });
@@ -134,7 +134,7 @@ impl Simulator {
         }
     }
 
-    /// The far end of a leg, as this connection's network behaves.
+    /// Creates the far end of a leg with this connection's settings.
     fn far_end(&self, call: CallId, events: LegEvents, scenario: Scenario, leg: &Leg) -> leg::FarEnd {
         leg::FarEnd {
             call,
@@ -147,11 +147,11 @@ impl Simulator {
         }
     }
 
-    /// Lives through a leg in a task of its own, and forgets the leg after it.
+    /// Runs a leg in a separate task, and removes the leg afterwards.
     fn live(&self, call: CallId, leg: impl Future<Output = ()> + Send + 'static) {
         let legs = self.legs.clone();
         tokio::spawn(async move {
-            // A far end that panics is gone like one that hangs up.
+            // A far end that panics is treated as one that hangs up.
             let _ = caught(leg).await;
             legs.with(|legs| legs.remove(&call));
         });
@@ -159,7 +159,7 @@ impl Simulator {
 }
 
 impl Simulation for Simulator {
-    /// The caller's number picks what they do once they are answered.
+    /// The caller's number selects the scenario after the answer.
     fn ring(&self, call: CallId, from: &PhoneNumber) -> String {
         let leg = Leg { waiting: Some(Scenario::of(from.reveal())), ..Leg::default() };
         self.legs.with(|legs| legs.insert(call, leg));

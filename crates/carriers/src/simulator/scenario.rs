@@ -1,6 +1,6 @@
-//! The number dialled picks what happens. All are reserved for fiction.
+//! The scenario selected by the dialled number. All numbers are reserved for fiction.
 
-/// What the far end does.
+/// The behaviour of the far end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scenario {
     /// Answers, and a simulated caller talks.
@@ -17,22 +17,22 @@ pub(super) enum Scenario {
     NoMedia,
     /// The carrier refuses the credentials.
     RefusesCredentials,
-    /// The carrier errs.
+    /// The carrier fails.
     CarrierErrs,
     /// Hangs up in the middle of the agent's sentence.
     HangsUpOnAgent,
-    /// Stays silent until somebody hangs up.
+    /// Stays silent until the call is hung up.
     Silent,
     /// A voicemail: greeting, beep, then it listens.
     Voicemail,
-    /// Ends normally at once.
+    /// Ends normally right away.
     EndsAtOnce,
     /// Talks, and meets a language model that never answers.
     ModelNeverAnswers,
 }
 
 impl Scenario {
-    /// What happens when this number is dialled.
+    /// Returns the scenario of this number.
     #[must_use]
     pub(super) fn of(number: &str) -> Self {
         match number {

@@ -5,20 +5,20 @@ use serde_json::Value;
 use switchhook_core::agent::{FieldError, is_key};
 use switchhook_media::format::AudioFormat;
 
-/// How the network behaves for one connection.
+/// The network's behaviour for one connection.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(default)]
 pub(super) struct SimulatorSettings {
     /// Ring times are multiplied by this; more than 0, at most 10.
     pub(super) time_scale: f64,
-    /// Callers press these keys in place of talking: one entry each time the agent has spoken.
+    /// Callers press these keys instead of talking: one entry each time the agent has spoken.
     pub(super) presses: Vec<String>,
-    /// Samples per second of calls: 8000 or 16000.
+    /// The sample rate of calls in Hz: 8000 or 16000.
     #[serde(deserialize_with = "sample_rate")]
     pub(super) sample_rate: AudioFormat,
     /// Whether transfers are refused.
     pub(super) refuse_transfers: bool,
-    /// What goes wrong.
+    /// The faults to inject.
     pub(super) faults: Faults,
 }
 
@@ -34,29 +34,29 @@ impl Default for SimulatorSettings {
     }
 }
 
-/// Seeded faults: the same seed gives the same faults to the same sequence of happenings.
+/// Seeded faults: the same seed produces the same faults for the same sequence of events.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub(super) struct Faults {
-    /// The probability that a message comes a second late.
+    /// The probability that an event arrives a second late.
     #[serde(deserialize_with = "probability")]
     pub(super) late_callbacks: f64,
-    /// The probability that a message comes twice.
+    /// The probability that an event arrives twice.
     #[serde(deserialize_with = "probability")]
     pub(super) duplicate_callbacks: f64,
-    /// The probability that a message comes after the one that follows it.
+    /// The probability that an event arrives after the one that follows it.
     #[serde(deserialize_with = "probability")]
     pub(super) reordered_callbacks: f64,
     /// The probability that a frame of audio is lost.
     #[serde(deserialize_with = "probability")]
     pub(super) drop_audio: f64,
-    /// The most by which a frame of audio comes late, in milliseconds.
+    /// The maximum delay of a frame of audio, in milliseconds.
     pub(super) jitter_ms: u32,
-    /// By how much the agent's voice is weaker that the line returns, in decibels; 0: it returns nothing.
+    /// The attenuation of the agent's echo, in decibels; 0 disables the echo.
     pub(super) echo_loss_db: f32,
-    /// How much later it comes back, in milliseconds.
+    /// The delay of the echo, in milliseconds.
     pub(super) echo_delay_ms: u32,
-    /// Seeds the random source; 0 takes one from the call.
+    /// The seed of the random source; 0 derives it from the call.
     pub(super) seed: u64,
 }
 
@@ -84,7 +84,7 @@ impl SimulatorSettings {
     /// Reads and checks a connection's settings.
     ///
     /// # Errors
-    /// Which field is wrong.
+    /// The field that is wrong.
     pub(super) fn parse(settings: &Value) -> Result<Self, FieldError> {
         let parsed: Self = if settings.is_null() {
             Self::default()

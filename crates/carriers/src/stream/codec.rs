@@ -8,30 +8,30 @@ use switchhook_media::resample::Resampler;
 /// The audio format of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StreamFormat {
-    /// What a sample is.
+    /// The encoding of samples.
     pub coding: Encoding,
     /// Samples per second.
     pub rate: u32,
 }
 
-/// What a sample is.
+/// The encoding of samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoding {
-    /// G.711, one byte.
+    /// G.711, one byte per sample.
     G711(Law),
-    /// 16 bit, little-endian.
+    /// 16-bit little-endian PCM.
     L16,
 }
 
 impl StreamFormat {
-    /// G.711 µ-law at 8 kHz, what telephones speak.
+    /// G.711 µ-law at 8 kHz, the format of telephones.
     pub const MU_LAW: Self = Self { coding: Encoding::G711(Law::Mu), rate: g711::SAMPLE_RATE };
     /// G.711 A-law at 8 kHz.
     pub const A_LAW: Self = Self { coding: Encoding::G711(Law::A), rate: g711::SAMPLE_RATE };
-    /// 16 bit at 16 kHz.
+    /// 16-bit PCM at 16 kHz.
     pub const L16: Self = Self { coding: Encoding::L16, rate: 16_000 };
 
-    /// The format in which a call over such a stream runs: what the stream carries beyond it is not used.
+    /// Returns the format of a call over such a stream; audio beyond its bandwidth is not used.
     #[must_use]
     pub fn call_format(self) -> AudioFormat {
         if self.rate < AudioFormat::Wideband.sample_rate() { AudioFormat::Narrowband } else { AudioFormat::Wideband }
@@ -47,14 +47,14 @@ pub struct UnsupportedSampleRate(pub u32);
 pub struct StreamDecoder {
     coding: Encoding,
     resampler: Option<Resampler>,
-    /// Samples at the stream's rate, on their way to the resampler.
+    /// Samples at the stream's rate, for the resampler.
     samples: Vec<i16>,
-    /// The first half of a sample whose second half has not come yet.
+    /// The first byte of a sample that was split.
     half: Option<u8>,
 }
 
 impl StreamDecoder {
-    /// From audio of this format to that of the `call`.
+    /// Creates a decoder from this format to that of the `call`.
     ///
     /// # Errors
     /// When its rate cannot be converted.
@@ -74,7 +74,7 @@ impl StreamDecoder {
     }
 }
 
-/// Appends the payload's samples, as they are, to `out`.
+/// Appends the payload's samples to `out`, without resampling.
 fn linear(coding: Encoding, half: &mut Option<u8>, payload: &[u8], out: &mut Vec<i16>) {
     match coding {
         Encoding::G711(law) => out.extend(payload.iter().map(|&byte| law.decode(byte))),
@@ -99,7 +99,7 @@ pub struct StreamEncoder {
 }
 
 impl StreamEncoder {
-    /// From the audio of the `call` to this format.
+    /// Creates an encoder from the format of the `call` to this format.
     ///
     /// # Errors
     /// When its rate cannot be converted.
@@ -139,7 +139,7 @@ mod tests {
 
     use super::*;
 
-    /// A second of a tone, encoded in `format` and decoded again.
+    /// Returns a second of a tone, encoded in `format` and decoded again.
     fn there_and_back(format: StreamFormat, call: AudioFormat) -> Vec<i16> {
         let (mut encoder, mut decoder) =
             (StreamEncoder::new(format, call).expect("known"), StreamDecoder::new(format, call).expect("known"));
@@ -148,7 +148,7 @@ mod tests {
         for chunk in tone.chunks_exact(call.frame_samples()) {
             let mut bytes = Vec::new();
             encoder.encode(&Frame::from_slice(call, chunk), &mut bytes);
-            // Carriers cut it as they like.
+            // Carriers may split it anywhere.
             let (first, second) = bytes.split_at(bytes.len() / 3);
             decoder.decode(first, &mut decoded);
             decoder.decode(second, &mut decoded);

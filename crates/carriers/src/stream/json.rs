@@ -1,4 +1,4 @@
-//! Media messages in JSON, read without building a tree and written without one: there are fifty each way in a second and call.
+//! JSON media messages, parsed and written without building a tree: there are fifty per second in each direction of a call.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -23,7 +23,7 @@ pub struct MediaField<'t> {
 }
 
 impl MediaField<'_> {
-    /// The caller's audio, decoded into `payload`.
+    /// Decodes the caller's audio into `payload`.
     ///
     /// # Errors
     /// When it is not base64.
@@ -46,7 +46,7 @@ pub fn push_base64(payload: &[u8], out: &mut BytesMut) {
     STANDARD.encode_slice(payload, &mut out[start..]).expect("as long as was computed");
 }
 
-/// A whole number that some carriers write as text; nothing where it is anything else.
+/// A whole number that some carriers write as text; `None` for any other value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WholeNumber(pub Option<u64>);
 

@@ -1,7 +1,7 @@
-//! Audio over websockets, as several carriers carry it: JSON messages with base64 audio in both directions.
+//! Audio over websockets as several carriers implement it: JSON messages with base64 audio in both directions.
 //!
-//! A carrier's messages are a [`StreamProtocol`], which is pure. Shared by all: waiting for the start, encoding ([`codec`]), order and
-//! gaps ([`reorder`]), and detecting a dead peer.
+//! Each carrier's messages are a [`StreamProtocol`], which is pure. The rest is shared: waiting for the start, encoding ([`codec`]),
+//! order and gaps ([`reorder`]), and detecting a dead peer.
 
 pub mod codec;
 pub mod json;
@@ -25,11 +25,11 @@ use self::reorder::{Chunk, ReorderBuffer};
 use super::media_queue::{MediaSender, media_queue};
 use super::{FromCarrier, Media, ToCarrier, text};
 
-/// From the handshake to the start message.
+/// How long the start message may take after the handshake.
 const START_TIMEOUT: Duration = Duration::from_secs(10);
-/// Carriers send silence too. After this long without a message the peer is pinged; after as long again it is gone.
+/// Carriers send silence too. After this long without a message the peer is pinged; after as long again it is considered gone.
 const IDLE: Duration = Duration::from_secs(10);
-/// Frames of the agent that may wait: four seconds.
+/// Frames of the agent that may be queued: four seconds.
 const WAITING: usize = 200;
 /// The longest message that is read, in bytes: many seconds of audio.
 pub const MESSAGE_LIMIT: usize = 1 << 20;
@@ -40,37 +40,37 @@ const CHUNKS_LOST: &str = "switchhook_media_chunks_lost_total";
 /// Messages on media websockets that could not be read.
 const UNREADABLE: &str = "switchhook_media_messages_unreadable_total";
 
-/// The messages of one carrier's media websocket. Pure: messages in, events out, and the other way round.
+/// The messages of one carrier's media websocket. Pure: converts messages to events and the other way round.
 pub trait StreamProtocol: Send {
-    /// Reads a text message. Audio is decoded from base64 into `payload`, whatever was there before.
+    /// Parses a text message. Audio is decoded from base64 into `payload`, replacing its contents.
     fn read<'p>(&mut self, text: &str, payload: &'p mut Vec<u8>) -> StreamEvent<'p>;
 
-    /// Reads a binary message, its audio into `payload`.
+    /// Parses a binary message, with its audio in `payload`.
     fn read_binary<'p>(&mut self, _message: &[u8], _payload: &'p mut Vec<u8>) -> StreamEvent<'p> {
         StreamEvent::Ignored
     }
 
-    /// Appends a message that plays `payload`, which is in the format of [`StreamStart::outbound`], to `out`.
+    /// Appends a message to `out` that plays `payload`, which is in the format of [`StreamStart::outbound`].
     fn play(&mut self, payload: &[u8], out: &mut BytesMut);
 
-    /// Whether [`StreamProtocol::play`] writes binary messages.
+    /// Returns whether [`StreamProtocol::play`] writes binary messages.
     fn plays_binary(&self) -> bool {
         false
     }
 
-    /// Writes a message that comes back once everything before it has been played or cleared.
+    /// Returns a message that the carrier sends back once everything before it has been played or cleared.
     fn mark(&mut self, mark: u64) -> String;
 
-    /// Writes a message that throws away what has not been played.
+    /// Returns a message that discards audio that has not been played.
     fn clear(&mut self) -> String;
 }
 
-/// A message, read. `Debug` would print audio, so there is none.
+/// A parsed message. Not `Debug`, which would print audio.
 #[derive(Clone, PartialEq, Eq)]
 pub enum StreamEvent<'p> {
     /// Nothing of interest.
     Ignored,
-    /// Which call this is, and the audio formats.
+    /// The call, and the audio formats.
     Start(StreamStart),
     /// The caller's audio.
     Audio {
@@ -87,7 +87,7 @@ pub enum StreamEvent<'p> {
     Stop,
     /// The carrier rejected something we sent; its message.
     Error(String),
-    /// It cannot be read; why.
+    /// The message cannot be parsed; the reason.
     Malformed(String),
 }
 
@@ -96,11 +96,11 @@ pub enum StreamEvent<'p> {
 pub struct StreamStart {
     /// The carrier's id of the call.
     pub carrier_call_id: String,
-    /// The token that the stream's parameters repeat, where there are such.
+    /// The token in the stream's parameters, if there is one.
     pub token: Option<String>,
-    /// The caller's audio.
+    /// The format of the caller's audio.
     pub inbound: StreamFormat,
-    /// The agent's audio.
+    /// The format of the agent's audio.
     pub outbound: StreamFormat,
 }
 
@@ -153,7 +153,7 @@ pub async fn serve<F>(
         let _ = to_us.send(FromCarrier::Broken);
     }
     drop(to_us);
-    // Whether the other end still listens makes no difference.
+    // Whether the other end still reads makes no difference.
     let _ = timeout(IDLE, writer.sink.close()).await;
 }
 
@@ -188,15 +188,15 @@ async fn await_start(socket: &mut WebSocket, protocol: &mut dyn StreamProtocol) 
     }
 }
 
-/// A protocol is used from both directions, for a moment each.
+/// The protocol, used by both directions for a moment at a time.
 type SharedProtocol = Arc<std::sync::Mutex<Box<dyn StreamProtocol>>>;
 
 fn with<T>(protocol: &SharedProtocol, use_it: impl FnOnce(&mut dyn StreamProtocol) -> T) -> T {
-    // It is whole at every step.
+    // Consistent at every step.
     use_it(&mut **protocol.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
 }
 
-/// From the carrier to us.
+/// The direction from the carrier to us.
 struct StreamReader {
     protocol: SharedProtocol,
     /// Reused for each message.
@@ -209,7 +209,7 @@ struct StreamReader {
 }
 
 impl StreamReader {
-    /// Until the stream ends.
+    /// Reads until the stream ends.
     async fn run(mut self, mut stream: SplitStream<WebSocket>) {
         let mut pinged = false;
         loop {
@@ -226,14 +226,14 @@ impl StreamReader {
                 }
                 Err(_) => {
                     pinged = true;
-                    // One that waits is as good as two.
+                    // One pending request is enough.
                     let _ = self.pings.try_send(());
                     continue;
                 }
             };
             if !goes_on {
                 if self.received.to_us.is_closed() {
-                    // What the agent said last is being sent. An end that does not take it is not waited for.
+                    // The agent's last audio is being sent. Do not wait longer for a peer that does not read it.
                     tokio::time::sleep(IDLE).await;
                 }
                 return;
@@ -242,7 +242,7 @@ impl StreamReader {
         }
     }
 
-    /// Reads and handles a message. Returns whether the stream goes on.
+    /// Reads and handles a message. Returns whether the stream continues.
     fn read(&mut self, read: impl for<'p> FnOnce(&mut dyn StreamProtocol, &'p mut Vec<u8>) -> StreamEvent<'p>) -> bool {
         let mut payload = std::mem::take(&mut self.payload);
         let event = with(&self.protocol, |protocol| read(protocol, &mut payload));
@@ -268,7 +268,7 @@ impl StreamReader {
         true
     }
 
-    /// One stream says it once, as for those that are not readable.
+    /// Logs a rejected message, once per stream, as for unreadable ones.
     fn rejected(&mut self, words: &str) {
         if !std::mem::replace(&mut self.said_rejected, true) {
             tracing::warn!(words = text::message(words), "the carrier rejected a message");
@@ -276,7 +276,7 @@ impl StreamReader {
     }
 }
 
-/// One stream says it once: there may be 50 of them in a second.
+/// Counts an unreadable message. Logged once per stream: there may be 50 per second.
 fn unreadable(why: &str, said: &mut bool) {
     metrics::counter!(UNREADABLE).increment(1);
     if !std::mem::replace(said, true) {
@@ -284,17 +284,17 @@ fn unreadable(why: &str, said: &mut bool) {
     }
 }
 
-/// The caller's audio in order, on its way to the conversation.
+/// The caller's audio in order, for the conversation.
 struct ReceivedAudio {
     format: AudioFormat,
     decoder: StreamDecoder,
-    /// Less than a frame between two chunks.
+    /// Less than a frame, between two chunks.
     samples: Vec<i16>,
     to_us: MediaSender,
 }
 
 impl ReceivedAudio {
-    /// Returns whether the stream goes on: not once the conversation has ended.
+    /// Passes on a chunk. Returns whether the stream continues, which it does until the conversation ends.
     fn push(&mut self, chunk: &Chunk<'_>) -> bool {
         let payload = match chunk {
             Chunk::Audio(payload) => payload,
@@ -313,19 +313,19 @@ impl ReceivedAudio {
     }
 }
 
-/// From us to the carrier.
+/// The direction from us to the carrier.
 struct StreamWriter {
     protocol: SharedProtocol,
     encoder: StreamEncoder,
-    /// Audio that waits to be sent in one message.
+    /// Audio to be sent in one message.
     payload: Vec<u8>,
-    /// Messages are written into it, one after the other: its memory comes back when a message has been sent.
+    /// Buffer for messages; its memory is reused once a message has been sent.
     message: BytesMut,
     sink: SplitSink<WebSocket, Message>,
 }
 
 impl StreamWriter {
-    /// Until our side ends the stream, or the other end is gone.
+    /// Writes until our side ends the stream, or the peer is gone.
     async fn run(&mut self, mut from_us: mpsc::Receiver<ToCarrier>, mut ping_requests: mpsc::Receiver<()>) {
         loop {
             let sent = tokio::select! {
@@ -341,7 +341,7 @@ impl StreamWriter {
         }
     }
 
-    /// Sends `first` and whatever waits behind it; audio that waits together goes in one message.
+    /// Sends `first` and everything queued after it; audio that is queued together is sent in one message.
     async fn send(&mut self, first: ToCarrier, from_us: &mut mpsc::Receiver<ToCarrier>) -> Result<(), axum::Error> {
         let mut next = Some(first);
         while let Some(message) = next {
@@ -355,7 +355,7 @@ impl StreamWriter {
                     self.play().await?;
                     self.feed(|protocol| protocol.clear()).await?;
                 }
-                // Carriers show nothing.
+                // Carriers display nothing.
                 ToCarrier::Info(_) => {}
             }
             next = from_us.try_recv().ok();
@@ -364,7 +364,7 @@ impl StreamWriter {
         self.sink.flush().await
     }
 
-    /// Writes the audio that waits as one message.
+    /// Sends the pending audio as one message.
     async fn play(&mut self) -> Result<(), axum::Error> {
         if self.payload.is_empty() {
             return Ok(());

@@ -3,31 +3,31 @@
 
 use std::collections::BTreeMap;
 
-/// Chunks that are held back for one that is missing: 100 ms of the usual ones. Audio that is later than that is too late.
+/// Chunks held back for a missing one: 100 ms of ordinary ones. Audio that arrives later than that is too late.
 const HELD: usize = 5;
 
-/// Puts chunks into their order.
+/// Puts chunks in order.
 #[derive(Default)]
 pub struct ReorderBuffer {
-    /// The number of the next piece; nothing before the first.
+    /// The number of the next chunk; `None` before the first.
     next: Option<u64>,
     held: BTreeMap<u64, Vec<u8>>,
-    /// Chunks that came too late, one after the other without one in time between them, and the number of the first.
+    /// Consecutive chunks that came too late, without one in time between them, and the number of the first.
     late: (u64, Vec<Vec<u8>>),
 }
 
-/// What comes next. `Debug` would print audio, so there is none.
+/// The next item in order. Not `Debug`, which would print audio.
 #[derive(PartialEq, Eq)]
 pub enum Chunk<'a> {
     /// Audio.
     Audio(&'a [u8]),
-    /// How many chunks never arrived.
+    /// The number of chunks that never arrived.
     Lost(u64),
 }
 
 impl ReorderBuffer {
-    /// Takes a chunk, and releases those whose turn it is. One that comes twice or too late is dropped; one without a number is
-    /// released as it comes. More late chunks in a row than were ever held mean that the carrier has restarted its numbering.
+    /// Takes a chunk, and releases those that are next in order. Duplicate and late chunks are dropped; one without a number is
+    /// released immediately. More consecutive late chunks than are ever held mean that the carrier has restarted its numbering.
     pub fn push(&mut self, chunk: Option<u64>, payload: &[u8], mut release: impl FnMut(Chunk<'_>)) {
         let Some(chunk) = chunk else { return release(Chunk::Audio(payload)) };
         let mut next = *self.next.get_or_insert(chunk);
@@ -53,7 +53,7 @@ impl ReorderBuffer {
         self.next = Some(next);
     }
 
-    /// Takes a chunk that is too late; releases it with those before it when it shows that the numbering has restarted.
+    /// Takes a late chunk. Releases it and the late ones before it if they show that the numbering has restarted.
     fn late(&mut self, chunk: u64, payload: &[u8], mut release: impl FnMut(Chunk<'_>)) {
         let (first, late) = &mut self.late;
         if late.is_empty() || *first + late.len() as u64 != chunk {
@@ -69,7 +69,7 @@ impl ReorderBuffer {
     }
 }
 
-/// Chunks with any numbers.
+/// Chunks with arbitrary numbers.
 #[cfg(test)]
 pub(crate) const FUZZED: switchhook_fuzz::Target = switchhook_fuzz::Target {
     file: file!(),

@@ -1,7 +1,7 @@
 //! Telnyx's webhooks as carrier events.
 //!
-//! They come twice, late and in any order; the call's state machine copes with that, so neither their ids nor their times are
-//! looked at. Keys are not taken from `call.dtmf.received`, since the websocket brings them too.
+//! They arrive twice, late and in any order; the call's state machine handles that, so neither their ids nor their times are
+//! used. Keys are not read from `call.dtmf.received`, since the websocket delivers them too.
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -22,11 +22,11 @@ struct Event {
     payload: Payload,
 }
 
-/// The fields of all events that matter here.
+/// The fields needed from all events.
 #[derive(Deserialize)]
 struct Payload {
     call_control_id: Option<String>,
-    /// What we gave with the dial; calls that arrive have none.
+    /// The state given with the dial; incoming calls have none.
     client_state: Option<String>,
     direction: Option<String>,
     from: Option<String>,
@@ -38,10 +38,10 @@ struct Payload {
     result: Option<String>,
 }
 
-/// What a webhook with this body says.
+/// Parses a webhook's body.
 ///
 /// # Errors
-/// When it is no event of a call.
+/// When it is not an event of a call.
 pub(super) fn read(body: &[u8]) -> Result<Callback, CallbackError> {
     let malformed = |words: &str| CallbackError::Malformed(words.to_owned());
     let Envelope { data: Event { event_type, payload } } =
@@ -56,12 +56,12 @@ pub(super) fn read(body: &[u8]) -> Result<Callback, CallbackError> {
     Ok(Callback { carrier_call_id, events, reference, incoming, wants_instructions: false, reply: Reply::Empty })
 }
 
-/// The token in a `client_state` of ours.
+/// Returns the token in a `client_state` of ours.
 pub(super) fn token_of(client_state: &str) -> Option<String> {
     String::from_utf8(BASE64_STANDARD.decode(client_state).ok()?).ok()
 }
 
-/// E.164 with its `+`, which Telnyx applications can be configured to omit.
+/// Returns a number in E.164 with its `+`, which Telnyx applications can be configured to omit.
 fn number(text: Option<&str>) -> String {
     let text = text.unwrap_or_default();
     let bare = (7..=15).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());

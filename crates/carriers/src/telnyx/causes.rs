@@ -1,31 +1,31 @@
-//! What Telnyx's codes mean: of refused requests, and of calls that have ended.
+//! The meaning of Telnyx's codes, for refused requests and for calls that have ended.
 //!
-//! Refusals carry numeric codes (Telnyx, "API errors") or those of its SIP network, such as `D13`, which also stand in the SIP
-//! cause of `call.hangup`. Everything that is not listed is an error of the carrier, never a panic.
+//! Refusals have numeric codes (Telnyx, "API errors") or those of its SIP network, such as `D13`, which also occur in the SIP
+//! cause of `call.hangup`. An unlisted code is a carrier error, never a panic.
 
 use switchhook_core::call::{CarrierCause, EndedBy, ErrorCode, Hangup};
 
 use crate::sip;
 
-/// What a refused request means.
+/// The meaning of a refused request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RefusalKind {
     /// The key is missing, wrong, revoked or not allowed to do this.
     Unauthorized,
-    /// The number that was to be called is none.
+    /// The number to call is invalid.
     InvalidNumber,
-    /// The number that was to be shown may not be.
+    /// The caller id is not allowed.
     CallerId,
-    /// There is no room just now; nothing was done.
+    /// There is no capacity at the moment; nothing was done.
     Later,
-    /// It may have been done all the same.
+    /// The request may have been carried out anyway.
     Uncertain,
     /// Anything else; nothing was done.
     Error,
 }
 
-/// What a refusal with this HTTP status and code means. `pointer` is the field that it is about, such as `/to`; `text` is what
-/// it says, which may name a code of the SIP network.
+/// Returns the meaning of a refusal with this HTTP status and code. `pointer` is the field that it refers to, such as `/to`; `text` is
+/// its message, which may contain a code of the SIP network.
 pub(super) fn of_refusal(status: u16, code: &str, pointer: Option<&str>, text: &str) -> RefusalKind {
     match (status, code) {
         (408 | 500.., _) => return RefusalKind::Uncertain,
@@ -36,7 +36,7 @@ pub(super) fn of_refusal(status: u16, code: &str, pointer: Option<&str>, text: &
     match code {
         "10011" | "90041" | "90042" | "90043" => RefusalKind::Later,
         "10009" | "20001" | "20002" | "20003" | "20006" | "20008" => RefusalKind::Unauthorized,
-        // Also what a request without a key gets. Where it names a field, the connection is meant.
+        // Also the response to a request without a key. If it names a field, it refers to the connection.
         "10005" if pointer.is_none() => RefusalKind::Unauthorized,
         "10016" | "10002" | "10001" if pointer == Some("/from") => RefusalKind::CallerId,
         "10016" | "10002" | "10001" if pointer.is_none() || pointer == Some("/to") => RefusalKind::InvalidNumber,
@@ -54,7 +54,7 @@ fn of_network_code(code: &str) -> RefusalKind {
     }
 }
 
-/// The first code of the SIP network in a text.
+/// Returns the first code of the SIP network in a text.
 fn network_code(text: &str) -> Option<&str> {
     text.split(|c: char| !c.is_ascii_alphanumeric()).find(|word| is_network_code(word))
 }
@@ -67,7 +67,7 @@ fn is_network_code(word: &str) -> bool {
     matches!(word, "B3" | "RG1" | "TM1" | "TV1") || numbered("D", 2) || numbered("PE", 1) || numbered("R", 2)
 }
 
-/// What `call.hangup` says. Of the calls that we dialled the far end is the callee, of the others the caller.
+/// Returns the meaning of `call.hangup`. For calls that we dialled the far end is the callee, for others the caller.
 pub(super) fn of_hangup(cause: &str, sip: Option<&str>, source: Option<&str>, dialled: bool) -> Hangup {
     let sip = sip.unwrap_or_default();
     let sip_code = sip.split(|c: char| !c.is_ascii_digit()).find_map(final_response);
@@ -86,17 +86,17 @@ pub(super) fn of_hangup(cause: &str, sip: Option<&str>, source: Option<&str>, di
     Hangup { sip_code, carrier_code, hung_up_by, error_code, ..Hangup::new(cause_of) }
 }
 
-/// Whether these are the ends of calls that were answered.
+/// Returns whether this cause means that the call was answered.
 fn talked(cause: &str) -> bool {
     matches!(cause, "normal_clearing" | "time_limit")
 }
 
-/// A response that ends the attempt to call (RFC 3261 section 21): three digits, from 300.
+/// Parses a response that ends the attempt to call (RFC 3261 section 21): three digits, from 300.
 fn final_response(digits: &str) -> Option<u16> {
     digits.parse().ok().filter(|code| digits.len() == 3 && (300..700).contains(code))
 }
 
-/// A call that Telnyx's own network refused.
+/// Returns the cause of a call that Telnyx's own network refused.
 fn of_refused_call(code: &str) -> (CarrierCause, Option<ErrorCode>) {
     let unauthorized = of_network_code(code) == RefusalKind::Unauthorized;
     (CarrierCause::Failed, unauthorized.then_some(ErrorCode::CarrierUnauthorized))
@@ -106,7 +106,7 @@ fn of_cause(cause: &str, sip_code: Option<u16>) -> (CarrierCause, Option<ErrorCo
     let cause = match (cause, sip_code) {
         ("normal_clearing" | "time_limit", _) => CarrierCause::Normal,
         ("originator_cancel", _) => CarrierCause::Canceled,
-        // Telnyx's ring timer, which withdraws the call.
+        // Telnyx's ring timer, which cancels the call.
         ("timeout", _) => CarrierCause::NoAnswer,
         (word, sip_code) => match sip_code.and_then(sip::cause) {
             Some(cause) => cause,
@@ -116,7 +116,7 @@ fn of_cause(cause: &str, sip_code: Option<u16>) -> (CarrierCause, Option<ErrorCo
     (cause, None)
 }
 
-/// What the word means where the SIP status code does not say it by itself.
+/// Returns the meaning of the word where the SIP status code alone does not decide.
 fn by_word(word: &str, sip_code: Option<u16>) -> (CarrierCause, Option<ErrorCode>) {
     let cause = match (word, sip_code) {
         ("no_answer", _) => CarrierCause::NoAnswer,
@@ -125,7 +125,7 @@ fn by_word(word: &str, sip_code: Option<u16>) -> (CarrierCause, Option<ErrorCode
         ("call_rejected", _) => CarrierCause::Rejected,
         ("not_found", _) => CarrierCause::InvalidNumber,
         (_, Some(480)) => CarrierCause::NoAnswer,
-        // Only Telnyx's ring timer withdraws a call that we did not.
+        // Only Telnyx's ring timer cancels a call that we did not.
         (_, Some(487)) => CarrierCause::Canceled,
         (_, Some(403)) => CarrierCause::Rejected,
         (_, Some(_)) => CarrierCause::Failed,
@@ -190,7 +190,7 @@ mod tests {
             ("call_rejected", &["404"], InvalidNumber, None),
             ("call_rejected", &["403 D13", "403 D35", "403 D1", "403 TM1"], Failed, None),
             ("call_rejected", &["403 D25", "407 R14", "401 D29"], Failed, Some(ErrorCode::CarrierUnauthorized)),
-            // The core makes carrier_unauthorized of these two.
+            // The core maps these two to carrier_unauthorized.
             ("call_rejected", &["401", "407"], Failed, None),
             ("call_rejected", &["500", "503", "503 PE1"], Failed, None),
             ("not_found", &["404", "unspecified"], InvalidNumber, None),

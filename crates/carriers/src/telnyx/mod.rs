@@ -1,8 +1,8 @@
 //! Telnyx: its Voice API ("Call Control"), version 2.
 //!
 //! A call is one leg with one `call_control_id`. We dial with a media stream, and start one on a call that we have answered; Telnyx
-//! opens it by itself. It reports by signed webhooks ([`callback`], [`signature`]) and carries the audio over a websocket ([`wire`]). One table
-//! reads what it refuses and why calls end ([`causes`]).
+//! connects it. It reports by signed webhooks ([`callback`], [`signature`]) and transmits audio over a websocket ([`wire`]). One table
+//! maps its refusals and the causes of hangups ([`causes`]).
 
 pub(crate) mod callback;
 mod causes;
@@ -44,15 +44,15 @@ pub const KIND: CarrierKind = CarrierKind {
 };
 
 const BASE_URL: &str = "https://api.telnyx.com/v2";
-/// The last segment of the addresses to which webhooks come.
+/// The last path segment of webhook URLs.
 const EVENTS: &str = "events";
-/// Seconds that it may ring.
+/// The allowed ring timeouts, in seconds.
 const RING: std::ops::RangeInclusive<u32> = 5..=600;
-/// Seconds that a leg may live.
+/// The allowed durations of a leg, in seconds.
 const LIFE: std::ops::RangeInclusive<u32> = 60..=14_400;
-/// Networks end calls over which nothing comes.
+/// Networks end calls that send no packets.
 const SEND_SILENCE: &str = "send_silence_when_idle";
-/// Pauses before the stream of a call that was answered is asked for again, since Telnyx did not know of the answer yet.
+/// Pauses before retrying the stream of an answered call, while Telnyx does not yet know of the answer.
 const STREAM_AGAIN: [Duration; 6] = [
     Duration::from_millis(50),
     Duration::from_millis(100),
@@ -61,7 +61,7 @@ const STREAM_AGAIN: [Duration; 6] = [
     Duration::from_millis(800),
     Duration::from_millis(1_600),
 ];
-/// Calls on a page of the list of live ones, and pages that are looked at.
+/// The page size of the list of live calls, and the most pages that are read.
 const PAGE: &str = "100";
 const PAGES: usize = 20;
 
@@ -75,12 +75,12 @@ struct Telnyx {
     addresses: Addresses,
 }
 
-/// A call as Telnyx shows it. While it rings it is not `is_alive`.
+/// A call in Telnyx's API. While it rings it is not `is_alive`.
 #[derive(Deserialize)]
 struct TelnyxCall {
     call_control_id: String,
     client_state: Option<String>,
-    /// When it has ended.
+    /// When it ended.
     end_time: Option<String>,
     /// In seconds.
     call_duration: Option<u32>,
@@ -112,7 +112,7 @@ struct Balance {
     currency: Option<String>,
 }
 
-/// The adapter of a connection.
+/// Creates the adapter of a connection.
 fn connect(connection: &Connection<'_>) -> Result<Carrier, String> {
     let telnyx = Telnyx::new(connection)?;
     let format = telnyx.codec.format().call_format();
@@ -120,10 +120,10 @@ fn connect(connection: &Connection<'_>) -> Result<Carrier, String> {
 }
 
 impl Telnyx {
-    /// Made of `credentials.{api_key, public_key}` and `settings.{connection_id, base_url, codec}`.
+    /// Creates the adapter from `credentials.{api_key, public_key}` and `settings.{connection_id, base_url, codec}`.
     ///
     /// # Errors
-    /// One sentence that names what is missing or wrong.
+    /// A sentence that names what is missing or wrong.
     fn new(connection: &Connection<'_>) -> Result<Self, String> {
         let base = connection.rest.base_url(connection.setting("base_url").unwrap_or(BASE_URL))?;
         let key = connection.required("api_key")?;
@@ -142,14 +142,14 @@ impl Telnyx {
         })
     }
 
-    /// What has Telnyx open the media stream of a call.
+    /// Returns the fields that make Telnyx open the media stream of a call.
     fn stream(&self, address: &CallAddress) -> Map<String, Value> {
         let codec = self.codec.word();
         let fields = json!({
             "stream_url": address.media(),
             "stream_track": "inbound_track",
             "stream_codec": codec,
-            // Otherwise MP3 is expected, and nothing of ours is played.
+            // Otherwise Telnyx expects MP3, and our audio is not played.
             "stream_bidirectional_mode": "rtp",
             "stream_bidirectional_codec": codec,
             "stream_bidirectional_sampling_rate": self.codec.format().rate,
@@ -181,11 +181,11 @@ impl Telnyx {
         Value::Object(body)
     }
 
-    /// Has Telnyx open the media stream of a call that has just been answered.
+    /// Makes Telnyx open the media stream of a call that has just been answered.
     async fn start_streaming(&self, id: &str, call: CallId) -> Result<(), CarrierError> {
         let mut body = self.stream(&self.addresses.for_call(KIND.name, call));
         for (attempt, pause) in (1..).zip(STREAM_AGAIN.map(Some).into_iter().chain([None])) {
-            // A command whose id was seen before is ignored, though it was refused then.
+            // A command id that was used before is ignored, even if the command was refused then.
             body.insert("command_id".to_owned(), json!(format!("{call}-stream-{attempt}")));
             match (self.api.command(id, "streaming_start", &Value::Object(body.clone())).await, pause) {
                 (Err(failure), Some(pause)) if failure.says_unanswered() => tokio::time::sleep(pause).await,
@@ -196,7 +196,7 @@ impl Telnyx {
         Ok(())
     }
 
-    /// The leg's id, looked for when it never came; nothing when there is no such leg.
+    /// Returns the leg's id, searching for it if it never arrived; `None` when there is no such leg.
     async fn id_of(&self, leg: &LegRef) -> Result<Option<String>, CarrierError> {
         match &leg.carrier_call_id {
             Some(id) => Ok(Some(id.clone())),
@@ -204,12 +204,12 @@ impl Telnyx {
         }
     }
 
-    /// Whether a leg was dialled for `call`. Its token may have been made with an older key than tokens are made with now.
+    /// Returns whether a leg was dialled for `call`. Its token may have been made with an old key.
     fn is_of(&self, call: CallId, client_state: Option<&str>) -> bool {
         client_state.and_then(callback::token_of).is_some_and(|token| self.addresses.call_of(&token) == Some(call))
     }
 
-    /// Looks for a call among the live ones of the application, by what was given with its dial.
+    /// Searches for a call among the live ones of the application, by the state given with its dial.
     async fn find_by_state(&self, call: CallId) -> Result<Option<String>, TelnyxError> {
         let path = ["connections", &self.application, "active_calls"];
         let mut after = None::<String>;
@@ -241,14 +241,14 @@ impl Telnyx {
     }
 
     async fn number(&self, number: &PhoneNumber) -> Result<Option<Number>, CarrierError> {
-        // The filter takes digits alone.
+        // The filter accepts digits only.
         let digits = number.reveal().trim_start_matches('+');
         let found: Vec<Number> = self.api.get(&["phone_numbers"], &[("filter[phone_number]", digits)]).await?;
         Ok(found.into_iter().find(|found| found.phone_number == number.reveal()))
     }
 }
 
-/// What Telnyx repeats in every webhook of a call that we dialled.
+/// Returns the state that Telnyx repeats in every webhook of a call that we dialled.
 fn state_of(address: &CallAddress) -> String {
     BASE64_STANDARD.encode(address.token())
 }
@@ -268,12 +268,12 @@ impl CallControl for Telnyx {
         Ok(Dialed::now(id))
     }
 
-    /// Two commands: `answer` by itself takes only some of the fields that describe a stream.
+    /// Sends two commands: `answer` alone accepts only some of the fields that describe a stream.
     async fn answer(&self, leg: &LegRef, _events: LegEvents) -> Result<(), CarrierError> {
         let id = leg.carrier_call_id.as_deref().ok_or_else(without_id)?;
         let body = json!({ "command_id": leg.call, SEND_SILENCE: true });
         match self.api.command(id, "answer", &body).await {
-            // Whether it was answered shows when the stream is asked for.
+            // Starting the stream shows whether the call was answered.
             Ok(()) | Err(TelnyxError::Lost(_)) => self.start_streaming(id, leg.call).await,
             Err(failure) => Err(failure.into()),
         }
@@ -295,14 +295,14 @@ impl CallControl for Telnyx {
 
     async fn transfer(&self, leg: &LegRef, to: &PhoneNumber, _number: u32) -> Result<(), TransferError> {
         let id = leg.carrier_call_id.as_deref().ok_or_else(without_id)?;
-        // What happens on the other leg comes to the address of this call, or else is known by its state.
+        // Events of the other leg arrive at the URL of this call, or are recognised by its state.
         let address = self.addresses.for_call(KIND.name, leg.call);
         let mut body = json!({
             "to": to.reveal(),
             "webhook_url": address.report(EVENTS),
             "target_leg_client_state": state_of(&address),
         });
-        // Without it the number that was called is shown, which is ours only when it was they who called.
+        // Without it the called number is shown, which is ours only if the far end was the caller.
         if let Some(caller_id) = leg.caller_id_of_transfer() {
             body["from"] = json!(caller_id.reveal());
         }
@@ -329,7 +329,7 @@ impl CallControl for Telnyx {
             Err(failure) if failure.says_ended() => return Ok(Vec::new()),
             Err(failure) => return Err(failure.into()),
         };
-        // Why, only its webhook says; calls that were answered end because somebody hangs up.
+        // Only the webhook contains the cause; an answered call ends because one side hangs up.
         let cause = if leg.answered {
             Hangup::new(CarrierCause::Normal)
         } else {
@@ -378,7 +378,7 @@ impl Webhooks for Telnyx {
             Decline::NotServed => "CALL_REJECTED",
         };
         let (api, id) = (self.api.clone(), carrier_call_id.to_owned());
-        // Telnyx waits two seconds for the answer to its webhook, which may be less than a request takes.
+        // Telnyx waits two seconds for the reply to its webhook, which may be less than a request takes.
         tokio::spawn(async move {
             if let Err(failure) = api.command(&id, "reject", &json!({ "cause": cause })).await
                 && !failure.says_ended()
@@ -407,7 +407,7 @@ impl Webhooks for Telnyx {
             let words = "The number is not on this Telnyx account".to_owned();
             return Err(CarrierError { code: ErrorCode::CarrierError, words });
         };
-        // Its name has to be sent along.
+        // The update requires its name.
         let Application { application_name, .. } = self.application().await?;
         let body = json!({
             "application_name": application_name,
@@ -423,7 +423,7 @@ impl Webhooks for Telnyx {
 }
 
 impl WebSocketMedia for Telnyx {
-    /// Telnyx signs no handshakes. It brings the token that it was given with the stream, and comes to an address that holds it.
+    /// Telnyx does not sign handshakes. It sends the token given with the stream, to a URL that contains it.
     fn open(&self, handshake: &CallbackRequest<'_>) -> Result<Box<dyn StreamProtocol>, CallbackError> {
         handshake.check_bearer()?;
         Ok(Box::new(TelnyxWire::new(self.codec)))

@@ -1,4 +1,4 @@
-//! Telnyx's API, version 2: JSON both ways, successes inside `data`, refusals inside an array `errors`.
+//! Telnyx's API, version 2: JSON in both directions, successes in `data`, refusals in an array `errors`.
 
 use std::time::Duration;
 
@@ -18,28 +18,28 @@ use crate::{CarrierError, DialError, text};
 #[derive(Clone)]
 pub(super) struct TelnyxApi {
     pub(super) rest: Rest,
-    /// Without a slash at its end.
+    /// Without a trailing slash.
     pub(super) base: String,
     pub(super) key: Private<String>,
 }
 
 /// Why a request did not succeed.
 pub(super) enum TelnyxError {
-    /// Telnyx said no.
+    /// Telnyx refused.
     Refused(TelnyxRefusal),
-    /// Telnyx never got it.
+    /// Telnyx never received the request.
     NotSent(String),
-    /// Telnyx may have done what it asks.
+    /// Telnyx may have carried out the request.
     Lost(String),
 }
 
-/// What Telnyx said.
+/// Telnyx's error.
 pub(super) struct TelnyxRefusal {
     status: u16,
     code: String,
     title: String,
     detail: String,
-    /// The field that it is about, such as `/to`.
+    /// The field that it refers to, such as `/to`.
     pointer: Option<String>,
     retry_after: Option<Duration>,
 }
@@ -67,14 +67,14 @@ struct Cursors {
 }
 
 impl<T> ListPage<T> {
-    /// Where the next page begins, if there is one.
+    /// Returns the cursor of the next page, if there is one.
     pub(super) fn next(&self) -> Option<String> {
         let after = self.meta.as_ref()?.cursors.as_ref()?.after.clone()?;
         (!self.data.is_empty() && !after.is_empty()).then_some(after)
     }
 }
 
-/// Of an error every field may be missing.
+/// Every field of an error may be missing.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Errors {
@@ -97,10 +97,10 @@ struct ErrorSource {
 }
 
 impl TelnyxApi {
-    /// Gets what is at `path`.
+    /// Gets the resource at `path`.
     ///
     /// # Errors
-    /// When Telnyx refuses or there is no answer that can be read.
+    /// When Telnyx refuses, or there is no readable response.
     pub(super) async fn get<T: DeserializeOwned>(
         &self,
         path: &[&str],
@@ -129,7 +129,7 @@ impl TelnyxApi {
         self.ask(Method::POST, path, &[], Some(body)).await.map(|DataBody { data }| data)
     }
 
-    /// Changes what is at `path`.
+    /// Updates the resource at `path`.
     ///
     /// # Errors
     /// As [`TelnyxApi::get`].
@@ -137,7 +137,7 @@ impl TelnyxApi {
         self.ask(Method::PATCH, path, &[], Some(body)).await.map(|_: DataBody<Value>| ())
     }
 
-    /// Has something done to a call.
+    /// Sends a command for a call.
     ///
     /// # Errors
     /// As [`TelnyxApi::get`].
@@ -207,7 +207,7 @@ impl TelnyxRefusal {
         causes::of_refusal(self.status, &self.code, self.pointer.as_deref(), &text)
     }
 
-    /// For logs: titles are Telnyx's own, details may quote numbers.
+    /// Describes the error for logs: titles are Telnyx's own, details may quote numbers.
     fn title(&self) -> String {
         let code = if self.code.is_empty() { format!("status {}", self.status) } else { self.code.clone() };
         if self.title.is_empty() {
@@ -217,7 +217,7 @@ impl TelnyxRefusal {
         }
     }
 
-    /// For the call's owner.
+    /// Describes the error for the call's owner.
     fn words(&self) -> String {
         let detail = text::message(&self.detail);
         let words = if detail.is_empty() { self.title() } else { format!("{}: {detail}", self.title()) };
@@ -230,7 +230,7 @@ impl TelnyxRefusal {
 }
 
 impl TelnyxError {
-    /// What this means for a dial.
+    /// Converts the error of a dial.
     pub(super) fn of_dial(self) -> DialError {
         let refused = |code, words| DialError::Refused { code, words };
         match self {
@@ -246,22 +246,22 @@ impl TelnyxError {
         }
     }
 
-    /// Whether the call that a command was for has ended, or is none.
+    /// Returns whether the call of a command has ended, or does not exist.
     pub(super) fn says_ended(&self) -> bool {
         matches!(self, Self::Refused(refusal) if refusal.code == "90018") || self.says_missing()
     }
 
-    /// Whether the call that a command was for has not been answered, as far as Telnyx knows yet.
+    /// Returns whether the call of a command has not been answered, as far as Telnyx knows yet.
     pub(super) fn says_unanswered(&self) -> bool {
         matches!(self, Self::Refused(refusal) if refusal.code == "90034")
     }
 
-    /// Whether the call has its media stream already.
+    /// Returns whether the call already has its media stream.
     pub(super) fn says_streaming(&self) -> bool {
         matches!(self, Self::Refused(refusal) if refusal.code == "90045")
     }
 
-    /// Whether there is no such thing on the account.
+    /// Returns whether the resource does not exist on the account.
     pub(super) fn says_missing(&self) -> bool {
         matches!(self, Self::Refused(refusal) if refusal.status == 404)
     }

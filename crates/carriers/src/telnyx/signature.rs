@@ -9,19 +9,19 @@ use crate::callback::{CallbackError, CallbackRequest};
 
 const SIGNATURE: &str = "telnyx-signature-ed25519";
 const TIMESTAMP: &str = "telnyx-timestamp";
-/// How far the time of a signature may be from ours, in seconds.
+/// The maximum difference between a signature's time and ours, in seconds.
 const TOLERANCE: u64 = 300;
-/// Bytes of a public key.
+/// The length of a public key, in bytes.
 const KEY: usize = 32;
 
 /// The account's public key.
 pub(super) struct PublicKey(UnparsedPublicKey<Vec<u8>>);
 
 impl PublicKey {
-    /// From base64 as Telnyx's portal shows it.
+    /// Parses base64 as shown in Telnyx's portal.
     ///
     /// # Errors
-    /// When it is something else.
+    /// When it is not a valid key.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         match BASE64_STANDARD.decode(text.trim()) {
             Ok(key) if key.len() == KEY => Ok(Self(UnparsedPublicKey::new(&ED25519, key))),
@@ -33,7 +33,7 @@ impl PublicKey {
         }
     }
 
-    /// Whether Telnyx made this request, just now.
+    /// Checks that Telnyx signed this request recently.
     ///
     /// # Errors
     /// A sentence for the operator.

@@ -1,4 +1,4 @@
-//! The messages of Telnyx's media websocket, in its mode `rtp`: bare payloads of RTP packets, without their headers.
+//! The messages of Telnyx's media websocket in its `rtp` mode: payloads of RTP packets without their headers.
 
 use std::borrow::Cow;
 
@@ -23,7 +23,7 @@ pub(super) enum Codec {
 impl Codec {
     pub(super) const ALL: [Self; 3] = [Self::Pcmu, Self::Pcma, Self::L16];
 
-    /// Its word, in capitals as Telnyx insists.
+    /// Returns its name, in capitals as Telnyx requires.
     pub(super) const fn word(self) -> &'static str {
         match self {
             Self::Pcmu => "PCMU",
@@ -47,7 +47,7 @@ impl Codec {
 
 const OF_ANOTHER_STREAM: &str = "it is of another stream";
 
-/// Bytes of 20 ms: the shortest message that Telnyx takes.
+/// Returns the bytes of 20 ms: the shortest message that Telnyx accepts.
 fn shortest_message(format: StreamFormat) -> usize {
     let samples = usize::try_from(format.rate / 50).unwrap_or(0);
     match format.coding {
@@ -63,11 +63,11 @@ fn silence(format: StreamFormat, bytes: usize) -> Vec<u8> {
     }
 }
 
-/// The websocket of a call.
+/// The protocol of a call's websocket.
 pub(super) struct TelnyxWire {
     /// The format that we requested for the agent's audio; once the stream has started, the actual one.
     outbound: StreamFormat,
-    /// Whether the stream has begun, and the id that it said then.
+    /// Whether the stream has begun, and the id in its start message.
     begun: Option<Option<String>>,
 }
 
@@ -90,7 +90,7 @@ enum ControlMessage {
         start: Start,
         stream_id: Option<String>,
     },
-    /// One that could not be read as [`MediaMessage`].
+    /// A media message that could not be parsed as [`MediaMessage`].
     Media,
     Dtmf {
         dtmf: Dtmf,
@@ -165,7 +165,7 @@ impl StreamProtocol for TelnyxWire {
         out.extend_from_slice(br#"{"event":"media","media":{"payload":""#);
         match shortest_message(self.outbound).saturating_sub(payload.len()) {
             0 => push_base64(payload, out),
-            // A resampler gives less at its beginning.
+            // A resampler produces less at its beginning.
             missing => push_base64(&[&silence(self.outbound, missing)[..], payload].concat(), out),
         }
         out.extend_from_slice(br#""}}"#);
@@ -181,12 +181,12 @@ impl StreamProtocol for TelnyxWire {
 }
 
 impl TelnyxWire {
-    /// On a stream for which we asked for this codec.
+    /// Creates the protocol of a stream for which we requested this codec.
     pub(super) fn new(codec: Codec) -> Self {
         Self { outbound: codec.format(), begun: None }
     }
 
-    /// Whether a message is of another stream than the one that this websocket began with. One that does not say is not.
+    /// Returns whether a message names a different stream than the one that this websocket began with.
     fn is_foreign(&self, stream_id: Option<&str>) -> bool {
         let ours = self.begun.as_ref().and_then(Option::as_ref);
         ours.is_some_and(|ours| stream_id.is_some_and(|stream| stream != ours))
@@ -203,7 +203,7 @@ impl TelnyxWire {
         audio.unwrap_or_else(|_| StreamEvent::Malformed("its payload is not base64".to_owned()))
     }
 
-    /// Reads any message but those of media.
+    /// Parses any message except media.
     fn control(&mut self, text: &str) -> StreamEvent<'static> {
         let message: ControlMessage = match serde_json::from_str(text) {
             Ok(message) => message,
@@ -231,7 +231,7 @@ impl TelnyxWire {
     fn started(&mut self, start: Start, stream_id: Option<String>) -> StreamEvent<'static> {
         match inbound_format(&start.media_format) {
             Some(inbound) => {
-                // Where Telnyx sends another codec it could not convert to ours, and converts ours to the call's.
+                // If Telnyx sends another codec, it could not convert it to ours, but it converts ours to the call's.
                 if inbound.coding == self.outbound.coding {
                     self.outbound = inbound;
                 }
@@ -251,7 +251,7 @@ impl TelnyxWire {
     }
 }
 
-/// Telnyx does not convert between all codecs: it may send that of the call instead of the one that was asked for.
+/// Returns the inbound format. Telnyx does not convert between all codecs: it may send the call's instead of the requested one.
 fn inbound_format(format: &MediaFormat) -> Option<StreamFormat> {
     if format.channels.is_some_and(|channels| channels != 1) {
         return None;
@@ -261,7 +261,7 @@ fn inbound_format(format: &MediaFormat) -> Option<StreamFormat> {
     (codec.coding == Encoding::L16 || rate == codec.rate).then_some(StreamFormat { rate, ..codec })
 }
 
-/// What we gave as `client_state` with the dial.
+/// Returns the `client_state` given with the dial.
 fn token(state: &str) -> Option<String> {
     String::from_utf8(BASE64_STANDARD.decode(state).ok()?).ok()
 }

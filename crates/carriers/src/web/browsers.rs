@@ -12,32 +12,32 @@ use super::rtc::Node;
 use crate::media_queue::{MediaSender, media_queue};
 use crate::{CarrierEvent, LegEvent, LegEvents, Media, ToCarrier};
 
-/// Frames of the agent that may wait: four seconds. They are sent at most 100 ms ahead of their time.
+/// Frames of the agent that may be queued: four seconds. They are sent at most 100 ms ahead of their time.
 const WAITING: usize = 200;
 
 /// The browsers of one node.
 #[derive(Default)]
 pub struct Browsers {
     legs: Mutex<HashMap<CallId, Arc<SharedLeg>>>,
-    /// Where they are heard over UDP; nothing where that is off, before the node starts and after it stops.
+    /// Receives their audio over UDP; `None` if that is disabled, before the node starts and after it stops.
     rtc: Mutex<Option<Arc<Node>>>,
 }
 
-/// What a leg's task shares with whoever controls the leg.
+/// State shared between a leg's task and the controller of the leg.
 pub(super) struct SharedLeg {
     /// For the conversation, which takes it once.
     media: Mutex<Option<Media>>,
-    /// Where the leg reports to, once it was dialled.
+    /// Where the leg sends its events once it was dialled.
     pub(super) events: OnceLock<LegEvents>,
     /// Cancelled when our side hangs up.
     pub(super) end: CancellationToken,
-    /// Sockets that go on where a lost one ended.
+    /// Sockets that resume a lost one.
     sockets: mpsc::Sender<WebSocket>,
-    /// What such a socket has to know; empty while one is connected.
+    /// The token that such a socket must present; empty while one is connected.
     resume: Mutex<String>,
 }
 
-/// What the leg of a browser needs, with its place among those of its node.
+/// The input of a browser's leg, with its place among those of its node.
 pub struct Seat {
     pub(super) shared: Arc<SharedLeg>,
     pub(super) to_us: MediaSender,
@@ -47,7 +47,7 @@ pub struct Seat {
     pub(super) held: HeldPlace,
 }
 
-/// A place that is given up when this is dropped.
+/// A place that is released when this is dropped.
 pub(super) struct HeldPlace {
     browsers: Arc<Browsers>,
     call: CallId,
@@ -59,26 +59,26 @@ impl Drop for HeldPlace {
     }
 }
 
-/// Whether a call has room for a browser on this node.
+/// Whether a call accepts a browser on this node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SocketPlace {
-    /// None is connected.
+    /// No browser is connected.
     Free,
-    /// One was, and may go on.
+    /// A browser was connected, and may resume.
     Lost,
-    /// One is.
+    /// A browser is connected.
     Taken,
 }
 
 impl SharedLeg {
-    /// Lets the socket go on that knows this token; none, if it is empty.
+    /// Allows the socket with this token to resume; none if it is empty.
     pub(super) fn resumable_by(&self, token: &str) {
         token.clone_into(&mut lock(&self.resume));
     }
 }
 
 impl Browsers {
-    /// Whether a socket of this call can be taken.
+    /// Returns whether a socket of this call can be accepted.
     #[must_use]
     pub fn place(&self, call: CallId) -> SocketPlace {
         match lock(&self.legs).get(&call) {
@@ -88,7 +88,7 @@ impl Browsers {
         }
     }
 
-    /// Takes a call's first socket; nothing while the call has one.
+    /// Accepts a call's first socket; returns `None` while the call has one.
     #[must_use]
     pub fn join(self: &Arc<Self>, call: CallId) -> Option<Seat> {
         let rtc = lock(&self.rtc).clone();
@@ -112,12 +112,12 @@ impl Browsers {
         Some(Seat { shared, to_us, from_us, resumed, rtc, held: HeldPlace { browsers: self.clone(), call } })
     }
 
-    /// Hands over a socket that goes on where a lost one ended. Gives it back when this token does not allow that.
+    /// Hands over a socket that resumes a lost one. Returns the socket when this token does not allow that.
     #[must_use]
     pub fn resume(&self, call: CallId, token: &str, socket: WebSocket) -> Option<WebSocket> {
         let Some(leg) = lock(&self.legs).get(&call).cloned() else { return Some(socket) };
         let mut expected = lock(&leg.resume);
-        // Random and good for one try each: comparing them in constant time would hide nothing.
+        // Random and valid for one attempt each: comparing them in constant time would hide nothing.
         if expected.is_empty() || *expected != token {
             return Some(socket);
         }
@@ -125,7 +125,7 @@ impl Browsers {
         leg.sockets.try_send(socket).err().map(mpsc::error::TrySendError::into_inner)
     }
 
-    /// Begins the conversation with a call's browser. Whether one is connected.
+    /// Begins the conversation with a call's browser. Returns whether one is connected.
     pub(super) fn talk(&self, call: CallId, events: &LegEvents) -> bool {
         let Some(leg) = lock(&self.legs).get(&call).cloned() else { return false };
         let Some(media) = lock(&leg.media).take() else { return leg.events.get().is_some() };
@@ -136,7 +136,7 @@ impl Browsers {
         true
     }
 
-    /// Whether a conversation with a call's browser was begun here and goes on.
+    /// Returns whether a conversation with a call's browser was begun here and continues.
     pub(super) fn is_talking(&self, call: CallId) -> bool {
         lock(&self.legs).get(&call).is_some_and(|leg| leg.events.get().is_some())
     }
@@ -148,7 +148,7 @@ impl Browsers {
         }
     }
 
-    /// Hears browsers over UDP from now on, or no more.
+    /// Starts or stops receiving browsers' audio over UDP.
     pub(super) fn listen(&self, rtc: Option<Node>) {
         *lock(&self.rtc) = rtc.map(Arc::new);
     }
@@ -164,6 +164,6 @@ impl Browsers {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Whole at every step.
+    // Consistent at every step.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

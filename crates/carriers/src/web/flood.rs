@@ -1,4 +1,4 @@
-//! How much a browser may send: audio as fast as it is spoken, and a few texts.
+//! Limits what a browser may send: audio as fast as it is spoken, and a few texts.
 
 use std::time::Duration;
 
@@ -6,11 +6,11 @@ use tokio::time::Instant;
 
 use super::FORMAT;
 
-/// Audio may come this much ahead of its time: what a stalled network delivers at once.
+/// How far audio may be ahead of its time: a stalled network delivers it at once.
 const AUDIO_AHEAD: Duration = Duration::from_secs(5);
-/// The least that a message of audio counts, in bytes: 2 ms. Handling one costs something, however short it is.
+/// The minimum size counted for an audio message, in bytes: 2 ms. Handling one has a cost, however short it is.
 const SMALLEST: usize = 64;
-/// So many texts at once, and so many more for each second: keys and marks, pings and pongs.
+/// The most texts at once, and the allowance per second: keys and marks, pings and pongs.
 const TEXTS: u64 = 50;
 const TEXTS_PER_SECOND: u64 = 20;
 
@@ -26,13 +26,13 @@ impl FloodGate {
         Self { began: now, bytes: 0, texts: 0 }
     }
 
-    /// Whether a message with so many bytes of audio is what somebody can have said.
+    /// Counts a message with this many bytes of audio. Returns whether a person can have said that much.
     pub(super) fn takes_audio(&mut self, bytes: usize, now: Instant) -> bool {
         self.bytes += bytes.max(SMALLEST) as u64;
         FORMAT.duration(self.bytes / 2) <= now.saturating_duration_since(self.began) + AUDIO_AHEAD
     }
 
-    /// Whether another text, ping or pong is.
+    /// Counts another text, ping or pong. Returns whether it is within the limit.
     pub(super) fn takes_text(&mut self, now: Instant) -> bool {
         self.texts += 1;
         let seconds = now.saturating_duration_since(self.began).as_secs();

@@ -1,5 +1,5 @@
-//! One browser's side of a call: the task that reads and writes its socket, and waits for it when it is lost. What carries the audio is
-//! the business of [`super::rtc`]; it is called from here.
+//! One browser's side of a call: the task that reads and writes its socket, and waits for a new one when it is lost. [`super::rtc`]
+//! decides what transports the audio, and is called from here.
 
 use std::time::Duration;
 
@@ -21,26 +21,26 @@ use crate::{CallInfo, CarrierEvent, FromCarrier, LegEvent, ToCarrier};
 
 /// The longest message that is read, in bytes: a second of audio is 32,000.
 pub const MESSAGE_LIMIT: usize = 64 << 10;
-/// How long a lost socket is waited for.
+/// How long a lost socket may take to resume.
 const RESUME_WITHIN: Duration = Duration::from_secs(5);
-/// Messages that may come before the one that resumes: the microphone's, which sends 50 in a second.
+/// Messages that may precede the one that resumes: the microphone sends 50 per second.
 const RESUME_MESSAGES: usize = 1_000;
-/// Browsers send audio all the time, silence too. One that has sent nothing for so long is pinged, and then it is lost.
+/// Browsers send audio all the time, including silence. One that has sent nothing for this long is pinged, and then considered lost.
 const PING_AFTER: Duration = Duration::from_secs(1);
 const LOST_AFTER: Duration = Duration::from_secs(3);
-/// One that answers and has sent no audio for so long, as when its microphone is suspended, has a silent caller.
+/// A browser that responds but has sent no audio for this long, for example because its microphone is suspended, has a silent caller.
 const SILENT_AFTER: Duration = PING_AFTER;
-/// Until a message must have been taken.
+/// How long sending a message may take.
 const SEND: Duration = Duration::from_secs(3);
-/// How long after the conversation the order to hang up may come.
+/// How long after the conversation the command to hang up may arrive.
 const HANG_UP: Duration = Duration::from_secs(3);
-/// The agent has been silent for so long that the browser has played everything it was sent, when the transport changes.
+/// Silence of the agent after which the browser has played everything it was sent, so that the transport can change.
 const SETTLED: Duration = Duration::from_millis(200);
 const TO_WEBSOCKET: ServiceMessage<'static> = ServiceMessage::Transport { transport: Transport::Websocket };
-/// How often the time is looked at.
+/// The interval at which timeouts are checked.
 const TICK: Duration = Duration::from_millis(100);
 
-/// How a call ended, in the words of the API.
+/// How a call ended, in terms of the API.
 #[derive(Clone, Debug, Default)]
 pub struct Ended {
     /// `end_reason` of a completed call.
@@ -53,38 +53,38 @@ pub struct Ended {
 pub struct Leg {
     seat: Seat,
     rtc: Rtc,
-    /// By which the next socket goes on, when this one is lost.
+    /// The token by which the next socket resumes when this one is lost.
     resume: String,
     decoder: StreamDecoder,
     encoder: StreamEncoder,
-    /// Less than a frame between two messages.
+    /// Less than a frame, between two messages.
     samples: Vec<i16>,
-    /// A frame for the browser; its memory comes back when it has been sent.
+    /// A frame for the browser; its memory is reused once it has been sent.
     payload: Vec<u8>,
     message: BytesMut,
     gate: FloodGate,
     /// When it last sent audio.
     audio_at: Instant,
     state: AgentState,
-    /// When the browser will have played what it was sent.
+    /// When the browser will have played everything it was sent.
     plays_until: Instant,
 }
 
-/// Why a socket is used no more.
+/// Why a socket is no longer used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Parted {
     /// It is gone, and another one may follow.
     Lost,
     /// The person has hung up.
     HungUp,
-    /// The browser does not keep to the protocol.
+    /// The browser violated the protocol.
     Violation,
     /// Our side has ended.
     Over,
 }
 
 impl Leg {
-    /// The leg of a browser that has taken this seat.
+    /// Creates the leg of a browser that has taken this seat.
     #[must_use]
     pub fn new(seat: Seat) -> Self {
         const SAME_RATE: &str = "nothing is resampled";
@@ -105,7 +105,7 @@ impl Leg {
         }
     }
 
-    /// Carries the call's media until it ends. `is_live` says whether the call still has a runner, and `ended` how it ended.
+    /// Transports the call's media until it ends. `is_live` returns whether the call still has a runner, and `ended` how it ended.
     pub async fn run<F>(mut self, mut socket: WebSocket, is_live: impl Fn() -> bool, ended: impl FnOnce() -> F)
     where
         F: Future<Output = Ended>,
@@ -126,7 +126,7 @@ impl Leg {
         let Seat { shared, to_us, from_us, held: _held, .. } = self.seat;
         let dialed = shared.events.get();
         if parted == Parted::Over && dialed.is_some() {
-            // Without an order the call has ended some other way.
+            // Without a command the call has ended some other way.
             let _ = timeout(HANG_UP, shared.end.cancelled()).await;
         }
         if let Some(events) = dialed {
@@ -134,7 +134,7 @@ impl Leg {
             let hangup = Hangup { hung_up_by, ..Hangup::new(CarrierCause::Normal) };
             events.send(LegEvent::Carrier(CarrierEvent::Hangup(hangup)));
         }
-        // With its media the conversation ends.
+        // The conversation ends with its media.
         drop((to_us, from_us));
         if parted != Parted::Lost {
             say_goodbye(socket, parted, &ended().await).await;
@@ -160,7 +160,7 @@ impl Leg {
         Ok(())
     }
 
-    /// Until the socket is used no more.
+    /// Runs until the socket is no longer used.
     async fn exchange(&mut self, socket: &mut WebSocket, is_live: &impl Fn() -> bool) -> Parted {
         let mut ticks = interval(TICK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -207,13 +207,13 @@ impl Leg {
                 tracing::warn!("a browser floods its socket: it is closed");
                 Err(Parted::Violation)
             }
-            // Browsers give other codes to pages that go away or lose the network.
+            // Browsers send other codes for pages that close or lose the network.
             Message::Close(Some(frame)) if frame.code == close_code::NORMAL => Err(Parted::HungUp),
             Message::Close(_) => Err(Parted::Lost),
         }
     }
 
-    /// 100 ms of silence, when the browser answers and sends no audio.
+    /// Sends 100 ms of silence when the browser responds but sends no audio.
     fn fill_gap(&self, heard_at: Instant) -> Result<(), Parted> {
         let answers = heard_at >= self.audio_at + SILENT_AFTER && heard_at.elapsed() < 2 * PING_AFTER;
         if !answers || self.seat.shared.events.get().is_none() || self.rtc.hears() {
@@ -225,7 +225,7 @@ impl Leg {
         if taken { Ok(()) } else { Err(Parted::Over) }
     }
 
-    /// What the person says. Before the conversation begins nobody hears it, and it would be heard late.
+    /// Handles the person's audio. Dropped before the conversation begins, since it would be heard late.
     fn hear(&mut self, audio: &[u8]) -> Result<(), Parted> {
         if self.seat.shared.events.get().is_none() || self.rtc.hears() {
             return Ok(());
@@ -304,7 +304,7 @@ impl Leg {
         transmit(socket, Message::Binary(self.message.split().freeze())).await
     }
 
-    /// Gives audio or a mark to the session, where it takes them; returns whether it did. What it gives back goes first.
+    /// Passes audio or a mark to the session while it accepts them. Returns whether it did. Audio that it returns is sent first.
     async fn by_rtc(&mut self, socket: &mut WebSocket, give: impl Fn(&Call) -> bool) -> Result<bool, Parted> {
         while self.rtc.takes_audio() {
             if self.rtc.call().is_some_and(&give) {
@@ -323,7 +323,7 @@ impl Leg {
         }
     }
 
-    /// Something happened in the WebRTC session.
+    /// Handles an event of the WebRTC session.
     async fn happened(&mut self, socket: &mut WebSocket, event: RtcEvent) -> Result<(), Parted> {
         match event {
             RtcEvent::Session(Event::Connected) => self.rtc.connected(),
@@ -348,7 +348,7 @@ impl Leg {
         Ok(())
     }
 
-    /// 20 ms of the person over UDP.
+    /// Handles 20 ms of the person's audio over UDP.
     fn hear_frame(&mut self, frame: Frame) -> Result<(), Parted> {
         if !self.rtc.hears() {
             return Ok(());
@@ -382,7 +382,7 @@ impl Leg {
         send(socket, &ServiceMessage::State { state, resume: None }).await
     }
 
-    /// Waits for a socket that goes on. What the agent says meanwhile is not heard, unless UDP carries it.
+    /// Waits for a socket that resumes. The agent's audio meanwhile is lost, unless UDP transports it.
     async fn await_resumption(&mut self) -> Result<WebSocket, Parted> {
         let by = Instant::now() + RESUME_WITHIN;
         self.rtc.socket_lost();
@@ -409,7 +409,7 @@ impl Leg {
 
     fn say_without_socket(&mut self, message: &ToCarrier) {
         let Some(call) = self.rtc.call() else { return };
-        // A session that has ended is noticed by its events.
+        // The end of a session is reported by its events.
         match message {
             ToCarrier::Audio(audio) => {
                 self.plays_until = self.plays_until.max(Instant::now()) + FRAME_DURATION;
@@ -447,7 +447,7 @@ async fn transmit(socket: &mut WebSocket, message: Message) -> Result<(), Parted
     }
 }
 
-/// The last message, and the close of a socket that is still there.
+/// Sends the last message, and closes a socket that is still connected.
 async fn say_goodbye(mut socket: WebSocket, parted: Parted, ended: &Ended) {
     let end = ServiceMessage::End { end_reason: ended.reason.as_deref(), error_code: ended.error_code.as_deref() };
     let code = if parted == Parted::Violation { close_code::POLICY } else { close_code::NORMAL };
@@ -458,14 +458,14 @@ async fn say_goodbye(mut socket: WebSocket, parted: Parted, ended: &Ended) {
     }
 }
 
-/// Refuses a socket that is none of a call's.
+/// Refuses a socket that does not belong to a call.
 pub async fn refuse(mut socket: WebSocket) {
     let frame = CloseFrame { code: close_code::POLICY, reason: "this token was used".into() };
     // As above.
     let _ = transmit(&mut socket, Message::Close(Some(frame))).await;
 }
 
-/// Reads the token of a socket that wants to go on.
+/// Reads the token of a socket that wants to resume.
 pub async fn resume_token(socket: &mut WebSocket) -> Option<String> {
     let by = Instant::now() + RESUME_WITHIN;
     for _ in 0..RESUME_MESSAGES {

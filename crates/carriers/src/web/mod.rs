@@ -1,8 +1,8 @@
-//! Browsers as callers: no telephone network, no connection and no number. A person opens the websocket whose address `POST
-//! /v1/calls` gave (`http/web_media.rs`), on any node, which then runs the call; to dial is to take what they say.
+//! Browsers as callers: no telephone network, no connection and no number. A person opens the websocket URL that `POST /v1/calls`
+//! returned (`http/web_media.rs`), on any node, which then runs the call; dialling starts to accept their audio.
 //!
-//! [`wire`] are the texts of the socket, [`leg`] is the task of one, [`browsers`] those of a node. [`rtc`] is the audio that goes over
-//! UDP instead of the socket.
+//! [`wire`] has the texts of the socket, [`leg`] the task of one, [`browsers`] those of a node. [`rtc`] transports audio over UDP
+//! instead of the socket.
 
 mod browsers;
 mod flood;
@@ -33,7 +33,7 @@ use super::{
 pub const CONNECT_WITHIN: Duration = Duration::from_secs(60);
 /// Its name in the API.
 pub const NAME: &str = "web";
-/// The format of the audio, both ways.
+/// The format of the audio in both directions.
 pub(super) const FORMAT: AudioFormat = AudioFormat::Wideband;
 
 /// Browsers in the registry.
@@ -81,7 +81,7 @@ fn refused(words: &str) -> CarrierError {
 
 #[async_trait]
 impl CallControl for WebControl {
-    /// A call is due when its browser connects, or when it is too late to.
+    /// Dials a call when its browser connects, or when it is too late for that.
     async fn dial(&self, request: DialRequest) -> Result<Dialed, DialError> {
         if self.0.talk(request.call, &request.events) {
             return Ok(Dialed::now(request.call.to_string()));

@@ -1,7 +1,8 @@
-//! A browser's audio over WebRTC beside its websocket: which of the two carries it. Each direction is carried by one at a time.
+//! A browser's audio over WebRTC beside its websocket, and which of the two transports it. Each direction uses one at a time.
 //!
-//! Both change together, at a moment when the agent is silent: the service says `transport`, sends what follows over UDP, and hears the
-//! person there once the browser has answered with the same, behind its last audio on the websocket. Back it goes at once.
+//! Both switch to UDP together, when the agent is silent: the service sends `transport`, then audio over UDP, and takes the person's
+//! audio from there once the browser has answered with the same message after its last audio on the websocket. Switching back is
+//! immediate.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -12,30 +13,30 @@ pub(super) use switchhook_webrtc::{Call, Event, Node};
 #[cfg(not(feature = "webrtc"))]
 pub(super) use self::without::{Call, Event, Node};
 
-/// Offers that one call may make: each is a handshake.
+/// The most offers of one call: each is a handshake.
 const OFFERS: u32 = 10;
-/// Marks that may wait for a lost websocket.
+/// Marks that may be held for a lost websocket.
 const HELD_MARKS: usize = 64;
 
-/// Where a node takes audio of browsers over UDP.
+/// Where a node receives browsers' audio over UDP.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WebRtcSettings {
     /// The address to listen on.
     pub listen: SocketAddr,
-    /// The addresses to tell browsers, with the port where it is another one; none: the address above.
+    /// The addresses to announce to browsers, with the port if it differs; if empty, the address above.
     pub addresses: Vec<(IpAddr, Option<u16>)>,
 }
 
-/// What of a call's audio goes over UDP.
+/// Which part of a call's audio uses UDP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    /// Nothing: the offer was answered.
+    /// None: the offer was answered.
     Connecting,
-    /// Nothing yet, but it can.
+    /// None yet, but it can.
     Connected,
-    /// The agent's; and the person's once the browser has said so.
+    /// The agent's, and the person's once the browser has confirmed it.
     Carrying { hears: bool },
-    /// Nothing any more, but what was not played comes back by and by.
+    /// No longer any, but unplayed audio is being returned.
     Draining,
 }
 
@@ -47,13 +48,13 @@ pub(super) struct Rtc {
     held_marks: Vec<u64>,
 }
 
-/// What happens on UDP.
+/// An event of the UDP transport.
 pub(super) enum RtcEvent {
-    /// Something in the session.
+    /// An event of the session.
     Session(Event),
-    /// The session has ended while it carried audio.
+    /// The session ended while it transported audio.
     Broken,
-    /// It has ended.
+    /// The session ended.
     Ended,
 }
 
@@ -62,7 +63,7 @@ impl Rtc {
         Self { node, session: None, offers: 0, held_marks: Vec::new() }
     }
 
-    /// Whether browsers may offer it.
+    /// Returns whether browsers may offer it.
     pub(super) fn is_offered(&self) -> bool {
         self.node.is_some()
     }
@@ -85,7 +86,7 @@ impl Rtc {
         Ok(answer)
     }
 
-    /// What happens next. Cancel safe.
+    /// Returns the next event. Cancel safe.
     pub(super) async fn event(&mut self) -> RtcEvent {
         let Some((call, stage)) = &mut self.session else { return std::future::pending().await };
         match call.event().await {
@@ -98,22 +99,22 @@ impl Rtc {
         }
     }
 
-    /// Whether audio can go over UDP from now on, which it does not yet.
+    /// Returns whether audio can switch to UDP but has not yet.
     pub(super) fn is_ready(&self) -> bool {
         self.stage() == Some(Stage::Connected)
     }
 
-    /// Whether the agent's audio goes to the session, be it that it comes back.
+    /// Returns whether the agent's audio goes to the session, even if the session only returns it.
     pub(super) fn takes_audio(&self) -> bool {
         matches!(self.stage(), Some(Stage::Carrying { .. } | Stage::Draining))
     }
 
-    /// Whether audio goes over UDP.
+    /// Returns whether audio is transported over UDP.
     pub(super) fn carries(&self) -> bool {
         matches!(self.stage(), Some(Stage::Carrying { .. }))
     }
 
-    /// Whether the person is heard over UDP.
+    /// Returns whether the person's audio arrives over UDP.
     pub(super) fn hears(&self) -> bool {
         self.stage() == Some(Stage::Carrying { hears: true })
     }
@@ -128,19 +129,19 @@ impl Rtc {
         }
     }
 
-    /// Audio flows in the session.
+    /// Records that audio flows in the session.
     pub(super) fn connected(&mut self) {
         if self.stage() == Some(Stage::Connecting) {
             self.enter(Stage::Connected);
         }
     }
 
-    /// The agent's audio goes over UDP from here on.
+    /// Switches the agent's audio to UDP.
     pub(super) fn carry(&mut self) {
         self.enter(Stage::Carrying { hears: false });
     }
 
-    /// The person's does, too.
+    /// Switches the person's audio to UDP.
     pub(super) fn hear(&mut self) {
         if let Some((call, stage @ Stage::Carrying { hears: false })) = &mut self.session {
             *stage = Stage::Carrying { hears: true };
@@ -148,7 +149,7 @@ impl Rtc {
         }
     }
 
-    /// Nothing goes over UDP any more. Returns whether anything did.
+    /// Stops using UDP. Returns whether it was used.
     pub(super) fn give_up(&mut self) -> bool {
         match &mut self.session {
             Some((call, stage @ Stage::Carrying { .. })) => {
@@ -165,32 +166,32 @@ impl Rtc {
         }
     }
 
-    /// The agent's session; its methods say whether it takes audio and marks.
+    /// Returns the session; its methods return whether it accepts audio and marks.
     pub(super) fn call(&self) -> Option<&Call> {
         self.session.as_ref().map(|(call, _)| call)
     }
 
-    /// The websocket is lost. A session that carries the whole call goes on carrying it.
+    /// Handles the loss of the websocket. A session that transports all audio continues.
     pub(super) fn socket_lost(&mut self) {
         if !self.hears() {
             self.session = None;
         }
     }
 
-    /// Keeps a mark for the next websocket.
+    /// Holds a mark for the next websocket.
     pub(super) fn hold(&mut self, mark: u64) {
         if self.held_marks.len() < HELD_MARKS {
             self.held_marks.push(mark);
         }
     }
 
-    /// The marks that were kept.
+    /// Returns the marks that were held.
     pub(super) fn held_marks(&mut self) -> Vec<u64> {
         std::mem::take(&mut self.held_marks)
     }
 }
 
-/// In a build without WebRTC there is no node, and therefore nothing else.
+/// Stand-ins for a build without WebRTC, where there is no node and therefore no session.
 #[cfg(not(feature = "webrtc"))]
 mod without {
     #![expect(dead_code, reason = "none of it can exist")]

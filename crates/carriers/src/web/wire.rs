@@ -1,4 +1,4 @@
-//! The texts of a browser's media websocket, beside which audio goes as bare PCM. Pure.
+//! The texts of a browser's media websocket; audio is sent as bare PCM in between. Pure.
 
 use std::time::Duration;
 
@@ -8,24 +8,24 @@ use switchhook_media::dtmf::is_key;
 use super::FORMAT;
 use crate::media::ResponseTiming;
 
-/// What a browser said. `Debug` would print keys and tokens, so there is none.
+/// A browser's message. Not `Debug`, which would print keys and tokens.
 #[derive(PartialEq, Eq)]
 pub(super) enum BrowserMessage {
-    /// It begins, in the one rate there is.
+    /// Starts, at the only supported sample rate.
     Start,
     /// A key was pressed.
     Dtmf(char),
     /// Everything before this mark was played or cleared.
     Mark(u64),
-    /// The person ends the call.
+    /// The person hangs up.
     HangUp,
-    /// This socket goes on where a lost one ended.
+    /// This socket resumes a lost one; its token.
     Resume(String),
-    /// It would carry audio over WebRTC: SDP.
+    /// Offers audio over WebRTC; the SDP.
     RtcOffer(String),
-    /// The microphone goes over this from here on.
+    /// The microphone uses this transport from here on.
     Transport(Transport),
-    /// Nothing that this version knows.
+    /// Unknown to this version.
     Ignored,
 }
 
@@ -56,12 +56,12 @@ enum TextMessage {
 }
 
 impl BrowserMessage {
-    /// Reads a text.
+    /// Parses a text.
     ///
     /// # Errors
-    /// A sentence when it makes no sense.
+    /// A sentence when it is invalid.
     pub(super) fn read(text: &str) -> Result<Self, String> {
-        // What serde says may quote the text.
+        // Serde's error may quote the text.
         let text = serde_json::from_str(text).map_err(|_| "a text is no message of this protocol".to_owned())?;
         match text {
             TextMessage::Start { sample_rate } if sample_rate == FORMAT.sample_rate() => Ok(Self::Start),
@@ -70,7 +70,7 @@ impl BrowserMessage {
                 Some(key) if digit.len() == 1 && is_key(key) => Ok(Self::Dtmf(key)),
                 _ => Err("digit must be one of 0 to 9, *, # and A to D".to_owned()),
             },
-            // Marks of others are none of ours.
+            // Ignore marks that are not ours.
             TextMessage::Mark { name } => Ok(name.parse().map_or(Self::Ignored, Self::Mark)),
             TextMessage::Hangup => Ok(Self::HangUp),
             TextMessage::Resume { token } => Ok(Self::Resume(token)),
@@ -81,11 +81,11 @@ impl BrowserMessage {
     }
 }
 
-/// A text for the browser. `Debug` would print spoken words, so there is none.
+/// A text for the browser. Not `Debug`, which would print spoken words.
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(super) enum ServiceMessage<'t> {
-    /// The first: how audio is sampled, both ways, and whether the browser may offer WebRTC.
+    /// The first message: the sample rate in both directions, and whether the browser may offer WebRTC.
     Start {
         sample_rate: u32,
         #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -93,26 +93,26 @@ pub(super) enum ServiceMessage<'t> {
     },
     /// The answer to an offer.
     RtcAnswer { sdp: &'t str },
-    /// An offer comes to nothing; audio stays on the socket.
+    /// An offer failed; audio stays on the socket.
     RtcUnavailable { reason: &'t str },
-    /// The agent's audio goes over this from here on, and so should the microphone.
+    /// The agent's audio uses this transport from here on, and the microphone should too.
     Transport { transport: Transport },
-    /// What the agent does now; and, once per socket, how to go on when it is lost.
+    /// The agent's state; and, once per socket, how to resume when it is lost.
     State {
         state: AgentState,
         #[serde(skip_serializing_if = "Option::is_none")]
         resume: Option<&'t str>,
     },
-    /// What somebody says.
+    /// A transcript of the caller or the agent.
     Transcript {
         role: &'static str,
         text: &'t str,
         #[serde(rename = "final")]
         is_final: bool,
     },
-    /// To be sent back once everything before it has been played or cleared.
+    /// Must be sent back once everything before it has been played or cleared.
     Mark { name: String },
-    /// Throw away what was not played.
+    /// Discards audio that has not been played.
     Clear,
     /// How long the person waited for a response.
     Latency {
@@ -123,16 +123,16 @@ pub(super) enum ServiceMessage<'t> {
         first_audio_ms: u64,
         heard_ms: u64,
     },
-    /// The last: how the call ended.
+    /// The last message: how the call ended.
     End { end_reason: Option<&'t str>, error_code: Option<&'t str> },
 }
 
 impl ServiceMessage<'_> {
-    /// The times of a response, since the conversation began.
+    /// Returns the timing of a response, since the conversation began.
     pub(super) fn latency(times: &ResponseTiming) -> Self {
         let ms = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         Self::Latency {
-            // The difference of the times as they are shown, not rounded on its own.
+            // The difference of the times as they are shown, not rounded separately.
             latency_ms: ms(times.heard).saturating_sub(ms(times.end_of_speech)),
             end_of_speech_ms: ms(times.end_of_speech),
             end_of_turn_ms: ms(times.end_of_turn),
@@ -147,7 +147,7 @@ impl ServiceMessage<'_> {
     }
 }
 
-/// What carries audio.
+/// A transport of audio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Transport {
@@ -157,7 +157,7 @@ pub(super) enum Transport {
     Udp,
 }
 
-/// What the agent does.
+/// The agent's state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum AgentState {
@@ -165,7 +165,7 @@ pub(super) enum AgentState {
     Listening,
     /// The person has said something.
     Thinking,
-    /// Its voice is being played.
+    /// Its audio is being played.
     Speaking,
 }
 
