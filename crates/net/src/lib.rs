@@ -1,4 +1,4 @@
-//! Reaching strangers: the guarded client for addresses that customers choose, and queues bounded in bytes for what they send.
+//! Connections to untrusted hosts: the guarded client for URLs that customers choose, and queues bounded in bytes for their responses.
 
 pub mod outbound;
 pub mod queues;

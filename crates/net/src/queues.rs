@@ -25,15 +25,15 @@ pub enum Queue {
     LlmStream,
     /// The body of an MCP server's response. Too long: the request fails.
     McpBody,
-    /// Audio and words of a speech-to-speech model. Full: the session is replaced.
+    /// Audio and text of a speech-to-speech model. Full: the session is replaced.
     Realtime,
     /// The body of a transcription. Too long: the segment fails.
     SttBody,
-    /// Words of speech-to-text. Full: the session fails.
+    /// Text of speech-to-text. Full: the session fails.
     SttWords,
     /// The body of a tool's response. Too long: truncated; the model is informed.
     ToolBody,
-    /// Audio and words of one utterance. Full: the utterance fails.
+    /// Audio and word timings of one utterance. Full: the utterance fails.
     Tts,
     /// One message of a provider's WebSocket. Too long: the connection is closed.
     WebSocketMessage,

@@ -1,10 +1,10 @@
-//! Text of strangers: bytes, and what they say about its encoding.
+//! Decodes untrusted text by the encoding that it declares.
 
 use encoding_rs::{Encoding, UTF_8};
 use reqwest::header::{CONTENT_TYPE, HeaderMap};
 
 /// Returns a body as text, without a byte order mark: in the encoding of its mark, else of the `charset` of its content type, else
-/// UTF-8. What cannot be read becomes U+FFFD.
+/// UTF-8. Invalid bytes become U+FFFD.
 #[must_use]
 pub fn text(content_type: Option<&str>, body: &[u8]) -> String {
     let encoding = content_type.and_then(charset).and_then(|label| Encoding::for_label(label.as_bytes()));
@@ -17,7 +17,7 @@ pub fn content_type(headers: &HeaderMap) -> Option<&str> {
     headers.get(CONTENT_TYPE)?.to_str().ok()
 }
 
-/// The label in `text/html; charset="iso-8859-1"`.
+/// Returns the label in `text/html; charset="iso-8859-1"`.
 fn charset(content_type: &str) -> Option<&str> {
     content_type.split(';').skip(1).find_map(|parameter| {
         let (name, value) = parameter.split_once('=')?;

@@ -123,7 +123,7 @@ impl Keyring {
         self.first().mac(purpose, message).finalize().into_bytes().into()
     }
 
-    /// Whether any key produces this code, or did before keys were derived. Constant time per key, so that no code
+    /// Returns whether any key produces this code, or did before keys were derived. Constant time per key, so that no code
     /// can be found byte by byte.
     pub(super) fn verify(&self, purpose: Purpose, message: &[u8], code: &[u8]) -> bool {
         let is_of = |mac: Hmac<Sha256>| mac.verify_truncated_left(code).is_ok();

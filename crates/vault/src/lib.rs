@@ -99,7 +99,7 @@ impl Vault {
         Ok(Self::with(keys, Some(KeyFile { path, seen: Mutex::new(Seen { stamp, complained: false }) })))
     }
 
-    /// The key file, if the configuration contains no keys.
+    /// Returns the path of the key file, which is used if the configuration contains no keys.
     #[must_use]
     pub fn key_file(data_dir: &Path) -> PathBuf {
         file::path(data_dir)
@@ -147,7 +147,7 @@ impl Vault {
         self.keys().code(purpose, message)
     }
 
-    /// Whether `code` is a prefix of the message's code under any key, or was before keys were derived.
+    /// Returns whether `code` is a prefix of the message's code under any key, or was before keys were derived.
     ///
     /// Checks both for every message, not only for old ones: anyone who can make either code has the master key, and carriers keep
     /// old codes for as long as a number exists.
@@ -176,7 +176,7 @@ impl Vault {
         self.keys().sealed_by(record)
     }
 
-    /// Whether there are old keys.
+    /// Returns whether there are old keys.
     #[must_use]
     pub fn has_old_keys(&self) -> bool {
         self.keys().has_old_keys()

@@ -56,7 +56,7 @@ fn no_error_shows_a_key() {
     assert!(Vault::with_keys(&STANDARD.encode([1; 32]).into()).is_ok());
 }
 
-/// As records were sealed before keys were derived.
+/// Seals a record as it was done before keys were derived.
 fn sealed_with_the_master_key_itself(key: [u8; 32], context: &str, plain: &[u8]) -> Vec<u8> {
     let header = [&[1], &Sha256::digest(key)[..4]].concat();
     let nonce = [9; 24];

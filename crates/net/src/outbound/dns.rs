@@ -15,8 +15,8 @@ use hickory_resolver::proto::rr::{Name, RData, RecordType};
 const TIMEOUT: Duration = Duration::from_secs(2);
 const RETRIES: usize = 1;
 
-/// A resolver that asks `server` over UDP, and over TCP when the response does not fit. It caches nothing: a name is judged by the
-/// addresses that it has now.
+/// Creates a resolver that queries `server` over UDP, and over TCP when the response does not fit. It caches nothing: a name is checked
+/// by its current addresses.
 pub(super) fn resolver(server: SocketAddr) -> Result<TokioResolver, NetError> {
     let connections = [ConnectionConfig::udp(), ConnectionConfig::tcp()].map(|mut connection| {
         connection.port = server.port();
@@ -40,7 +40,7 @@ pub(super) async fn addresses(resolver: &TokioResolver, host: &str) -> io::Resul
     let mut name = Name::from_ascii(host).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
     name.set_fqdn(true);
     let (v4, v6) = tokio::join!(lookup(resolver, &name, RecordType::A), lookup(resolver, &name, RecordType::AAAA));
-    // Half a response is none: every address must be judged.
+    // A partial response is not usable: every address must be checked.
     let (mut addresses, v6) = (v4?, v6?);
     addresses.extend(v6);
     Ok(addresses)
@@ -62,7 +62,7 @@ fn address(data: &RData) -> Option<IpAddr> {
     }
 }
 
-/// Whether the server says that the name has no such record.
+/// Returns whether the server reports that the name has no such record.
 fn is_absent(error: &NetError) -> bool {
     let absent = [ResponseCode::NoError, ResponseCode::NXDomain];
     matches!(error, NetError::Dns(DnsError::NoRecordsFound(none)) if absent.contains(&none.response_code))
@@ -78,7 +78,7 @@ pub(super) mod tests {
     const A: u16 = 1;
     const AAAA: u16 = 28;
 
-    /// A name server that gives every name these addresses.
+    /// Starts a name server that resolves every name to these addresses.
     pub(in crate::outbound) async fn server(answers: Vec<IpAddr>) -> SocketAddr {
         let socket = UdpSocket::bind("127.0.0.1:0").await.expect("a port");
         let address = socket.local_addr().expect("bound");
@@ -95,7 +95,7 @@ pub(super) mod tests {
     fn reply(query: &[u8], answers: &[IpAddr]) -> Vec<u8> {
         let kind = u16::from_be_bytes([query[query.len() - 4], query[query.len() - 3]]);
         let mut records = Vec::new();
-        // An alias stands first, as it does for names at large hosts.
+        // An alias comes first, as for names at large hosts.
         records.extend_from_slice(&[0xc0, 12, 0, 5, 0, 1, 0, 0, 0, 60, 0, 2, 0xc0, 12]);
         let mut count = 1;
         for answer in answers {

@@ -174,7 +174,7 @@ pub struct Page {
 }
 
 impl Page {
-    /// The body as text.
+    /// Returns the body as text.
     #[must_use]
     pub fn text(&self) -> String {
         text(self.content_type.as_deref(), &self.body)

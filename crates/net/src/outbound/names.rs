@@ -14,15 +14,15 @@ use tokio::sync::Semaphore;
 use super::clients::Opening;
 use super::{NetworkSettings, dns};
 
-/// Concurrent lookups of one client, of which each tenant has its own. The threads are those of the whole service, and a name server
-/// that does not respond keeps one for many seconds.
+/// Concurrent lookups of one client; each tenant has its own. The threads are shared by the whole service, and a name server that does
+/// not respond blocks one for many seconds.
 const LOOKUPS: usize = 16;
 
 /// Resolves names with the system's resolver or the configured name server.
 #[derive(Clone)]
 pub struct Names {
     server: Option<TokioResolver>,
-    /// Places for lookups by the system's resolver.
+    /// Permits for lookups by the system's resolver.
     lookups: Arc<Semaphore>,
 }
 
@@ -98,7 +98,7 @@ impl Names {
 }
 
 impl Names {
-    /// Asks the system's resolver, on a thread. Nothing ends a lookup early, so the place is free when the thread is.
+    /// Queries the system's resolver on a thread. A lookup cannot be cancelled, so the permit is held as long as the thread.
     async fn look_up(&self, host: String) -> io::Result<Vec<IpAddr>> {
         let place = self.lookups.clone().acquire_owned().await.map_err(io::Error::other)?;
         let lookup = tokio::task::spawn_blocking(move || {
@@ -126,7 +126,7 @@ pub(super) struct Guard {
 }
 
 impl Guard {
-    /// The same for another client, which waits for no lookup of this one's.
+    /// Returns the same guard for another client, with separate lookup permits.
     pub(super) fn apart(&self) -> Self {
         let names = Names { lookups: Arc::new(Semaphore::new(LOOKUPS)), ..self.names.clone() };
         Self { names, ..self.clone() }

@@ -1,6 +1,6 @@
 //! HTTP clients per tenant: pooled connections belong to one tenant.
 //!
-//! Tenants choose URLs and what is sent there. Data that one tenant leaves on a connection, such as half a response or the rest of
+//! Tenants choose URLs and the data sent there. Data that one tenant leaves on a connection, such as half a response or the rest of
 //! a request, must never meet the request of another tenant of the same service.
 
 use std::collections::HashMap;
@@ -69,7 +69,7 @@ impl<C: Clone> PerTenant<C> {
     }
 }
 
-/// When each was last used.
+/// Clients by tenant, with the time of their last use.
 struct Kept<C>(HashMap<TenantId, (Instant, AddressPolicy, C)>);
 
 impl<C: Clone> Kept<C> {
@@ -115,7 +115,7 @@ mod tests {
         TenantId::from_uuid(Uuid::from_u128(number))
     }
 
-    /// A server that keeps connections and takes whatever comes on one for a request: what each of them brought.
+    /// A server that keeps connections open and accepts any bytes as requests; records what each request contained.
     struct Server {
         address: SocketAddr,
         brought: Arc<Mutex<Vec<String>>>,
@@ -174,7 +174,7 @@ mod tests {
     async fn what_one_tenant_leaves_on_a_connection_meets_no_request_of_another() {
         let (server, clients) = (Server::start().await, clients());
         let (attacker, victim) = (clients.of(tenant(1)), clients.of(tenant(2)));
-        // Shorter than the body: the rest of it is the beginning of the next request on the connection.
+        // Shorter than the body: the rest of the body becomes the start of the next request on the connection.
         let headers = HeaderMap::from_iter([(reqwest::header::CONTENT_LENGTH, "1".parse().expect("a value"))]);
         post(&attacker, &server, headers, "xPOST /poison HTTP/1.1\r\nx-swallows: ").await;
         for _ in 0..3 {

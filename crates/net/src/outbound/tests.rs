@@ -1,4 +1,4 @@
-//! Where requests go and, above all, where they do not.
+//! Which addresses requests reach and, above all, which they do not.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -25,7 +25,7 @@ async fn listener(answer: &'static [u8]) -> (SocketAddr, Arc<AtomicUsize>) {
             tokio::spawn(async move {
                 let _ = stream.read(&mut [0; 4096]).await;
                 let _ = stream.write_all(answer).await;
-                // Held open: a body without an end is not waited for longer than the deadline.
+                // Held open: a body without an end must not delay the client beyond its deadline.
                 let _ = stream.read(&mut [0; 4096]).await;
             });
         }
@@ -121,7 +121,7 @@ async fn no_more_than_the_limit_of_an_answer_is_read() {
     let (address, _) = listener([head, &[b'x'; READ_LIMIT]].concat().leak()).await;
     let patient = client("127.0.0.0/8,http", None, SOON * 100);
     let url = format!("http://{address}/");
-    // Reading on would be waiting: the rest never comes.
+    // Reading further would block: the rest never arrives.
     let answer = tokio::time::timeout(SOON, post(&patient, &url)).await.expect("it stops").expect("a status");
     assert_eq!((answer.status, answer.excerpt.len()), (200, EXCERPT));
 }
@@ -166,7 +166,7 @@ async fn an_exemption_for_a_port_opens_that_port_alone_and_no_public_host() {
     for host in ["hooks.example.com", "127.0.0.1"] {
         let answer = post(&client, &format!("http://{host}:{}/", address.port())).await.expect(host);
         assert_eq!(answer.status, 200);
-        // The second port is asked with the client of the first one ready.
+        // Tries the second port with the client of the first one already built.
         post(&client, &format!("http://{host}:{}/", other.port())).await.expect_err(host);
         post(&client, &format!("https://{host}:{}/", other.port())).await.expect_err(host);
     }
