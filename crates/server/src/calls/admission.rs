@@ -1,5 +1,5 @@
-//! Whether a tenant may have one more call. Every call that begins is asked about here, placed or arriving, in the transaction that
-//! writes it.
+//! Decides whether a tenant may have one more call. Checked for every call that begins, placed or inbound, in the transaction that
+//! creates it.
 
 use switchhook_core::Timestamp;
 use switchhook_core::call::Direction;
@@ -11,7 +11,7 @@ use crate::store::calls;
 use crate::store::tenants::{self, TenantRow};
 use crate::store::{Conn, Tx};
 
-/// What a tenant may have and has, which nobody else changes until the transaction ends.
+/// A tenant's quotas and usage, which no other transaction can change until this one ends.
 pub struct Admission {
     /// The tenant.
     pub tenant: TenantRow,
@@ -21,10 +21,10 @@ pub struct Admission {
 }
 
 impl Admission {
-    /// Locks the tenant and counts its calls; nothing when there is no such tenant.
+    /// Locks the tenant and counts its calls; `None` if the tenant does not exist.
     ///
     /// # Errors
-    /// When the database fails.
+    /// If the database fails.
     pub async fn open(
         tx: &mut Tx,
         tenant: TenantId,
@@ -37,10 +37,10 @@ impl Admission {
         Ok(Some(Self { tenant: row, limits, usage, now }))
     }
 
-    /// Admits one more call, which from then on counts.
+    /// Admits one more call, and counts it from then on.
     ///
     /// # Errors
-    /// Which quota is reached.
+    /// The quota that is reached.
     pub fn admit(&mut self, direction: Direction) -> Result<(), QuotaExceeded> {
         // The monthly cap counts calls that are placed.
         let placed = direction.is_placed();
@@ -52,10 +52,10 @@ impl Admission {
     }
 }
 
-/// What a tenant uses, as far as its limits need to know.
+/// Returns a tenant's usage, as far as its limits need it.
 ///
 /// # Errors
-/// When the database fails.
+/// If the database fails.
 pub async fn usage(
     conn: &mut Conn,
     tenant: TenantId,

@@ -1,5 +1,5 @@
-//! Which rows need this node now? Queried on every wakeup and every second: queued calls that are due, calls whose node is
-//! dead, calls whose end was requested. Beside that, every five seconds, the leases are renewed, all with one statement.
+//! Finds the rows that need this node. Queried on every wakeup and every second: queued calls that are due, calls whose node is dead,
+//! and calls with a requested hang-up. In addition, all leases are renewed every five seconds, with one statement.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -14,15 +14,15 @@ use crate::store::calls::{self, Claim};
 
 /// How often the rows are queried without a wakeup.
 const LOOK: Duration = Duration::from_secs(1);
-/// How often commands are looked for: they are part of a conversation, and written by another node they come without a wakeup.
-/// The table holds only what nobody has taken, so that a look costs next to nothing.
+/// How often commands are queried: they are part of a conversation, and those written by another node come without a wakeup. The table
+/// only holds commands that no runner has taken, so the query costs next to nothing.
 const LOOK_FOR_COMMANDS: Duration = Duration::from_millis(200);
-/// Calls claimed at once.
+/// The maximum number of calls claimed at once.
 const BATCH: i64 = 100;
 
-/// Claims and runs calls until `stop`, then lets the live ones end. `end_now` ends those that are left.
+/// Claims and runs calls until `stop`, then lets the live ones end. `end_now` ends the remaining ones.
 ///
-/// Queued calls that were claimed and not dialled are handed back.
+/// Queued calls that were claimed but not dialled are handed back.
 pub async fn run(context: Context, stop: CancellationToken, end_now: CancellationToken) {
     metrics::describe_gauge!(LIVE_CALLS, "Calls that run on this node now");
     metrics::gauge!(LIVE_CALLS).set(0);
@@ -35,7 +35,7 @@ pub async fn run(context: Context, stop: CancellationToken, end_now: Cancellatio
     }
 }
 
-/// Until `stop`, and then until no call is live.
+/// Queries the rows until `stop`, and then until no call is live.
 async fn look_after_rows(context: &Context, stop: &CancellationToken, end_now: &CancellationToken) {
     let mut looks = tokio::time::interval(LOOK);
     looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -72,7 +72,7 @@ async fn look_after_rows(context: &Context, stop: &CancellationToken, end_now: &
     context.runners.wait().await;
 }
 
-/// Does work of the database that is tried again at the next look. Returns whether it succeeded.
+/// Does database work, which is retried at the next query if it fails. Returns whether it succeeded.
 async fn in_time(failure: &str, work: impl Future<Output = Result<(), sqlx::Error>>) -> bool {
     match tokio::time::timeout(HEARTBEAT, work).await {
         Ok(Ok(())) => return true,
@@ -82,7 +82,7 @@ async fn in_time(failure: &str, work: impl Future<Output = Result<(), sqlx::Erro
     false
 }
 
-/// Renews the leases for ever.
+/// Renews the leases without end.
 async fn keep_leases(context: &Context) {
     let mut heartbeats = tokio::time::interval(HEARTBEAT);
     heartbeats.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -93,9 +93,9 @@ async fn keep_leases(context: &Context) {
     }
 }
 
-/// Renews every lease. A call that turns out to belong to somebody else, as after this process was stopped for a while, is let
-/// go. So are all of them when no renewal has succeeded for as long as a lease lasts: whose they are is not known then. While
-/// the database cannot be written, no other process can take them.
+/// Renews every lease. A call that another node owns by now, as after this process was suspended for a while, is abandoned. So are all
+/// calls when no renewal has succeeded for the duration of a lease, since their owner is unknown then. While the database cannot be
+/// written, no other process can take them.
 async fn renew_leases(context: &Context, owned_until: Instant) -> Instant {
     let started = Instant::now();
     let running = context.live.ids();
@@ -103,7 +103,7 @@ async fn renew_leases(context: &Context, owned_until: Instant) -> Instant {
         Ok(Ok(kept)) => {
             let kept: HashSet<CallId> = kept.into_iter().collect();
             for lost in running.into_iter().filter(|call| !kept.contains(call)) {
-                // The runner of a call that has just ended is gone, or about to go.
+                // The runner of a call that has just ended may be gone.
                 context.live.signal(lost, RunnerSignal::Abandon);
             }
             context.heartbeats.leases.beat();
@@ -131,7 +131,7 @@ async fn renew(context: &Context, running: &[CallId]) -> Result<Vec<CallId>, sql
     Ok(kept)
 }
 
-/// Ends queued calls whose end was asked for when nobody ran them.
+/// Ends queued calls with a requested hang-up that no node runs.
 async fn cancel(context: &Context) -> Result<(), sqlx::Error> {
     loop {
         let mut tx = context.store.begin().await?;

@@ -1,5 +1,5 @@
-//! Calls that arrive: written down with their first event, owned by the node they arrived at, and answered. And calls whose media
-//! reaches another node than the one that dialled, or whose browser connects.
+//! Inbound calls: stored with their first event, owned by the node that receives them, and answered. Also calls whose media reaches
+//! another node than the one that dialled, and calls whose browser connects.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ use crate::store::calls::{self, CallRequest, CallRow, NewCall};
 use crate::store::numbers::NumberRow;
 use crate::store::{Tx, agents};
 
-/// How long media waits for a call that another node dials, until the carrier's response to the dial is committed.
+/// The retries of media that waits until another node has committed the carrier's response to the dial.
 const DIAL_WRITTEN: [Duration; 5] = [
     Duration::from_millis(100),
     Duration::from_millis(300),
@@ -33,11 +33,11 @@ pub struct InboundCall {
     pub id: CallId,
     /// The carrier's own id.
     pub carrier_call_id: String,
-    /// The number that is called.
+    /// The number that was called.
     pub number: NumberRow,
     /// The provider of the number's connection.
     pub provider: String,
-    /// Who calls.
+    /// The caller.
     pub from: String,
     /// The agent that answers.
     pub agent: AgentId,
@@ -46,16 +46,16 @@ pub struct InboundCall {
 /// Why an inbound call is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InboundRefusal {
-    /// Its agent, or its tenant, is gone.
+    /// Its agent or its tenant no longer exists.
     NoAgent,
-    /// It would be one too many.
+    /// A quota is reached.
     Quota(QuotaExceeded),
 }
 
 /// Accepts an inbound call and starts to answer it.
 ///
 /// # Errors
-/// When the database fails; nobody answers then, and the carrier gives up.
+/// If the database fails; the call is not answered then, and the carrier gives up.
 pub async fn accept(context: &Context, call: InboundCall) -> Result<Result<CallRow, InboundRefusal>, sqlx::Error> {
     let mut tx = context.store.begin().await?;
     let tenant = TenantId::from_uuid(call.number.tenant_id);
@@ -73,9 +73,9 @@ pub async fn accept(context: &Context, call: InboundCall) -> Result<Result<CallR
 pub struct AnnouncedCall {
     /// The carrier's own id.
     pub carrier_call_id: String,
-    /// Who calls, as the carrier says.
+    /// The caller, as reported by the carrier.
     pub from: String,
-    /// The number that is called.
+    /// The number that was called.
     pub number: NumberRow,
     /// The provider of the number's connection.
     pub provider: String,
@@ -83,17 +83,17 @@ pub struct AnnouncedCall {
 
 /// The decision on a call that a carrier announces.
 pub enum InboundDecision {
-    /// It is accepted, now or when the carrier announced it before.
+    /// It is accepted, now or at an earlier announcement.
     Accepted(Box<CallRow>),
     /// It is declined.
     Declined(Decline),
 }
 
-/// Accepts a call that a carrier announces: once, however often it does, and only as far as the tenant's quotas allow. A node that
-/// is `draining` accepts no new ones.
+/// Accepts a call that a carrier announces: once, however often it is announced, and only within the tenant's quotas. A node that is
+/// `draining` accepts no new ones.
 ///
 /// # Errors
-/// When the database fails.
+/// If the database fails.
 pub async fn accept_announced(
     context: &Context,
     announced: AnnouncedCall,
@@ -103,7 +103,7 @@ pub async fn accept_announced(
     let tenant = TenantId::from_uuid(announced.number.tenant_id);
     let now = context.clock.now();
     let mut tx = context.store.begin().await?;
-    // Holding the tenant's row, so that the same call is not accepted twice.
+    // Lock the tenant's row, so that the same call is not accepted twice.
     let admission = Admission::open(&mut tx, tenant, &context.config, now).await?;
     let Some(mut admission) = admission else { return Ok(InboundDecision::Declined(Decline::NotServed)) };
     if let Some(row) = calls::by_carrier_call_id(&mut tx, connection, &announced.carrier_call_id).await? {
@@ -166,7 +166,7 @@ async fn write(
         due_at: now,
         retention_days: agent.config.privacy.retention_days,
     };
-    // Where the answer to the announcement answers the call, no event comes before its media.
+    // Where the response to the announcement answers the call, no event comes before its media.
     let timing = Timing { ring_timeout: context.config.media_timeout, ..Timing::default() };
     let row = new.row(Call::inbound(now, call.carrier_call_id, timing));
     calls::create(tx, tenant, &[row], EventKind::CallReceived).await?;
@@ -180,11 +180,11 @@ fn start(context: &Context, row: CallRow) {
     }
 }
 
-/// Takes over a call whose media reached this node from the node that dialled it. Returns whether that worked. The other node
-/// finds its lease lost.
+/// Takes over a call whose media reached this node, from the node that dialled it. Returns whether that worked. The other node finds its
+/// lease lost.
 pub async fn takeover(context: &Context, call: CallId, carrier_call_id: String, media: Media) -> bool {
     for pause in DIAL_WRITTEN {
-        // It may have been claimed by this node meanwhile.
+        // This node may have claimed it meanwhile.
         if let Some(events) = context.live.events(call) {
             events.send(LegEvent::Carrier(CarrierEvent::Id(carrier_call_id)));
             events.send(LegEvent::Media(media));
@@ -228,7 +228,7 @@ pub async fn connect_browser(context: &Context, call: CallId) -> bool {
     true
 }
 
-/// Takes the lease only of a call that the carrier knows by this id: the stream of another one costs nobody its call.
+/// Takes the lease only if the carrier knows the call by this id, so that a stream of another call cannot steal it.
 async fn move_here(context: &Context, call: CallId, carrier_call_id: &str) -> Result<Option<CallRow>, sqlx::Error> {
     let mut tx = context.store.begin().await?;
     let row = calls::move_for_media(&mut tx, call, carrier_call_id, context.node, context.lease()).await?;

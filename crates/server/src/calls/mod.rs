@@ -1,10 +1,9 @@
-//! Calls at work.
+//! Live calls.
 //!
-//! The cast: the [`dispatcher`] looks at the rows and claims what is due: queued calls to dial, calls orphaned by a dead
-//! node. For each it starts a [`runner`], the one task that owns a live call: it drives [`switchhook_core::call::Call`],
-//! commits what that decides under the lease's fencing token, and only then acts. [`setup`] turns an agent's configuration
-//! into a carrier and a pipeline of providers. Nobody else touches a live call; whoever wants something of it writes a row
-//! and wakes the dispatcher.
+//! The [`dispatcher`] queries the rows and claims what is due: queued calls to dial, and calls orphaned by a dead node. For each it
+//! starts a [`runner`], the only task that owns a live call: it drives [`switchhook_core::call::Call`], commits its decisions under the
+//! lease's fencing token, and only then acts. [`setup`] turns an agent's configuration into a carrier and a pipeline of providers. No
+//! other task touches a live call; others write a row and wake the dispatcher.
 
 pub mod admission;
 pub mod dispatcher;
@@ -31,26 +30,26 @@ use crate::store::lease_time::LeaseTime;
 use crate::talk::audience::Audience;
 use crate::wakeups::Wakeups;
 
-/// How long a node owns a call without saying so again.
+/// How long a node owns a call without renewing its lease.
 pub const LEASE: Duration = Duration::from_secs(15);
-/// How often it says so.
+/// How often leases are renewed.
 pub const HEARTBEAT: Duration = Duration::from_secs(5);
 
-/// Calls that run on this node.
+/// The number of calls that run on this node.
 const LIVE_CALLS: &str = "switchhook_live_calls";
 
-/// What every runner needs.
+/// The dependencies of every runner.
 #[derive(Clone)]
 pub struct Context {
     /// The database.
     pub store: Store,
-    /// The same, to renew leases by: nothing else may keep that waiting.
+    /// The database, with connections reserved for renewing leases.
     pub leases: Store,
-    /// The time of day.
+    /// The wall clock.
     pub clock: Clock,
     /// The configuration.
     pub config: Arc<Config>,
-    /// Tells whether calls are dialled and kept.
+    /// Reports whether calls are dialled and leases renewed.
     pub heartbeats: Heartbeats,
     /// Wakes the webhook worker after events.
     pub wakeups: Wakeups,
@@ -65,7 +64,7 @@ pub struct Context {
 }
 
 impl Context {
-    /// The leases of this node's calls.
+    /// Returns the lease for this node's calls.
     fn lease(&self) -> LeaseTime {
         LeaseTime::new(&self.clock, LEASE)
     }
@@ -74,11 +73,11 @@ impl Context {
 /// Signals to a runner from outside its task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunnerSignal {
-    /// Somebody asked through the API.
+    /// A hang-up was requested through the API.
     HangUp,
-    /// Commands of the API wait in the database.
+    /// Commands of the API are waiting in the database.
     Commands,
-    /// The service cannot wait any longer.
+    /// The service is shutting down and cannot wait any longer.
     Drain,
     /// Another node owns the call now, or ownership is unknown: stop without writing.
     Abandon,
@@ -92,7 +91,7 @@ pub struct Live {
     streams: Arc<Mutex<HashSet<CallId>>>,
 }
 
-/// How a live call is reached.
+/// The channels to the runner of a live call.
 struct RunnerHandle {
     signals: mpsc::UnboundedSender<RunnerSignal>,
     events: LegEvents,
@@ -101,7 +100,7 @@ struct RunnerHandle {
 
 impl Live {
     fn with<T>(&self, use_it: impl FnOnce(&mut HashMap<CallId, RunnerHandle>) -> T) -> T {
-        // The map is whole at every step, so a panic elsewhere while it was locked has not harmed it.
+        // The map is consistent at every step, so a panic while it was locked has done no harm.
         use_it(&mut self.calls.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -125,25 +124,25 @@ impl Live {
     pub fn signal(&self, call: CallId, signal: RunnerSignal) {
         self.with(|calls| {
             if let Some(runner) = calls.get(&call) {
-                // A runner that has just ended needs no orders.
+                // A runner that has just ended needs no signal.
                 let _ = runner.signals.send(signal);
             }
         });
     }
 
-    /// The event channel of a call that runs here.
+    /// Returns the event channel of a call that runs here.
     #[must_use]
     pub fn events(&self, call: CallId) -> Option<LegEvents> {
         self.with(|calls| calls.get(&call).map(|runner| runner.events.clone()))
     }
 
-    /// The listeners of a call that runs here.
+    /// Returns the listeners of a call that runs here.
     #[must_use]
     pub fn audience(&self, call: CallId) -> Option<Audience> {
         self.with(|calls| calls.get(&call).map(|runner| runner.audience.clone()))
     }
 
-    /// Opens the one media stream that a call may have at a time; nothing while another one is open.
+    /// Opens the media stream of a call; `None` while another one is open, since a call has one at a time.
     #[must_use]
     pub fn open_stream(&self, call: CallId) -> Option<OpenStream> {
         let opened = self.streams.lock().unwrap_or_else(PoisonError::into_inner).insert(call);
@@ -160,13 +159,13 @@ impl Live {
         });
     }
 
-    /// Which calls run here.
+    /// Returns the calls that run here.
     #[must_use]
     pub fn ids(&self) -> Vec<CallId> {
         self.with(|calls| calls.keys().copied().collect())
     }
 
-    /// How many calls run here.
+    /// Returns the number of calls that run here.
     #[must_use]
     pub fn count(&self) -> usize {
         self.with(|calls| calls.len())
@@ -185,17 +184,17 @@ impl Drop for OpenStream {
     }
 }
 
-/// Shows how many calls run here. Called with the map locked, so that the last to show it is right.
+/// Updates the gauge of live calls. Called with the map locked, so that the last update is right.
 fn measure(live: usize) {
     metrics::gauge!(LIVE_CALLS).set(u32::try_from(live).unwrap_or(u32::MAX));
 }
 
-/// A call's place among the live ones, given up when this is dropped.
+/// The registration of a live call, removed when this is dropped.
 struct LiveEntry {
     live: Live,
     call: CallId,
     signals: mpsc::UnboundedReceiver<RunnerSignal>,
-    /// The leg's events, both ends.
+    /// Both ends of the channel of the leg's events.
     events: LegEvents,
     received: mpsc::Receiver<LegEvent>,
     audience: Audience,

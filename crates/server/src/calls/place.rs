@@ -1,4 +1,4 @@
-//! Places calls: `plan` validates a request and finds what it names, `commit` accepts it in one transaction with its quota, its dial
+//! Places calls: `plan` validates a request and resolves its references, `commit` accepts it in one transaction with its quota, its dial
 //! policy and its idempotency record. The API and other callers only translate.
 
 mod commit;
@@ -34,11 +34,11 @@ const IN_PROGRESS_TIMEOUT: Duration = Duration::from_secs(5);
 pub struct PlaceCall {
     /// The agent.
     pub agent: AgentId,
-    /// The number to call, or somebody in a browser.
+    /// The number to call, or a browser.
     pub to: PhoneNumber,
     /// The tenant's number to call from. Defaults to `number`, or to the only number that can dial.
     pub from: Option<PhoneNumber>,
-    /// The same by its id.
+    /// The same number, by its id.
     pub number: Option<NumberId>,
     /// Values for `{{name}}` in the agent's texts.
     pub variables: BTreeMap<String, Value>,
@@ -164,7 +164,7 @@ impl Placer {
     /// Places a call, once per idempotency key.
     ///
     /// # Errors
-    /// Why no call was placed.
+    /// The reason why no call was placed.
     pub async fn place(
         &self,
         tenant: TenantId,
@@ -174,7 +174,7 @@ impl Placer {
     ) -> Result<Placed, PlaceError> {
         let plan = match plan::find(&self.store, tenant, request, self.clock.now()).await {
             Ok(plan) => plan,
-            // The call may already be placed, and what its request names deleted since.
+            // The call may already be placed, and its resources deleted since.
             Err(error) => return self.replay(tenant, idempotency, error).await,
         };
         let timeout = if idempotency.is_some() { IN_PROGRESS_TIMEOUT } else { Duration::MAX };
@@ -189,7 +189,7 @@ impl Placer {
     /// Checks everything that [`place`](Self::place) checks, without placing the call.
     ///
     /// # Errors
-    /// Why no call would be placed.
+    /// The reason why no call would be placed.
     pub async fn check(
         &self,
         tenant: TenantId,
@@ -215,7 +215,7 @@ impl Placer {
         Ok(Checked::Acceptable(Box::new(plan.row(tenant, now))))
     }
 
-    /// Returns the response stored for this very request, or `error`.
+    /// Returns the response stored for exactly this request, or `error`.
     async fn replay(
         &self,
         tenant: TenantId,
@@ -228,7 +228,7 @@ impl Placer {
     }
 }
 
-/// A stored response, if it belongs to a request with this fingerprint.
+/// Returns a stored response if it belongs to a request with this fingerprint.
 fn replayed(response: Arc<Stored>, fingerprint: &Fingerprint) -> Result<Placed, PlaceError> {
     let same = response.fingerprint == fingerprint.as_bytes();
     if same { Ok(Placed { response, replayed: true }) } else { Err(PlaceError::KeyReused) }

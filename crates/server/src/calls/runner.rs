@@ -1,7 +1,7 @@
 //! One live call: the only task that writes its row.
 //!
-//! It gives every input to [`Call`], commits what that decides, and then acts; see the numbered rules there. When a commit
-//! finds that the lease is lost, somebody else owns the call, and this task ends without another word to anybody.
+//! It passes every input to [`Call`], commits the resulting change, and then acts; see the numbered rules there. When a commit finds that
+//! the lease is lost, another node owns the call, and this task ends without any further effect.
 
 mod analysis;
 mod commands;
@@ -36,32 +36,32 @@ use super::{Context, LEASE, LiveEntry, RunnerSignal};
 use crate::store::calls::{CallRow, WrapUp};
 use crate::talk::prepared::{Preparation, Prepared};
 
-/// How long a call may take to be read, in all and in one try; less than a lease.
+/// How long loading a call may take, in total and per attempt; less than a lease.
 const LOADED_BY: Duration = Duration::from_secs(9);
 const ONE_TRY: Duration = Duration::from_secs(3);
-/// Between two tries.
+/// The pause between two attempts.
 const PAUSE: Duration = Duration::from_millis(250);
 
-/// How this node came by the call.
+/// Why this node claimed the call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClaimReason {
     /// It was queued: dial it.
     Queued,
-    /// It arrived here: pick up.
+    /// It arrived at this node: answer it.
     Arrived,
-    /// Its node died after the dial was intended: find out and clean up.
+    /// Its node died after committing to dial: find out the outcome and clean up.
     Orphaned,
     /// Another node dialled it, and its media reached this one.
     MediaArrived,
 }
 
-/// Runs one call to its end.
+/// Runs one call until it ends.
 pub(super) async fn run(context: Context, row: CallRow, reason: ClaimReason, mut entry: LiveEntry) {
     let span = tracing::info_span!("call", id = %row.call_id());
     async {
         match Runner::new(context, row, reason, &entry).await {
             Ok(mut runner) => runner.run(reason, &mut entry).await,
-            // The lease lapses, and the call is looked at again.
+            // The lease lapses, and a node claims the call again.
             Err(error) => tracing::error!(%error, "a call could not be taken up; trying again"),
         }
     }
@@ -69,7 +69,7 @@ pub(super) async fn run(context: Context, row: CallRow, reason: ClaimReason, mut
     .await;
 }
 
-/// Whether the conversation is ready, or why it cannot begin, as soon as that is known: nobody is to be rung for nothing.
+/// Waits until the conversation is ready or cannot begin, so that no phone rings for a conversation that would fail.
 async fn news(prepared: &mut Option<Prepared>) -> Preparation {
     match prepared {
         Some(prepared) => prepared.progress().await,
@@ -77,15 +77,15 @@ async fn news(prepared: &mut Option<Prepared>) -> Preparation {
     }
 }
 
-/// What is to be read before anything can be done about a call.
+/// The data needed before anything can be done about a call.
 type Loaded = (Result<Arc<Carrier>, String>, Result<CallPlan, String>, DialPermit);
 
-/// Reads it, again while the database is away, for less than a lease. Nothing can be done at a deadline of the call before this: to hang up
-/// takes the carrier's credentials.
+/// Loads the data, retrying while the database is unavailable, for less than a lease. The call's deadlines cannot be enforced earlier:
+/// hanging up takes the carrier's credentials.
 async fn load(context: &Context, row: &CallRow, reason: ClaimReason) -> Result<Loaded, sqlx::Error> {
     let give_up = Instant::now() + LOADED_BY;
     loop {
-        // Boxed: most of what it holds is needed for a moment only.
+        // Boxed: most of its state is needed only briefly.
         let loading = Box::pin(async {
             let (store, setup) = (&context.store, &context.setup);
             let (carrier, plan) = tokio::join!(caught(setup.carrier(store, row)), caught(setup.plan(store, row)));
@@ -111,7 +111,7 @@ async fn load(context: &Context, row: &CallRow, reason: ClaimReason) -> Result<L
     }
 }
 
-/// What came of setting something up: it, or one sentence that says why it cannot be.
+/// Returns the result of setting something up, or one sentence that says why it failed.
 fn set_up<T>(result: Result<Result<T, SetupError>, Panicked>) -> Result<Result<T, String>, sqlx::Error> {
     match result {
         Ok(result) => SetupError::apart(result),
@@ -119,35 +119,35 @@ fn set_up<T>(result: Result<Result<T, SetupError>, Panicked>) -> Result<Result<T
     }
 }
 
-/// The lease is lost, or the database with it: nothing may be written or done any more.
+/// The lease or the database is lost: nothing more may be written or done.
 struct Stopped;
 
-/// What comes of work that was started.
+/// The outcome of a background task.
 enum TaskOutcome {
     /// An input for the state machine.
     Input(CallInput),
     /// The conversation is over and analysed.
     WrappedUp {
-        /// What it came to.
+        /// The results of the conversation.
         wrap_up: Box<WrapUp>,
-        /// Whether it did not report, so that the transcript has to do.
+        /// Whether it did not report, so that they come from the transcript.
         from_traces: bool,
     },
-    /// Lines of the transcript.
+    /// Lines of the transcript were written.
     Transcript {
-        /// How much is written; nothing when the lease is lost.
+        /// The number of written lines; `None` if the lease is lost.
         written: Option<Written>,
     },
-    /// What waits in the database.
+    /// The commands that wait in the database.
     Commands(Result<FetchedCommands, sqlx::Error>),
-    /// The carrier was asked to send DTMF. What it leaves to us is sent in band.
+    /// The carrier was asked to send DTMF. Digits that it does not send are sent in band.
     Keys {
-        /// Digits, if the carrier does not send any itself.
+        /// The digits to send in band, if the carrier does not send DTMF.
         in_band: Option<String>,
     },
     /// The carrier's response to a transfer.
     Transfer {
-        /// What it comes to.
+        /// The response.
         answer: TransferAnswer,
     },
     /// The leg was looked up, since nothing was reported of its transfer.
@@ -157,12 +157,12 @@ enum TaskOutcome {
     },
 }
 
-/// When a call that has arrived is answered: a phone that rings once more is better than one in which nobody speaks.
+/// When to answer an inbound call: it is better to ring a moment longer than to answer with silence.
 #[derive(Default)]
 struct Answering {
     /// Whether the conversation can begin.
     ready: bool,
-    /// It is to be answered as soon as it is ready, and then at the latest.
+    /// The latest time to answer; earlier if the conversation is ready.
     by: Option<Instant>,
 }
 
@@ -171,12 +171,12 @@ struct Runner {
     row: CallRow,
     call: Call,
     timing: Timing,
-    /// Or why there is none: one sentence.
+    /// One sentence instead if it could not be set up.
     carrier: Result<Arc<Carrier>, String>,
     plan: Result<Arc<CallPlan>, String>,
     events: LegEvents,
     prepared: Option<Prepared>,
-    /// A conversation that cannot begin; it has its price.
+    /// A conversation that cannot begin, but has a cost.
     unused: Option<Prepared>,
     answering: Answering,
     media: Option<Media>,
@@ -184,16 +184,16 @@ struct Runner {
     transcript: TranscriptWriter,
     commands: Commands,
     wrap_up: Option<Box<WrapUp>>,
-    /// Who answered, where the carrier finds that out.
+    /// Who answered, if the carrier detects that.
     answered_by: Option<&'static str>,
-    /// Cancelled when the call is not to be dialled any more, though a carrier that had no room is still to be asked again.
+    /// Cancelled when the call must no longer be dialled, even if another dial attempt is pending.
     dial_permit: DialPermit,
-    /// Keys that wait until the carrier has answered for those before them.
+    /// Keys that wait until the carrier has responded to those before them.
     keys: String,
     pressing: bool,
     transfers: Transfers,
     outcomes: (mpsc::UnboundedSender<TaskOutcome>, mpsc::UnboundedReceiver<TaskOutcome>),
-    /// Dropped with the runner, and cancelled by that.
+    /// Tasks that are cancelled when the runner is dropped.
     work: Vec<AbortOnDropHandle<()>>,
 }
 
@@ -205,12 +205,12 @@ impl Runner {
         }
         let timing = super::setup::timing(&context.config, plan.as_ref().ok());
         let call = Call::restore(row.snapshot()?, timing);
-        // The greeting is synthesised and STT connected while the phone rings.
+        // The greeting is synthesised and the STT connected while the phone rings.
         let in_vain = carrier.as_ref().is_ok_and(|carrier| carrier.dials_in_vain(row.call_id()));
         let prepared = match (&plan, reason) {
-            // Nobody would hear the greeting.
+            // Nothing would play the greeting.
             _ if in_vain || dial_permit.refused.is_some() => None,
-            // An orphaned call may yet be answered.
+            // An orphaned call may still be answered.
             (Ok(plan), _) if reason != ClaimReason::Orphaned || matches!(call.phase(), Phase::Dialing { .. }) => {
                 Some(Prepared::new(plan.talk.clone(), plan.pipeline.clone(), plan.realtime.clone()))
             }
@@ -242,9 +242,9 @@ impl Runner {
         })
     }
 
-    /// Lives through the call. A panic ends it with what is known of it, unless that panics too: then the lease lapses.
+    /// Runs the call. A panic ends it with what is known of it; if that panics too, the lease lapses.
     async fn run(&mut self, reason: ClaimReason, entry: &mut LiveEntry) {
-        // Boxed: it lives as long as the call, and most of what it holds is needed for a moment only.
+        // Boxed: it lives as long as the call, and most of its state is needed only briefly.
         if caught(Box::pin(self.live(reason, entry))).await.is_err() {
             tracing::error!("the runner of a call panicked: ending the call");
             if caught(Box::pin(self.end_after_panic(entry))).await.is_err() {
@@ -253,14 +253,14 @@ impl Runner {
         }
     }
 
-    /// Ends the call from where its row says that it is: what was not committed has not happened.
+    /// Ends the call from the state in its row: what was not committed has not happened.
     async fn end_after_panic(&mut self, entry: &mut LiveEntry) -> Result<(), Stopped> {
         let snapshot = self.row.snapshot().map_err(|_| Stopped)?;
         self.call = Call::restore(snapshot, self.timing);
         match self.call.phase() {
             Phase::Queued { .. } => return Err(Stopped), // It is claimed and dialled again.
             Phase::Closing(_) => {
-                // Whether that was done is not known. Twice is harmless.
+                // It is unknown whether that was done. Twice is harmless.
                 self.hang_up();
                 if self.talk.is_running() {
                     self.stop_talk();
@@ -300,10 +300,10 @@ impl Runner {
             let answer_by = self.answering.by.filter(|_| self.is_unanswered());
             let input = tokio::select! {
                 biased;
-                // First: whatever else goes on, no call outlives its deadline.
+                // First: no call outlives its deadline, whatever else happens.
                 () = tokio::time::sleep(until_due) => Some(CallInput::Tick),
-                // Then: a conversation that has ended by itself closes its media. The carrier takes that for the end of the
-                // call and reports it, but why the call ended is ours to say.
+                // Then: a conversation that ends closes its media. The carrier takes that for the end of the call and reports it, but the
+                // conversation knows why the call ended.
                 event = self.talk.next() => match event {
                     TalkEvent::Line(line) => {
                         self.transcript.add(line);
@@ -371,8 +371,8 @@ impl Runner {
                 self.media = Some(media);
                 Some(CallInput::MediaStarted)
             }
-            // After a transfer that failed, Twilio and SignalWire open another stream. Otherwise no carrier reconnects one: they go on with the
-            // next verb, of which there is none, and Telnyx starts another one only when it is asked to.
+            // After a failed transfer, Twilio and SignalWire open another stream. Otherwise no carrier reconnects one: they continue with the next
+            // verb, and no verb follows; Telnyx starts another one only on request.
             LegEvent::Media(another) => {
                 self.line_returned(another);
                 None
@@ -437,7 +437,7 @@ impl Runner {
         Ok(())
     }
 
-    /// Handles one input. Returns the input that takes its place when what it led to can never be written.
+    /// Handles one input. Returns the input that replaces it if its change can never be written.
     async fn handle_one(&mut self, input: CallInput) -> Result<Option<CallInput>, Stopped> {
         let now = self.context.clock.now();
         let decided = Instant::now();
@@ -448,7 +448,7 @@ impl Runner {
         }
         for effect in effects {
             match effect {
-                // Boxed, as below: it takes a moment, and what it holds would be part of the call's future for as long as the call lasts.
+                // Boxed, as below: it is short, but its state would be part of the call's future as long as the call lasts.
                 CallEffect::Commit(change) => match Box::pin(self.commit(&change)).await? {
                     Committed::Written => {}
                     Committed::IdTaken => {
@@ -467,7 +467,7 @@ impl Runner {
         Ok(None)
     }
 
-    /// Starts work whose outcome will be an input. Work that panics ends the call.
+    /// Starts a task whose outcome becomes an input. If it panics, the call ends.
     fn start(&mut self, work: impl Future<Output = Option<TaskOutcome>> + Send + 'static) {
         self.work.retain(|running| !running.is_finished());
         let outcomes = self.outcomes.0.clone();
@@ -475,7 +475,7 @@ impl Runner {
             async move {
                 let panicked = || Some(TaskOutcome::Input(CallInput::TalkEnded(talking::panicked())));
                 if let Some(outcome) = caught(work).await.unwrap_or_else(|_| panicked()) {
-                    // A runner that has gone needs no outcome.
+                    // A runner that is gone needs no outcome.
                     let _ = outcomes.send(outcome);
                 }
             }

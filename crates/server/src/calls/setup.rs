@@ -1,7 +1,7 @@
-//! From an agent's configuration to something that can talk: the carrier, and a pipeline of providers.
+//! Turns an agent's configuration into the carrier and the pipeline of providers of a call.
 //!
-//! Carriers and providers are made once per connection and version of it, and shared by all calls: they hold connections,
-//! caches and models. What cannot be made is a `config_error` that names the connection.
+//! Carriers and providers are created once per connection and version of it, and shared by all calls: they hold sockets, caches and
+//! models. A failure to create one is a `config_error` that names the connection.
 
 mod carriers;
 mod not_taken;
@@ -50,22 +50,22 @@ use crate::talk::tools::secrets::{self, Secrets};
 use crate::talk::tools::{Lists, Shared, Toolbox};
 use crate::talk::voice::TtsSettings;
 
-/// Everything that can be known of a call before it is dialled.
+/// Everything that is known about a call before it is dialled.
 pub struct CallPlan {
-    /// How long, in seconds.
+    /// The ring timeout, in seconds.
     pub ring_timeout_seconds: u32,
     /// STT, LLM and TTS.
     pub pipeline: Pipeline,
-    /// The speech-to-speech models that hold the conversation in its place, the first one preferred; none where the agent has none.
+    /// The speech-to-speech models that take its place, in order of preference; empty if the agent has none.
     pub realtime: Vec<Model>,
-    /// What is talked about.
+    /// The settings of the conversation.
     pub talk: Settings,
-    /// What the outcome of the call follows.
+    /// The schema of the call's outcome.
     pub outcome: Option<Schema>,
 }
 
 impl CallPlan {
-    /// Runs the call at this format, which the media of its carrier has.
+    /// Sets the call's audio format to that of its carrier.
     pub fn set_format(&mut self, format: AudioFormat) {
         self.talk.format = format;
         self.pipeline.stt.iter_mut().for_each(|(_, options)| options.format = format);
@@ -86,10 +86,10 @@ impl CallPlan {
 /// Why a call cannot be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
-    /// Something it needs is missing or invalid; one sentence. The call ends as `config_error`.
+    /// Something it needs is missing or invalid; one sentence. The call ends with `config_error`.
     #[error("{0}")]
     Config(String),
-    /// The database could not be asked. That says nothing about the call: it is tried again.
+    /// The database failed. That says nothing about the call, so it is retried.
     #[error(transparent)]
     Database(#[from] sqlx::Error),
 }
@@ -99,15 +99,15 @@ impl SetupError {
         Self::Config(words.into())
     }
 
-    /// Tells what is wrong with the call, such as an agent that a later version has written, apart from what is wrong with the database.
+    /// Separates errors of the call, such as an agent that a later version has written, from errors of the database.
     ///
     /// # Errors
-    /// The database's.
+    /// The database's error.
     pub fn apart<T>(result: Result<T, Self>) -> Result<Result<T, String>, sqlx::Error> {
         match result {
             Ok(value) => Ok(Ok(value)),
             Err(Self::Config(words)) => Ok(Err(words)),
-            // It would be the same at every try. What is stored may be in the error, and is not logged.
+            // Every retry would fail the same way. The error may contain what is stored, and is not logged.
             Err(Self::Database(sqlx::Error::ColumnDecode { index, .. })) => {
                 tracing::error!(column = index, "what is stored for a call cannot be read");
                 Ok(Err("what is stored for it cannot be read by this version of Switchhook.".to_owned()))
@@ -117,27 +117,27 @@ impl SetupError {
     }
 }
 
-/// Makes and keeps carriers and providers.
+/// Creates and caches carriers and providers.
 pub struct Setup {
     config: Arc<Config>,
     vault: Vault,
     providers: Registry,
     carriers: Carriers,
-    /// What the servers of agents' tools offer.
+    /// The tools of MCP servers.
     lists: Arc<Lists>,
-    /// How fast models are.
+    /// The response times of models.
     paces: AllResponseTimes,
-    /// Until when models and voices have no room.
+    /// The rate limits of models and voices.
     limits: RateLimits,
-    /// What voices have said.
+    /// Cached speech.
     phrases: Arc<PhraseCache>,
 }
 
 impl Setup {
-    /// With nothing made yet.
+    /// Creates it with empty caches.
     ///
     /// # Errors
-    /// When the client for requests to carriers cannot be made.
+    /// If the client for requests to carriers cannot be created.
     pub fn new(config: Arc<Config>, vault: Vault, providers: Registry, addresses: Addresses) -> anyhow::Result<Self> {
         let carriers = Carriers::new(&config, vault.clone(), providers.exemptions().clone(), addresses)?;
         Ok(Self {
@@ -152,13 +152,13 @@ impl Setup {
         })
     }
 
-    /// Where carriers reach this service.
+    /// Returns where carriers reach this service.
     #[must_use]
     pub fn addresses(&self) -> &Addresses {
         &self.carriers.addresses
     }
 
-    /// The carriers of this node.
+    /// Returns the carriers of this node.
     #[must_use]
     pub fn drivers(&self) -> &Drivers {
         &self.carriers.drivers
@@ -167,7 +167,7 @@ impl Setup {
     /// Plans the conversation of the call in `row`.
     ///
     /// # Errors
-    /// When something it needs is missing or invalid, or the database fails.
+    /// If something it needs is missing or invalid, or the database fails.
     pub async fn plan(&self, store: &Store, row: &CallRow) -> Result<CallPlan, SetupError> {
         let mut conn = store.read().await?;
         let tenant = row.tenant();
@@ -197,7 +197,7 @@ impl Setup {
         })
     }
 
-    /// The carrier of the call in `row`. A leg can be ended also when no conversation could be held on it.
+    /// Returns the carrier of the call in `row`. That suffices to end a leg, even if the conversation cannot be set up.
     ///
     /// # Errors
     /// As [`Setup::plan`].
@@ -212,15 +212,15 @@ impl Setup {
         self.carrier_of(&row)
     }
 
-    /// The carrier behind a connection.
+    /// Returns the carrier of a connection.
     ///
     /// # Errors
-    /// When its settings or credentials are of no use.
+    /// If its settings or credentials are invalid.
     pub fn carrier_of(&self, row: &ConnectionRow) -> Result<Arc<Carrier>, SetupError> {
         self.carriers.get(row).map_err(|words| SetupError::config(format!("Connection {}: {words}", row.name)))
     }
 
-    /// Forgets what was made of a connection that has changed or is gone.
+    /// Drops the carrier and providers of a connection that has changed or is gone.
     pub fn forget_connection(&self, id: ConnectionId) {
         self.carriers.forget(id);
         self.providers.forget(id);
@@ -232,8 +232,7 @@ impl Setup {
         self.providers.forget_unused();
     }
 
-    /// Tries what a connection is for, with its credentials, without ringing anybody, within `deadline`. Secrets are not in
-    /// what comes back.
+    /// Tests a connection with its credentials, without placing a call, within `deadline`. The result contains no secrets.
     pub async fn check(&self, row: &ConnectionRow, carries: bool, deadline: Duration) -> Vec<Check> {
         let mut checks = if carries {
             vec![match self.carrier_of(row) {
@@ -251,7 +250,7 @@ impl Setup {
                 Err(words) => vec![Check::failed("settings", format!("Connection {}: {words}", row.name))],
             }
         };
-        // Whoever refuses a key may quote it.
+        // A provider that refuses a key may quote it.
         let secrets = row.open(&self.vault).unwrap_or_default();
         for check in &mut checks {
             for secret in secrets.reveal().values() {
@@ -275,7 +274,7 @@ impl Setup {
         let variables = variables(agent, row);
         let tools =
             Toolbox::new(self.providers.tools(tenant), &shared, agent, &variables, &secrets, schemas, row.call_id());
-        // Speech to speech needs no STT, and an LLM for post-call analysis only where one is named.
+        // Speech to speech needs no STT, and an LLM for post-call analysis only if one is named.
         let (hears, thinks) = (agent.realtime.is_none(), agent.realtime.is_none() || agent.llm.is_some());
         let stt = if hears { self.stt(conn, tenant, agent).await? } else { Vec::new() };
         let llm = if thinks { self.llm(conn, tenant, agent).await? } else { Vec::new() };
@@ -367,7 +366,7 @@ impl Setup {
         Ok(found)
     }
 
-    /// Of the connections that the agent's tools name.
+    /// Returns the secrets of the connections that the agent's tools name.
     async fn secrets(
         &self,
         conn: &mut Conn,
@@ -397,7 +396,7 @@ impl Setup {
         Ok(found)
     }
 
-    /// The provider behind a connection, or the built-in one when there is none.
+    /// Returns the provider of a connection, or the built-in one without a connection.
     async fn provider(
         &self,
         conn: &mut Conn,
@@ -437,7 +436,7 @@ async fn verify(carrier: &dyn CallControl) -> Result<String, String> {
     }
 }
 
-/// Something, and what it charges if that is known.
+/// A provider, and its prices if they are known.
 type Charged<T> = (T, Option<Rates>);
 /// A connection, a model and a voice.
 type Choice = (Option<ConnectionId>, Option<String>, Option<String>);
@@ -453,7 +452,7 @@ fn with_fallbacks(
     std::iter::once((id, model, voice)).chain(rest)
 }
 
-/// The agent as this call changes it, in its language, its texts filled in.
+/// Returns the agent with this call's overrides, localised and with its variables filled in.
 fn for_call(mut agent: AgentConfig, row: &CallRow) -> AgentConfig {
     let request = &row.request.0;
     let overrides = &request.overrides;
@@ -483,13 +482,13 @@ fn for_call(mut agent: AgentConfig, row: &CallRow) -> AgentConfig {
     agent
 }
 
-/// Whether the inputs of a call can be stored without what the agent redacts. An address comes in pieces, word by word and as a model
-/// streams it: none of them looks like one.
+/// Returns whether the inputs of a call can be logged without the data that the agent redacts. Email addresses are spread over several
+/// inputs, word by word and as a model streams them, so no single input looks like one.
 fn may_be_logged(agent: &AgentConfig) -> bool {
     !agent.privacy.redact.contains(&Redact::EmailAddresses)
 }
 
-/// The call's variables, and the agent's where the call gives none.
+/// Returns the call's variables, with the agent's defaults for those that it does not set.
 fn variables(agent: &AgentConfig, row: &CallRow) -> BTreeMap<String, String> {
     let mut variables: BTreeMap<String, String> =
         agent.variables.iter().filter_map(|(name, v)| v.default.clone().map(|value| (name.clone(), value))).collect();
@@ -497,7 +496,7 @@ fn variables(agent: &AgentConfig, row: &CallRow) -> BTreeMap<String, String> {
     variables
 }
 
-/// The deadlines of a call's phases.
+/// Returns the deadlines of a call's phases.
 #[must_use]
 pub fn timing(config: &Config, plan: Option<&CallPlan>) -> Timing {
     let limits = plan.map(|plan| plan.talk.agent.limits.clone()).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What numbers cost their callers, by the numbering plans of the world.
+//! Tariffs of phone numbers, from the numbering plans of the world.
 
 use std::str::FromStr as _;
 
@@ -7,17 +7,17 @@ use phonenumber::{PhoneNumber as Parsed, Type};
 use switchhook_core::dial_policy::{NumberingPlan, Tariff};
 use switchhook_core::phone_number::PhoneNumber;
 
-/// Country calling codes that are no country's: Inmarsat, the global mobile satellite systems, and the international networks,
-/// among them Thuraya and other satellite phones (ITU-T, "List of Recommendation E.164 assigned country codes").
+/// Country calling codes that belong to no country: Inmarsat, the global mobile satellite systems, and the international networks, among
+/// them Thuraya and other satellite phones (ITU-T, "List of Recommendation E.164 assigned country codes").
 const SATELLITE: [u16; 4] = [870, 881, 882, 883];
 
-/// Builds the numbering plans, which takes longer than the first call should wait.
+/// Loads the numbering plans, so that the first call does not have to wait for it.
 pub fn warm_up() {
     let any = PhoneNumber::from_str("+12025550100").expect("a number");
     let _ = numbering_plan(&any);
 }
 
-/// What the numbering plans say of a number. A SIP address is judged by the number in it.
+/// Returns what the numbering plans say about a number. For a SIP address, that is the number in it.
 #[must_use]
 pub fn numbering_plan(to: &PhoneNumber) -> NumberingPlan {
     let Some(parsed) = to.e164().and_then(|number| phonenumber::parse(None, number).ok()) else {

@@ -82,7 +82,7 @@ impl BatchJob for CommitPlacements {
     }
 }
 
-/// The responses stored under the keys of these requests.
+/// Returns the responses stored under the keys of these requests.
 async fn stored(
     tx: &mut Tx,
     tenant: TenantId,
@@ -93,7 +93,7 @@ async fn stored(
     Ok(stored.into_iter().map(|stored| (stored.key.clone(), Arc::new(stored))).collect())
 }
 
-/// The versions of agents that are still there. Under the tenant's lock none is deleted before its call is written.
+/// Returns the agent versions that still exist. Under the tenant's lock none is deleted before its call is written.
 async fn agents(
     tx: &mut Tx,
     tenant: TenantId,

@@ -1,5 +1,5 @@
-//! Validates a request to place a call and finds what it names. Runs outside the transaction: a resource deleted in between still
-//! counts.
+//! Validates a request to place a call and resolves its references. Runs outside the transaction: a resource that is deleted in between
+//! is still used.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -26,7 +26,7 @@ use crate::store::{Conn, Store, agents, numbers};
 /// How far ahead a call may be scheduled.
 const MAX_SCHEDULE: Duration = Duration::from_secs(90 * 24 * 3600);
 
-/// A call to place, with everything that its request names.
+/// A call to place, with the resources that its request names.
 #[derive(Clone)]
 pub(super) struct Plan {
     agent: AgentId,
@@ -41,11 +41,11 @@ pub(super) struct Plan {
     retention_days: Option<u32>,
 }
 
-/// What a call goes over.
+/// The path of a call.
 #[derive(Clone)]
 struct CallRoute {
     direction: Direction,
-    /// None where somebody talks in a browser.
+    /// `None` for a call in a browser.
     number: Option<NumberId>,
     from: String,
     connection: ConnectionId,
@@ -53,7 +53,7 @@ struct CallRoute {
 }
 
 impl CallRoute {
-    /// A browser, which needs no number and no connection.
+    /// Returns the route to a browser, which needs no number and no connection.
     fn web(request: &PlaceCall) -> Result<Self, PlaceError> {
         let given = [
             ("from", request.from.is_some()),
@@ -84,28 +84,28 @@ impl CallRoute {
 }
 
 impl Plan {
-    /// The agent and its version.
+    /// Returns the agent and its version.
     pub(super) fn agent(&self) -> (AgentId, i64) {
         (self.agent, self.agent_version)
     }
 
-    /// Who is called, and how.
+    /// Returns the direction of the call.
     pub(super) fn direction(&self) -> Direction {
         self.route.direction
     }
 
-    /// What the dial policy decides about when placed at `now`.
+    /// Returns the attempt that the dial policy decides on if the call is placed at `now`.
     pub(super) fn attempt(&self, now: Timestamp) -> DialAttempt<'_> {
         let counts_at = self.counted.then(|| self.dial_at(now));
         DialAttempt { to: &self.to, plan: self.numbering, counts_at }
     }
 
-    /// When it is dialled if placed at `now`.
+    /// Returns when it is dialled if placed at `now`.
     fn dial_at(&self, now: Timestamp) -> Timestamp {
         self.schedule_at.map_or(now, |at| at.max(now))
     }
 
-    /// The call's first row when placed at `now`.
+    /// Returns the call's first row if placed at `now`.
     pub(super) fn row(self, tenant: TenantId, now: Timestamp) -> CallRow {
         let web = self.route.direction == Direction::Web;
         let due_at = if web { now + web::CONNECT_WITHIN } else { self.dial_at(now) };
@@ -130,7 +130,7 @@ impl Plan {
     }
 }
 
-/// Finds what the request names and validates its fields.
+/// Resolves the resources that the request names and validates its fields.
 pub(super) async fn find(
     store: &Store,
     tenant: TenantId,
@@ -194,7 +194,7 @@ async fn caller_number(conn: &mut Conn, tenant: TenantId, request: &PlaceCall) -
     }
 }
 
-/// The carriers that this version can dial with.
+/// Returns the carriers that this version can dial with.
 fn usable_carriers() -> Vec<&'static str> {
     CATALOGUE.iter().filter(|one| one.usable && one.offers(ConnectionKind::Carrier)).map(|one| one.name).collect()
 }
@@ -248,7 +248,7 @@ fn call_request(request: &PlaceCall, agent: &AgentConfig) -> (CallRequest, Vec<F
     (call_request, errors)
 }
 
-/// Whether a number is beyond the integers of 64 bits: the parser rounds those.
+/// Returns whether a number is beyond the 64 bit integers: the parser rounds those.
 fn is_rounded(number: &Number) -> bool {
     const LOWEST: f64 = i64::MIN as f64;
     const ABOVE: f64 = u64::MAX as f64;

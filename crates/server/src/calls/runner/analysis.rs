@@ -1,4 +1,4 @@
-//! Post-call analysis: a summary, which there always is, and an outcome.
+//! Post-call analysis: a summary, which every call has, and an outcome.
 
 use std::time::Duration;
 
@@ -12,9 +12,9 @@ use crate::calls::setup::CallPlan;
 use crate::store::calls::{AnalysisResult, AnalysisStatus, TranscriptEntry};
 use crate::talk::Report;
 
-/// How long the model may take.
+/// The model's timeout.
 const TIMEOUT: Duration = Duration::from_secs(8);
-/// How much of one thing said stands in a summary that no model wrote, in characters.
+/// How much of one utterance is quoted in a summary that no model wrote, in characters.
 const QUOTED: usize = 200;
 
 /// The result of post-call analysis.
@@ -22,25 +22,25 @@ pub(super) struct Analysis {
     pub(super) summary: String,
     pub(super) outcome: Option<Value>,
     pub(super) result: AnalysisResult,
-    /// What the analysis used.
+    /// The usage of the analysis.
     pub(super) usage: Usage,
 }
 
 impl Analysis {
-    /// A summary without an analysis, because there is nothing to analyse.
+    /// Returns a summary without an analysis because there is nothing to analyse.
     fn skipped(summary: impl Into<String>) -> Self {
         let result = AnalysisResult { status: AnalysisStatus::Skipped, error: None };
         Self { summary: summary.into(), outcome: None, result, usage: Usage::default() }
     }
 
-    /// What is left of an analysis that broke down.
+    /// Returns the result of an analysis that panicked.
     pub(super) fn broken(history: &[Message]) -> Self {
         let result = failed("The analysis stopped with an internal error.");
         Self { summary: extract(history), outcome: None, result, usage: Usage::default() }
     }
 }
 
-/// Asks the agent's model; without its answer the caller's own words have to do.
+/// Requests an analysis from the agent's model; if that fails, quotes the caller as the summary.
 pub(super) async fn analyse(report: &Report, plan: &CallPlan) -> Analysis {
     let analysis = &plan.talk.agent.analysis;
     if report.history.iter().all(|message| message.role == Role::System) {
@@ -60,7 +60,7 @@ pub(super) async fn analyse(report: &Report, plan: &CallPlan) -> Analysis {
             (Some(written), Some(outcome), AnalysisResult { status: AnalysisStatus::Completed, error: None })
         }
         Err(error) => {
-            // Its words may quote the conversation.
+            // The error message may quote the conversation.
             let code = error.code().as_str();
             tracing::warn!(code, "post-call analysis failed");
             (None, None, failed(format!("The language model could not analyse the conversation ({code}).")))
@@ -86,7 +86,7 @@ fn failed(words: impl Into<String>) -> AnalysisResult {
     AnalysisResult { status: AnalysisStatus::Failed, error: Some(words.into()) }
 }
 
-/// Whoever asked for an outcome of a certain form can rely on it.
+/// Returns whether the outcome matches the schema, which clients rely on.
 async fn follows(outcome: &Value, schema: Option<&Schema>) -> bool {
     let Some(schema) = schema else { return true };
     let follows = schema.problems(outcome).await.is_empty();
@@ -96,7 +96,7 @@ async fn follows(outcome: &Value, schema: Option<&Schema>) -> bool {
     follows
 }
 
-/// A summary without a model: what the caller wanted first, and where it ended.
+/// Returns a summary without a model: the caller's first and last message.
 fn extract(history: &[Message]) -> String {
     let mut caller = history.iter().filter(|message| message.role == Role::User);
     let quoted = |message: &Message| {
@@ -112,7 +112,7 @@ fn extract(history: &[Message]) -> String {
     }
 }
 
-/// The same of a conversation of which only the transcript is known.
+/// Returns such a summary of a conversation of which only the transcript is known.
 pub(super) fn extract_of_transcript(said: &[TranscriptEntry]) -> String {
     if said.is_empty() {
         return NO_CONVERSATION.to_owned();

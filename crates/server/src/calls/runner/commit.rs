@@ -1,4 +1,4 @@
-//! Writing what was decided: status, fields, events and deliveries in one transaction, under the fencing token.
+//! Commits what was decided: status, fields, events and deliveries in one transaction, under the fencing token.
 
 use std::time::Duration;
 
@@ -11,25 +11,25 @@ use super::{Runner, Stopped};
 use crate::store;
 use crate::store::calls::{self, CallRow};
 
-/// How long a failing commit is tried again; less than a lease, so that nobody else can own the call by then.
+/// How long a failing commit is retried; less than a lease, so that no other node can own the call by then.
 const TIMEOUT: Duration = Duration::from_secs(9);
-/// How long a commit to a full disk is tried again: no other process can write that the call is its own.
+/// How long a commit to a full disk is retried: no other process can claim the call, as that takes a write too.
 const ROOM: Duration = Duration::from_secs(600);
-/// Between two tries.
+/// The pause between two attempts.
 const PAUSE: Duration = Duration::from_millis(250);
 
-/// What came of a commit.
+/// The result of a commit.
 #[must_use]
 pub(super) enum Committed {
-    /// It is written.
+    /// The change is written.
     Written,
-    /// It is not, and never will be: another call of the connection has the carrier's id that it holds.
+    /// The change can never be written: another call of the connection has the carrier's call id that it contains.
     IdTaken,
 }
 
 impl Runner {
-    /// Commits `change`, trying again while the database is away. A try whose answer was lost is recognised, so nothing is
-    /// ever written twice.
+    /// Commits `change`, retrying while the database is unavailable. Detects an attempt that succeeded although its response was lost, so
+    /// nothing is written twice.
     pub(super) async fn commit(&mut self, change: &Change) -> Result<Committed, Stopped> {
         if change.status.is_terminal() {
             self.count_what_was_unused().await;
@@ -70,7 +70,7 @@ impl Runner {
         if self.context.store.is_unwritable(error) { ROOM } else { TIMEOUT }
     }
 
-    /// What was got ready for a conversation that never began has its price.
+    /// Adds the cost of preparing a conversation that never began.
     async fn count_what_was_unused(&mut self) {
         let Some(unused) = self.prepared.take().or(self.unused.take()) else { return };
         let cost = unused.cost().await;

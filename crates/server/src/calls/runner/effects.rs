@@ -21,23 +21,23 @@ use super::{Runner, Stopped, TaskOutcome, talking};
 use crate::calls::{HEARTBEAT, LEASE};
 use crate::store::{Store, calls};
 
-/// How long the carrier may take to answer a request.
+/// The timeout of a request to the carrier.
 pub(super) const CARRIER_ANSWER: Duration = Duration::from_secs(15);
-/// No carrier's queue is believed to be longer.
+/// The longest queue of a carrier that is believed.
 const LONGEST_QUEUE: Duration = Duration::from_secs(600);
-/// Calls between the same numbers may be mistaken for each other when they were dialled so shortly one after the other.
+/// Calls between the same numbers that were dialled within this time may be mistaken for each other.
 const TWINS: Duration = Duration::from_secs(600);
 /// Added to the longest conversation for the carrier's own time limit, in seconds: it ends legs that we failed to end.
 const TIME_LIMIT_MARGIN: u32 = 60;
-/// A call that has arrived is answered when the agent can speak, and after so long in any case.
+/// An inbound call is answered when the agent is ready to speak, and after this long in any case.
 const READY: Duration = Duration::from_secs(2);
-/// Between two tries of a dial for which the carrier had no room, where it does not say how long.
+/// The pauses between two dial attempts while the carrier has no capacity, if it does not specify one.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(8);
-/// When the carrier is asked what became of a dial whose answer was lost.
+/// When to look up a dial whose response was lost.
 const LOOK_UP_AGAIN: [Duration; 5] =
     [Duration::ZERO, Duration::from_secs(1), Duration::from_secs(2), Duration::from_secs(4), Duration::from_secs(8)];
-/// When it is asked again to hang up, before its own limits have to do.
+/// When to repeat a hang-up request, before relying on the carrier's own limits.
 const HANG_UP_AGAIN: [Duration; 8] = [
     Duration::from_millis(500),
     Duration::from_secs(2),
@@ -62,15 +62,15 @@ impl Runner {
         }
     }
 
-    /// The carrier and the leg.
+    /// Returns the carrier with the call's leg.
     fn leg_control(&self) -> Option<LegControl> {
         let carrier = self.carrier.clone().ok()?;
         let connection = ConnectionId::from_uuid(self.row.connection_id);
         Some(LegControl { store: self.context.store.clone(), carrier, connection, leg: self.leg() })
     }
 
-    /// Has the carrier ring, as was `decided` then. This outlives the runner: a leg that comes about when nobody waits for it
-    /// any more is ended.
+    /// Has the carrier dial, as was `decided` at that time. The task outlives the runner: a leg that is created after the runner has ended is
+    /// hung up.
     pub(super) fn dial(&mut self, decided: Instant) {
         let (carrier, request) = match self.dial_request() {
             Ok(ready) => ready,
@@ -90,7 +90,7 @@ impl Runner {
         let outcomes = self.outcomes.0.clone();
         self.context.runners.spawn(
             async move {
-                // A process that was stopped since then may have lost the call, and who has it may have ended it.
+                // If this process was suspended since then, the call may have been taken over, and ended, by another node.
                 let ours = decided.elapsed() < LEASE - HEARTBEAT;
                 let input = if ours { dial.ask(decided, &outcomes).await } else { CallInput::DialUnknown };
                 let carrier_call_id = match &input {
@@ -131,7 +131,7 @@ impl Runner {
         Ok((carrier.clone(), request))
     }
 
-    /// Answers a call that has arrived; one that cannot be held is refused.
+    /// Answers an inbound call; one whose conversation cannot be set up is refused.
     pub(super) async fn pick_up(&mut self) -> Result<(), Stopped> {
         if let Err(words) = &self.plan {
             let failure = Failure::new(FailureCode::Config, words.clone());
@@ -157,7 +157,7 @@ impl Runner {
         let (Ok(carrier), leg) = (self.carrier.clone(), self.leg()) else { return };
         let events = self.events.clone();
         self.start(async move {
-            // Not answered in time, the call ends by its deadline.
+            // If it is not answered in time, the call's deadline ends it.
             match answer_of(carrier.control.answer(&leg, events)).await {
                 Some(Ok(())) => {}
                 Some(Err(error)) => tracing::warn!(%error, "an incoming call could not be answered"),
@@ -167,13 +167,13 @@ impl Runner {
         });
     }
 
-    /// Has the carrier end the leg, also when the runner has ended before that is done.
+    /// Has the carrier end the leg, even if the runner ends before that is done.
     pub(super) fn hang_up(&mut self) {
         let Some(control) = self.leg_control() else { return };
         self.context.runners.spawn(async move { control.hang_up().await }.in_current_span());
     }
 
-    /// Asks the carrier whether a leg lives of whose transfer nothing was reported.
+    /// Looks up whether the leg is still up after a transfer of which the carrier reported nothing.
     pub(super) fn look_transfer_up(&mut self) {
         let Some(control) = self.leg_control() else { return };
         self.start(async move {
@@ -182,8 +182,8 @@ impl Runner {
         });
     }
 
-    /// Asks the carrier again and again, since what it lists may be late, until it knows the call or the call moves on otherwise;
-    /// where the end is decided, until it has ended.
+    /// Looks up the call at the carrier, repeatedly since the carrier's list may lag, until the carrier knows it or the call changes otherwise;
+    /// if the call is closing, until it has ended.
     pub(super) fn look_up(&mut self) {
         let Some(control) = self.leg_control() else { return };
         let until_ended = matches!(self.call.phase(), Phase::Closing(_));
@@ -199,7 +199,7 @@ impl Runner {
                 if !until_ended || matches!(input, CallInput::CarrierHangup(_)) {
                     return Some(TaskOutcome::Input(input));
                 }
-                // A runner that has gone needs no outcome.
+                // A runner that is gone needs no outcome.
                 let _ = outcomes.send(TaskOutcome::Input(input));
             }
             None
@@ -207,8 +207,8 @@ impl Runner {
     }
 }
 
-/// The carrier gave the call an id that it had given to another one. The leg with that id is the other call's, so nothing is asked
-/// about it.
+/// Returns the input for a carrier call id that the carrier had already given to another call. The leg with that id belongs to the other
+/// call, so it is not looked up.
 pub(super) fn id_of_another_call() -> CallInput {
     tracing::error!("the carrier gave a call the id of another one");
     let error = "The carrier gave this call the id of another call of the connection, so its reports about the two cannot be \
@@ -216,8 +216,7 @@ pub(super) fn id_of_another_call() -> CallInput {
     CallInput::DialRefused { code: ErrorCode::CarrierError, error: error.to_owned().into() }
 }
 
-/// What a carrier answers to a request; nothing when it does not in time, or its adapter panics: what became of the request is then not
-/// known.
+/// Returns a carrier's response to a request; `None` if it times out or its adapter panics, so that the outcome is unknown.
 pub(super) async fn answer_of<T>(request: impl Future<Output = T>) -> Option<T> {
     tokio::time::timeout(CARRIER_ANSWER, caught(request)).await.ok()?.ok()
 }
@@ -230,7 +229,7 @@ fn machines(wanted: &AnsweringMachine) -> AmdMode {
     }
 }
 
-/// A carrier and one leg of it.
+/// The control of one leg at a carrier.
 struct LegControl {
     store: Store,
     carrier: Arc<Carrier>,
@@ -239,7 +238,7 @@ struct LegControl {
 }
 
 impl LegControl {
-    /// The leg as the carrier knows it: `Some(None)` when it knows none, `None` when several fit or it could not be asked.
+    /// Returns the leg as the carrier knows it: `Some(None)` if it knows none, `None` if several match or the lookup fails.
     async fn find(&self) -> Option<Option<FoundLeg>> {
         let found = match answer_of(self.carrier.control.look_up(&self.leg)).await {
             Some(Ok(found)) => found,
@@ -255,12 +254,12 @@ impl LegControl {
             (Some(only), true) => only,
             (Some(_), false) => return None,
         };
-        // A call of the same numbers whose id is not known either may be the one that was found.
+        // It may be another call between the same numbers whose id is unknown too.
         let certain = found.certain || self.leg.carrier_call_id.is_some() || !self.has_twin().await.ok()?;
         certain.then_some(Some(found))
     }
 
-    /// Those legs that do not belong to other calls.
+    /// Returns the legs that do not belong to other calls.
     async fn not_of_others(&self, found: Vec<FoundLeg>) -> Result<Vec<FoundLeg>, sqlx::Error> {
         let mut conn = self.store.read().await?;
         let mut ours = Vec::new();
@@ -279,7 +278,7 @@ impl LegControl {
         calls::has_twin_without_id(&mut conn, self.leg.call, dialing_at - TWINS).await
     }
 
-    /// Ends the leg. One whose id never came is looked for first, since somebody may be ringing.
+    /// Ends the leg. If its id never arrived, looks it up first, since a phone may be ringing.
     async fn hang_up(mut self) {
         if self.leg.carrier_call_id.is_none() {
             for pause in LOOK_UP_AGAIN {
@@ -293,7 +292,7 @@ impl LegControl {
         hang_up(&self.carrier, &self.leg).await;
     }
 
-    /// Ends a leg that came about when its runner was gone, unless another node has taken the call over together with it.
+    /// Ends a leg that was created after its runner ended, unless another node has taken over the call with it.
     async fn hang_up_unowned(mut self, carrier_call_id: String) {
         let taken = async {
             let mut conn = self.store.read().await.ok()?;
@@ -306,7 +305,7 @@ impl LegControl {
         hang_up(&self.carrier, &self.leg).await;
     }
 
-    /// Whether the call is still this runner's.
+    /// Returns whether this runner still owns the call.
     async fn is_ours(&self, token: i64) -> Result<bool, sqlx::Error> {
         let row = calls::get_for_carrier(&mut self.store.read().await?, self.leg.call).await?;
         Ok(row.is_some_and(|row| row.lease_token == token))
@@ -327,11 +326,11 @@ async fn hang_up(carrier: &Arc<Carrier>, leg: &LegRef) {
     tracing::error!("hanging up failed: the leg ends by the carrier's own limits");
 }
 
-/// A dial under way.
+/// A dial in progress.
 struct Dial {
     carrier: Arc<Carrier>,
     request: DialRequest,
-    /// Cancelled when the call is not to be dialled any more.
+    /// Cancelled when the call must no longer be dialled.
     dial_permit: CancellationToken,
     /// The runner's fencing token.
     token: i64,
@@ -339,8 +338,8 @@ struct Dial {
 }
 
 impl Dial {
-    /// Asks the carrier, and asks again where it has no room just now and says so: then nobody was rung. For as long as the call may
-    /// ring, and not when it is to be dialled no more, or is another node's by now.
+    /// Requests the dial, and repeats it if the carrier reports that it has no capacity, in which case no phone has rung. Stops when the call
+    /// may no longer ring, must no longer be dialled, or belongs to another node.
     async fn ask(&self, decided: Instant, outcomes: &mpsc::UnboundedSender<TaskOutcome>) -> CallInput {
         let mut pause = FIRST_PAUSE;
         loop {
@@ -367,7 +366,7 @@ impl Dial {
         }
     }
 
-    /// Waits to ask again; whether that is still to be done afterwards.
+    /// Waits before the next attempt; returns whether it should still be made.
     async fn wait(&self, wait: Duration, outcomes: &mpsc::UnboundedSender<TaskOutcome>) -> bool {
         tracing::info!("the carrier takes no more calls just now; asking again");
         if outcomes.send(TaskOutcome::Input(CallInput::DialDelayed(wait))).is_err() {
@@ -378,7 +377,7 @@ impl Dial {
             () = self.dial_permit.cancelled() => return false,
             () = tokio::time::sleep(wait) => {}
         }
-        // A process that stood still wakes up here.
+        // A suspended process resumes here.
         self.control.is_ours(self.token).await.unwrap_or(false) && !self.dial_permit.is_cancelled()
     }
 }

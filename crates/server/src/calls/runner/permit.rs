@@ -1,4 +1,4 @@
-//! Whether a call may be dialled: until it is answered or ends, and if the tenant's dial policy still allows it.
+//! Permission to dial a call: until it is answered or ends, and if the tenant's dial policy still allows it.
 
 use std::time::Duration;
 
@@ -13,14 +13,14 @@ use crate::calls::tariff::numbering_plan;
 use crate::store::calls::CallRow;
 use crate::store::dial_policy::{self, DialAttempt};
 
-/// How long the decision of the dial policy about a placed call holds.
+/// How long the dial policy's decision about a placed call is valid.
 const DECISION_HOLDS: Duration = Duration::from_secs(60);
 
-/// Cancelled with the runner at the latest: a call that another node owns by now is not dialled by this one.
+/// Cancelled with the runner at the latest, so that a call that another node owns is not dialled by this one.
 #[derive(Default)]
 pub(super) struct DialPermit {
     pub(super) token: CancellationToken,
-    /// The rule that refuses the number by now.
+    /// The rule that now refuses the number.
     pub(super) refused: Option<DialRefused>,
 }
 
@@ -30,8 +30,8 @@ impl Drop for DialPermit {
     }
 }
 
-/// Checks the number of a queued call again if it has waited: prefixes may be denied, and the day's money spent, since it was placed.
-/// Its place among the day's calls to the number it has already.
+/// Checks the number of a queued call again if it has waited: since it was placed, prefixes may have been denied and the daily budget
+/// spent. It is already counted among the day's calls to the number.
 pub(super) async fn check(
     context: &Context,
     row: &CallRow,

@@ -1,4 +1,4 @@
-//! Recovery of a conversation whose node died: its transcript, and the recording as far as it got.
+//! Recovery of a conversation whose node died: its transcript, and the recording as far as it was written.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -12,11 +12,11 @@ use super::{Runner, analysis};
 use crate::retention::recording_name;
 use crate::store::calls::{self, TranscriptEntry, WrapUp};
 
-/// How long the transcript may take to be read: whoever is left on the call waits for it.
+/// The timeout for reading the transcript: the caller may still be on the line.
 const READ: Duration = Duration::from_secs(3);
 
 impl Runner {
-    /// Collects it. What cannot be read is left out: the call ends either way.
+    /// Collects what was stored of it. What cannot be read is left out: the call ends either way.
     pub(super) async fn recover_conversation(&mut self) {
         let said = timeout(READ, self.said()).await.unwrap_or(Err(sqlx::Error::PoolTimedOut));
         let said = said.unwrap_or_else(|error| {
@@ -26,21 +26,21 @@ impl Runner {
         let recording = recording_name(self.row.tenant_id, self.row.id);
         let path = self.context.config.data_dir.join(&recording);
         let recording = repaired(path).await.then_some(recording);
-        // The node may have died during the analysis of a conversation that had ended well.
+        // The node may have died during the analysis of a conversation that had ended normally.
         let summary = Some(analysis::extract_of_transcript(&said));
         let usage = Some(json!(self.usage_at_least(&said)));
         let turns = answered_turns(&said);
         self.wrap_up = Some(Box::new(WrapUp { turns, summary, usage, recording, ..WrapUp::default() }));
     }
 
-    /// Returns the least that the conversation can have used, by its transcript. Zero if there was none.
+    /// Returns the least that the conversation can have used, judging by its transcript. Zero if it has none.
     fn usage_at_least(&self, said: &[TranscriptEntry]) -> Usage {
         let Some(plan) = self.plan.as_ref().ok().filter(|_| self.row.answered_at.is_some()) else {
             return Usage::default();
         };
         let length_ms = said.iter().map(|line| line.end_ms).max().unwrap_or(0);
         let length = Duration::from_millis(u64::try_from(length_ms).unwrap_or(0));
-        // A speech-to-speech model charges for its voice by tokens.
+        // A speech-to-speech model charges for its speech by tokens.
         let synthesised = said.iter().filter(|line| line.role == "agent" && plan.realtime.is_empty());
         let characters: usize = synthesised.map(|line| line.text.chars().count()).sum();
         plan.pipeline.at_least(length, u64::try_from(characters).unwrap_or(u64::MAX))
@@ -52,17 +52,17 @@ impl Runner {
     }
 }
 
-/// Completes a recording whose writer died or was left alone; whether there is one.
+/// Completes a recording whose writer died or was abandoned; returns whether there is one.
 pub(super) async fn repaired(path: PathBuf) -> bool {
     matches!(tokio::task::spawn_blocking(move || repair(&path)).await, Ok(Ok(())))
 }
 
-/// There is none on another node's disk.
+/// Repairs the file; fails if the recording is on another node's disk.
 fn repair(path: &Path) -> std::io::Result<()> {
     wav::repair(&mut std::fs::OpenOptions::new().read(true).write(true).open(path)?)
 }
 
-/// How often the agent answered the caller.
+/// Returns how often the agent responded to the caller.
 pub(super) fn answered_turns(said: &[TranscriptEntry]) -> i64 {
     let answers = said.windows(2).filter(|pair| pair[0].role == "caller" && pair[1].role == "agent");
     i64::try_from(answers.count()).unwrap_or(i64::MAX)

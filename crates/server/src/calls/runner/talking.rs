@@ -31,22 +31,22 @@ use crate::store::calls::{TranscriptEntry, WrapUp};
 use crate::talk::strip_nul::{strip_nul, strip_nul_value};
 use crate::talk::{CarrierRequest, Command, Ended, Note, Report, ToolCallNote, TranscriptLine};
 
-/// How long a stopped conversation may take to say how it went.
+/// How long a stopped conversation may take to report.
 const LAST_WORDS: Duration = Duration::from_secs(3);
 
 /// The conversation of a call, from before it begins until after it is over.
 pub(super) struct Talk {
     notes: Option<mpsc::UnboundedReceiver<Note>>,
     stage: TalkState,
-    /// What it uses, also while it goes on.
+    /// Its usage, which is updated while it runs.
     usage: Spent,
-    /// Everything that leaves the conversation goes through it. It knows what the caller has pressed so far.
+    /// Redacts everything that leaves the conversation. Knows the keys that the caller has pressed so far.
     redactor: Redactor,
-    /// Who answered, as the carrier said before the conversation began.
+    /// Who answered, if the carrier reported that before the conversation began.
     verdict: Option<Verdict>,
 }
 
-/// Who has answered, by the carrier's word.
+/// Who answered, as reported by the carrier.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Verdict {
     /// A person.
@@ -67,13 +67,13 @@ impl From<Verdict> for Command {
     }
 }
 
-/// What came of the conversation.
+/// An event of the conversation.
 pub(super) enum TalkEvent {
     /// Something was said.
     Line(TranscriptEntry),
-    /// A tool has run.
+    /// A tool call has ended or has requested a transfer.
     ToolCall(ToolCallEntry),
-    /// The agent requests something of the carrier.
+    /// The agent requests something from the carrier.
     Request(CarrierRequest),
     /// The line is gone, during a transfer.
     LineGone,
@@ -91,13 +91,13 @@ enum TalkState {
     Ended(Option<Box<Report>>),
 }
 
-/// What is known of a conversation that is over.
+/// The results of a conversation that is over.
 enum StoppedTalk {
-    /// There was none.
+    /// No conversation took place.
     Nothing,
-    /// How it went.
+    /// Its report.
     Report(Box<Report>),
-    /// It panicked in reporting, or did not end in time: what it used, and what was written down.
+    /// It panicked in reporting, or did not end in time: its usage; the transcript has to do for the rest.
     Traces(Spent),
 }
 
@@ -116,7 +116,7 @@ impl Talk {
         !matches!(self.stage, TalkState::NotBegun)
     }
 
-    /// The next line of the transcript, or how the conversation ended by itself. Never, when nobody talks.
+    /// Returns the next event, or the end of the conversation; pends forever if none is running.
     pub(super) async fn next(&mut self) -> TalkEvent {
         tokio::select! {
             biased;
@@ -140,12 +140,12 @@ impl Talk {
         panicked()
     }
 
-    /// Whether it goes on.
+    /// Returns whether it is running.
     pub(super) fn is_running(&self) -> bool {
         matches!(self.stage, TalkState::Running { .. })
     }
 
-    /// Tells the conversation something, if it runs.
+    /// Sends a command to the conversation if it is running.
     pub(super) fn tell(&self, command: Command) {
         if let TalkState::Running { commands, .. } = &self.stage
             && commands.send(command).is_err()
@@ -154,7 +154,7 @@ impl Talk {
         }
     }
 
-    /// The carrier says who answered. Before the conversation begins, that is kept for it.
+    /// Handles the carrier's report of who answered, which is stored until the conversation begins.
     pub(super) fn answered_by(&mut self, verdict: Verdict) {
         match self.stage {
             TalkState::NotBegun => self.verdict = Some(verdict),
@@ -162,19 +162,19 @@ impl Talk {
         }
     }
 
-    /// What has been said or done and not been written.
+    /// Returns the next event that has arrived and was not handled yet.
     pub(super) fn at_hand(&mut self) -> Option<TalkEvent> {
         loop {
             match self.notes.as_mut()?.try_recv().ok()? {
                 Note::Transcript(line) => return Some(TalkEvent::Line(self.entry(*line))),
                 Note::ToolCall(note) => return Some(TalkEvent::ToolCall(self.tool_call(*note))),
-                // Wishes of a conversation that is over come too late.
+                // Requests of a conversation that is over come too late.
                 Note::CarrierRequest(_) | Note::LineGone => {}
             }
         }
     }
 
-    /// What is written down of a tool: its arguments and its result tell of the caller.
+    /// Redacts a tool call for storage: its arguments and its result contain what callers said.
     fn tool_call(&self, note: ToolCallNote) -> ToolCallEntry {
         let ToolCallNote { call, result, start_ms, duration_ms } = note;
         let written = |value: Value| Json(bounded(self.redactor.json(strip_nul_value(value))));
@@ -192,7 +192,7 @@ impl Talk {
         }
     }
 
-    /// What is written down of a line: agents repeat what callers said, DTMF included.
+    /// Redacts a line for storage: agents repeat what callers said, DTMF included.
     fn entry(&mut self, line: TranscriptLine) -> TranscriptEntry {
         if !line.by_agent {
             self.redactor = std::mem::take(&mut self.redactor).knowing(pressed_in(&line.text));
@@ -208,7 +208,7 @@ impl Talk {
         }
     }
 
-    /// Ends the conversation if it still runs, and says how it went.
+    /// Ends the conversation if it is still running, and returns its results.
     fn stop(&mut self) -> impl Future<Output = StoppedTalk> + Send + use<> {
         let stage = std::mem::replace(&mut self.stage, TalkState::Ended(None));
         let usage = self.usage.clone();
@@ -217,7 +217,7 @@ impl Talk {
                 TalkState::NotBegun => return StoppedTalk::Nothing,
                 TalkState::Ended(report) => report,
                 TalkState::Running { commands, task } => {
-                    // Closed, it is about to end anyway.
+                    // If the channel is closed, the conversation is ending anyway.
                     let _ = commands.send(Command::HangUp);
                     let ended = tokio::time::timeout(LAST_WORDS, task).await;
                     ended.ok().and_then(Result::ok).map(Box::new)
@@ -248,7 +248,7 @@ async fn report(stage: &mut TalkState) -> Result<Report, JoinError> {
 impl Runner {
     pub(super) fn start_talk(&mut self) {
         let (Some(prepared), Some(media)) = (self.prepared.take(), self.media.take()) else {
-            // Nobody is left on a leg without a conversation.
+            // A leg without a conversation is hung up.
             let words = self.plan.as_ref().err().cloned();
             let words = words.unwrap_or_else(|| "The conversation could not be taken up.".to_owned());
             let failed = failed(&Failure::new(FailureCode::Config, words));
@@ -296,7 +296,7 @@ impl Runner {
         });
     }
 
-    /// Takes what is known of the conversation, once every line of it is at hand.
+    /// Stores the results of the conversation, once every line of its transcript has been received.
     pub(super) fn wrapped_up(&mut self, mut wrap_up: Box<WrapUp>, from_traces: bool) {
         self.take_lines_at_hand();
         wrap_up.answered_by = wrap_up.answered_by.or(self.answered_by);
@@ -304,14 +304,14 @@ impl Runner {
             let said = self.transcript.lines();
             wrap_up.turns = recovery::answered_turns(said);
             wrap_up.summary = Some(analysis::extract_of_transcript(said));
-            // A verdict that came after an answer changed nothing.
+            // A verdict that came after a response changed nothing.
             let answered = wrap_up.turns > 0 && wrap_up.answered_by.is_some();
             wrap_up.answered_by = if answered { Some("human") } else { wrap_up.answered_by };
         }
         self.wrap_up = Some(wrap_up);
     }
 
-    /// What was said and not looked at yet.
+    /// Drains the events that have arrived and were not handled yet.
     pub(super) fn take_lines_at_hand(&mut self) {
         while let Some(event) = self.talk.at_hand() {
             match event {
@@ -323,7 +323,7 @@ impl Runner {
     }
 }
 
-/// A value that is not too large to be kept; of a larger one, the beginning of its text.
+/// Returns the value if it is small enough to be stored, otherwise the beginning of its text.
 fn bounded(value: Value) -> Value {
     const LONGEST: usize = 16 * 1024;
     let text = value.to_string();
@@ -349,7 +349,7 @@ async fn wrap_up(report: &Report, plan: &CallPlan, recording: String) -> WrapUp 
     let (summary, outcome) = (redactor.text(&summary), outcome.map(|outcome| redactor.json(outcome)));
     let answered_by = match report.end {
         Ended::By(End::VoicemailHungUp | End::VoicemailMessageLeft) => Some("voicemail"),
-        // Who answers is only known where machines were looked for.
+        // Who answered is only known if machine detection was enabled.
         _ if report.turns > 0 && detects => Some("human"),
         _ => None,
     };
@@ -368,7 +368,7 @@ async fn wrap_up(report: &Report, plan: &CallPlan, recording: String) -> WrapUp 
     }
 }
 
-/// Packs what happened to the conversation, without private data. On a thread of its own: a long log takes longer than a frame.
+/// Packs the log of inputs, without private data. On a blocking thread: for a long log that takes longer than a frame.
 async fn packed(inputs: InputLogWriter, ended: Timestamp, plan: &Arc<CallPlan>) -> PackedLog {
     let plan = Arc::clone(plan);
     let work = tokio::task::spawn_blocking(move || {
@@ -393,23 +393,23 @@ fn talk_end(end: &Ended, redactor: &Redactor) -> TalkEnd {
         Ended::MediaLost => return TalkEnd::MediaLost,
     };
     match end {
-        // Asked for by the runner, which has its own reasons.
+        // Requested by the runner, which has its own reasons.
         End::AgentHungUp | End::Requested => TalkEnd::AgentHungUp,
         End::Silence => TalkEnd::Silence,
         End::MaxDuration => TalkEnd::MaxDuration,
         End::VoicemailHungUp | End::VoicemailMessageLeft => TalkEnd::Voicemail,
-        // A provider's words may repeat the caller's.
+        // A provider's error message may quote the caller.
         End::Failed(failure) => failed(&Failure::new(failure.code, redactor.text(&failure.words))),
     }
 }
 
-/// The end of a call in which something panicked.
+/// Returns the end of a call in which something panicked.
 pub(super) fn panicked() -> TalkEnd {
     let error = "A part of the call stopped unexpectedly. The service's log has the reason.".to_owned();
     TalkEnd::Failed { failure: TalkFailure::PipelineError, error: error.into() }
 }
 
-/// The end of a call whose conversation failed, or could not begin.
+/// Returns the end of a call whose conversation failed or could not begin.
 pub(super) fn failed(failure: &Failure) -> TalkEnd {
     TalkEnd::Failed {
         failure: match failure.code {

@@ -1,4 +1,4 @@
-//! What is said, on its way into the database: beside everything else that the runner does, in order, and again until it is written.
+//! Writes the transcript to the database: in the background, in order, and retrying until it is written.
 
 use std::time::Duration;
 
@@ -11,23 +11,23 @@ use crate::store::calls::tool_calls::{self, ToolCallEntry};
 use crate::store::calls::{self, TranscriptEntry};
 use crate::store::{self, Store, Tx};
 
-/// Between two tries.
+/// The pause between two attempts.
 const PAUSE: Duration = Duration::from_millis(250);
-/// More lines than these wait for a database that is slow or away.
+/// The number of unwritten lines that is logged: the database is slow or unavailable.
 const MANY: usize = 100;
 
 /// The transcript of one conversation. It has no more lines than are spoken within the longest duration of a call.
 #[derive(Default)]
 pub(super) struct TranscriptWriter {
     lines: Vec<TranscriptEntry>,
-    /// The tools that ran. They have no more calls than a model makes in that time.
+    /// The tool calls that ended. There are no more than a model makes in that time.
     tool_calls: Vec<ToolCallEntry>,
-    /// How many of both are known to be written.
+    /// The number of lines and tool calls known to be written.
     written: Written,
     writing: Option<AbortOnDropHandle<()>>,
 }
 
-/// How many lines and tool calls are written.
+/// The number of written lines and tool calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Written {
     lines: usize,
@@ -50,12 +50,12 @@ impl TranscriptWriter {
         self.tool_calls.push(tool_call);
     }
 
-    /// All that there is.
+    /// Returns the number of lines and tool calls.
     fn all(&self) -> Written {
         Written { lines: self.lines.len(), tool_calls: self.tool_calls.len() }
     }
 
-    /// Stops writing them beside everything else: the commit that ends the call writes the rest.
+    /// Stops writing in the background: the commit that ends the call writes the rest.
     pub(super) fn leave_to_commit(&mut self) {
         self.writing = None;
     }
@@ -68,7 +68,7 @@ impl TranscriptWriter {
 }
 
 impl Runner {
-    /// Writes what waits, unless that is under way.
+    /// Starts to write what is unwritten, unless a write is in progress.
     pub(super) fn write_transcript(&mut self) {
         let TranscriptWriter { lines, tool_calls, written, writing } = &self.transcript;
         if writing.is_some() || self.transcript.all() == *written {
@@ -85,14 +85,14 @@ impl Runner {
         let outcomes = self.outcomes.0.clone();
         self.transcript.writing = Some(AbortOnDropHandle::new(tokio::spawn(
             async move {
-                // A runner that has gone needs no outcome.
+                // A runner that is gone needs no outcome.
                 let _ = outcomes.send(TaskOutcome::Transcript { written: batch.until_written().await });
             }
             .in_current_span(),
         )));
     }
 
-    /// So much is written, and there may be more by now.
+    /// Records what was written, and continues if there is more by now.
     pub(super) fn transcript_written(&mut self, written: Written) {
         self.transcript.written = written;
         self.transcript.writing = None;
@@ -124,7 +124,7 @@ struct TranscriptBatch {
 }
 
 impl TranscriptBatch {
-    /// How much of the call is written then; nothing when the lease is lost.
+    /// Retries until it is written. Returns how much of the call is written then; `None` if the lease is lost.
     async fn until_written(self) -> Option<Written> {
         loop {
             match store::in_time(self.write()).await {
@@ -203,7 +203,7 @@ mod tests {
             };
             let written = batch(lines(0..2), tools(0..1)).until_written().await;
             assert_eq!(written, Some(so_far(2, 1)), "{}", test.engine);
-            // Nobody knows that those were written, and more was said meanwhile.
+            // The writer does not know that those were written, and more was said meanwhile.
             let written = batch(lines(0..5), tools(0..2)).until_written().await;
             assert_eq!(written, Some(so_far(5, 2)), "{}", test.engine);
 

@@ -1,5 +1,5 @@
-//! Carriers by connection: made once for each version of it and of its tenant's exemptions, and shared by all calls. They hold credentials, so they are dropped when
-//! nobody needs them.
+//! The carriers of connections: created once for each version of a connection and of its tenant's exemptions, and shared by all calls.
+//! They hold credentials, so they are dropped when they are no longer used.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,10 +19,10 @@ use switchhook_vault::Vault;
 use crate::config::Config;
 use crate::store::connections::ConnectionRow;
 
-/// How long a carrier is cached that no call uses.
+/// How long a carrier stays cached that no call uses.
 const UNUSED: Duration = Duration::from_secs(3_600);
 
-/// Makes the carriers of one node and caches them.
+/// Creates and caches the carriers of one node.
 pub(super) struct Carriers {
     pub(super) drivers: Drivers,
     /// For requests to carriers, whose addresses tenants may choose.
@@ -34,10 +34,10 @@ pub(super) struct Carriers {
 }
 
 impl Carriers {
-    /// With nothing made yet.
+    /// Creates it with an empty cache.
     ///
     /// # Errors
-    /// When the client for requests to carriers cannot be made.
+    /// If the client for requests to carriers cannot be created.
     pub(super) fn new(
         config: &Config,
         vault: Vault,
@@ -56,10 +56,10 @@ impl Carriers {
         })
     }
 
-    /// The carrier behind a connection.
+    /// Returns the carrier of a connection.
     ///
     /// # Errors
-    /// One sentence: which of its settings or credentials are missing or wrong.
+    /// One sentence about the settings or credentials that are missing or invalid.
     pub(super) fn get(&self, row: &ConnectionRow) -> Result<Arc<Carrier>, String> {
         let (id, tenant) = (ConnectionId::from_uuid(row.id), TenantId::from_uuid(row.tenant_id));
         let version = (row.updated_at, self.exemptions.of(tenant));
@@ -78,10 +78,10 @@ impl Carriers {
         Ok(carrier)
     }
 
-    /// A carrier that needs no connection.
+    /// Returns a carrier that needs no connection.
     ///
     /// # Errors
-    /// One sentence: why there is none.
+    /// One sentence about the reason why it is not available.
     pub(super) fn without_connection(&self, provider: &str, tenant: TenantId) -> Result<Arc<Carrier>, String> {
         let connection = Connection {
             rest: &self.rest.of(tenant),
@@ -97,7 +97,7 @@ impl Carriers {
         self.cache.remove(id);
     }
 
-    /// Drops carriers, and with them their credentials, that no call uses and nobody has asked for in an hour.
+    /// Drops carriers, and with them their credentials, that no call uses and that were not requested for an hour.
     pub(super) fn forget_unused(&self) {
         self.cache.evict_unused(Instant::now());
     }
@@ -106,7 +106,7 @@ impl Carriers {
 /// When a connection was changed, and its tenant's exemptions.
 type Version = (i64, AddressPolicy);
 
-/// What was made of connections, each for one version of its connection.
+/// Cached values of connections, each for one version of its connection.
 struct Cache<T>(Mutex<HashMap<ConnectionId, Cached<T>>>);
 
 struct Cached<T> {
@@ -145,7 +145,7 @@ impl<T> Cache<T> {
     }
 
     fn entries(&self) -> MutexGuard<'_, HashMap<ConnectionId, Cached<T>>> {
-        // It is whole at every step.
+        // It is consistent at every step.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

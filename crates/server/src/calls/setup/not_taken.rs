@@ -1,4 +1,4 @@
-//! What of an agent its providers cannot take: nothing that somebody has set is lost in silence.
+//! Finds the settings of an agent that its providers do not support, so that none is ignored silently.
 
 use switchhook_core::agent::{AgentConfig, Fallback};
 use switchhook_core::id::{ConnectionId, TenantId};
@@ -10,11 +10,11 @@ use super::{Setup, SetupError, with_fallbacks};
 use crate::store::Conn;
 
 impl Setup {
-    /// What of the agent its speech to text and its voices cannot take, in sentences for whoever saves it. What is wrong with a connection
-    /// itself is said elsewhere.
+    /// Returns the settings that the agent's speech to text and voices do not support, as sentences for the person who saves it. Invalid
+    /// connections are reported elsewhere.
     ///
     /// # Errors
-    /// The database's.
+    /// The database's error.
     pub async fn not_taken(
         &self,
         conn: &mut Conn,
@@ -63,7 +63,7 @@ impl Setup {
         Ok(sentences)
     }
 
-    /// What a provider offers, and its name; nothing where the connection is of no use.
+    /// Returns what a provider offers, and its name; `None` if the connection is invalid.
     async fn found<T>(
         &self,
         conn: &mut Conn,
@@ -76,7 +76,7 @@ impl Setup {
     }
 }
 
-/// The first is the agent's choice, those after it are its fallbacks.
+/// Returns a sentence about the provider at this position: the first is the agent's choice, the others are its fallbacks.
 fn sentence(part: &str, at: usize, name: &str, words: &str) -> String {
     let path = at.checked_sub(1).map_or_else(|| part.to_owned(), |fallback| format!("{part}.fallbacks.{fallback}"));
     format!("{path}: {name} {words}.")

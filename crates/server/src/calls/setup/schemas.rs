@@ -7,18 +7,18 @@ use switchhook_providers::json_schema::Schema;
 
 use super::SetupError;
 
-/// What models have to follow when they write.
+/// The schemas that the output of models must match.
 pub(super) struct Schemas {
-    /// The arguments of tools, by their names.
+    /// The schemas of tools' arguments, by tool name.
     pub(super) parameters: HashMap<String, Schema>,
-    /// What a call came to.
+    /// The schema of the call's outcome.
     pub(super) outcome: Option<Schema>,
 }
 
-/// Compiles them.
+/// Compiles an agent's schemas.
 ///
 /// # Errors
-/// When one cannot be used: it was stored when larger ones were taken.
+/// If one is unusable: it was stored when larger ones were accepted.
 pub(super) async fn compile(agent: &AgentConfig) -> Result<Schemas, SetupError> {
     let (paths, schemas): (Vec<_>, Vec<_>) = agent.schemas().into_iter().map(|(path, s)| (path, s.clone())).unzip();
     let unusable = |(at, words): (usize, String)| {

@@ -1,4 +1,4 @@
-//! The voices of a connection, and a sample of one.
+//! Lists the voices of a connection and plays samples of them.
 
 use std::time::Duration;
 
@@ -11,16 +11,16 @@ use tokio::sync::mpsc;
 use super::Setup;
 use crate::store::connections::ConnectionRow;
 
-/// Why there is no list or no sample. Sentences hold no secrets.
+/// Why there is no list or no sample. The sentences contain no secrets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum VoiceError {
-    /// There is no text to speech, or it cannot be set up.
+    /// The connection has no text to speech, or it cannot be set up.
     Unusable(String),
-    /// There is no such voice.
+    /// The voice does not exist.
     Unknown,
-    /// The provider refuses.
+    /// The provider refused.
     Refused(String),
-    /// The provider fails, or does not answer in time.
+    /// The provider failed or timed out.
     Unavailable(String),
 }
 
@@ -28,16 +28,16 @@ impl Setup {
     /// Lists the voices of a connection, or of this machine without one.
     ///
     /// # Errors
-    /// When there is no text to speech, or its provider does not list them.
+    /// If the connection has no text to speech, or its provider does not list voices.
     pub async fn voices(&self, row: Option<&ConnectionRow>) -> Result<VoiceList, VoiceError> {
         let voices = self.speaking(row)?.voices().map_err(VoiceError::Unusable)?;
         voices.list().await.map_err(|error| self.voice_error(row, &error))
     }
 
-    /// Has a voice of a connection, or of this machine without one, speak, within `deadline`.
+    /// Synthesizes a sample with a voice of a connection, or of this machine without one, within `deadline`.
     ///
     /// # Errors
-    /// When there is no such voice, or its provider does not speak.
+    /// If the voice does not exist, or its provider does not speak.
     pub async fn sample(
         &self,
         row: Option<&ConnectionRow>,
@@ -80,7 +80,7 @@ impl Setup {
         self.provider_of(row).map_err(|words| VoiceError::Unusable(format!("Connection {}: {words}", row.name)))
     }
 
-    /// Whoever refuses a key may quote it.
+    /// Converts a provider's error. A provider that refuses a key may quote it, so secrets are removed.
     fn voice_error(&self, row: Option<&ConnectionRow>, error: &ProviderError) -> VoiceError {
         let mut words = format!("{}.", error.to_string().trim_end_matches('.'));
         if let Some(row) = row {
