@@ -37,7 +37,7 @@ pub enum ConnectionKind {
 }
 
 impl ConnectionKind {
-    /// What it is called in a sentence.
+    /// Returns its name in a sentence.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
@@ -105,7 +105,7 @@ pub static CATALOGUE: LazyLock<Vec<CatalogueEntry>> = LazyLock::new(|| {
     carriers.chain(providers).chain([tools]).collect()
 });
 
-/// What a connection is for: what its provider offers, or the part of it that `settings.kinds` names.
+/// Returns the uses of a connection: those that its provider offers, or the part that `settings.kinds` names.
 #[must_use]
 pub fn kinds(provider: &str, settings: &Map<String, Value>) -> Vec<ConnectionKind> {
     let offered = CatalogueEntry::named(provider).map_or(&[] as &[_], |entry| entry.kinds.as_slice());
@@ -125,13 +125,13 @@ impl CatalogueEntry {
         CATALOGUE.iter().find(|entry| entry.name == name)
     }
 
-    /// The last segment of the address to which its numbers' calls are to be sent; nothing where nothing is to be set.
+    /// Returns the last path segment of the URL for inbound calls of its numbers; `None` if none needs to be set.
     #[must_use]
     pub fn inbound_topic(&self) -> Option<&'static str> {
         carriers::kind(self.name).and_then(|carrier| carrier.inbound_topic)
     }
 
-    /// Whether it offers this.
+    /// Returns whether it offers this.
     #[must_use]
     pub fn offers(&self, kind: ConnectionKind) -> bool {
         self.kinds.contains(&kind)

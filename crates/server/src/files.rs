@@ -64,8 +64,8 @@ pub fn make_private_if_there(path: &Path) -> Result<()> {
     }
 }
 
-/// Gives a file, or a folder with everything in it, to the owner of `folder`: an administrator may have made it for a service that has
-/// a user of its own. Does nothing if it is missing or belongs to that user, whatever its group.
+/// Gives a file, or a folder with everything in it, to the owner of `folder`: an administrator may have created it for a service that runs
+/// as a dedicated user. Does nothing if it is missing or belongs to that user, whichever group it has.
 ///
 /// # Errors
 /// If the owner is another one and cannot be changed.

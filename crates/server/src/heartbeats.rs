@@ -1,9 +1,9 @@
-//! Whether the work of this node goes round, for `GET /readyz`: a database that responds does not yet dial a call.
+//! Progress of this node's work, for `GET /readyz`: a database that responds does not prove that calls are dialled.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long a kind of work may go without a successful round. The slowest round, the renewal of leases, comes every 5 s.
+/// How long a kind of work may go without success. The slowest, the renewal of leases, runs every 5 s.
 const BOUND: Duration = Duration::from_secs(10);
 
 /// The heartbeats of a node's work. Clones share them.
@@ -17,7 +17,7 @@ pub struct Heartbeats {
     pub deliveries: Heartbeat,
 }
 
-/// When a kind of work last made a successful round; never on a node that does not do it.
+/// When a kind of work last succeeded; unset on a node that does not do it.
 #[derive(Clone, Debug, Default)]
 pub struct Heartbeat(Arc<Mutex<Option<Instant>>>);
 
@@ -27,7 +27,7 @@ impl Heartbeat {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
     }
 
-    /// Whether the work has begun and makes no progress.
+    /// Returns whether the work has begun and makes no progress.
     #[must_use]
     pub fn stalled(&self) -> bool {
         let last = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -36,7 +36,7 @@ impl Heartbeat {
 }
 
 impl Heartbeats {
-    /// Whether this node neither dials nor keeps calls although it should.
+    /// Returns whether this node should dial and keep calls but fails to.
     #[must_use]
     pub fn calls_stalled(&self) -> bool {
         self.calls.stalled() || self.leases.stalled()

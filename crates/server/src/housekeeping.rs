@@ -36,7 +36,7 @@ pub struct Housekeeping {
     store: Store,
     clock: Clock,
     recordings: Recordings,
-    /// Retention of ended calls; `None` is for ever.
+    /// Retention of ended calls; `None` keeps them forever.
     calls_kept: Option<Duration>,
     /// Retention of ended deliveries.
     deliveries_kept: Duration,

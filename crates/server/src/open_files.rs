@@ -1,4 +1,4 @@
-//! How many files and sockets this process may have open. Connections of clients must leave some to calls and the database.
+//! The limit of open files and sockets of this process. Clients must leave some of them to calls and the database.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
@@ -15,13 +15,13 @@ pub fn raise() {
     }
 }
 
-/// Returns the limit; `None` if there is none.
+/// Returns the limit; `None` if unlimited.
 #[must_use]
 pub fn limit() -> Option<u64> {
     getrlimit(Resource::Nofile).current
 }
 
-/// Returns how far [`raise`] can raise the limit; `None` if there is no limit.
+/// Returns the limit to which [`raise`] can raise it; `None` if unlimited.
 #[must_use]
 pub fn highest() -> Option<u64> {
     getrlimit(Resource::Nofile).maximum

@@ -37,7 +37,7 @@ pub struct Tenant {
     pub concurrent_calls: u32,
     /// Calls in a calendar month.
     pub monthly_calls: Option<u32>,
-    /// What it may store, by name.
+    /// Its stored limits, by name.
     pub stored_limits: BTreeMap<&'static str, i64>,
     /// Its dial policy.
     pub dial_policy: DialPolicyResource,
@@ -180,7 +180,7 @@ const AGENT: &str = "Ava";
 /// The number it calls from.
 const NUMBER: &str = "+12025550199";
 
-/// Whether [`seed`] has created its tenant in this database.
+/// Returns whether [`seed`] has created its tenant in this database.
 ///
 /// # Errors
 /// When the database fails.
@@ -277,10 +277,10 @@ pub struct LanguageModel {
     pub found: String,
 }
 
-/// Connects a language model for a tenant, which may then reach its server; returns the connection. One to the same server is reused.
+/// Connects a language model for a tenant and permits the tenant to reach its server; returns the connection. Reuses one to the same server.
 ///
 /// # Errors
-/// When the database fails, the key file is of no use, or the name is taken.
+/// When the database fails, the key file is unusable, or the name is taken.
 pub async fn connect_language_model(
     store: &Store,
     config: &Config,
@@ -323,7 +323,7 @@ pub async fn connect_language_model(
     Ok(id)
 }
 
-/// What lets a tenant reach a server at an address: that address and port and no other.
+/// Returns the exemption for the server at a URL: only its address and port.
 fn exemption(url: &str) -> Option<String> {
     let url: url::Url = url.parse().ok()?;
     let port = url.port_or_known_default()?;

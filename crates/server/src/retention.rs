@@ -15,7 +15,7 @@ use crate::store::{Store, retention};
 
 /// The folder of all recordings below the data directory.
 pub const RECORDINGS: &str = "recordings";
-/// What a call's recording is called below the data directory.
+/// Returns the path of a call's recording below the data directory.
 #[must_use]
 pub fn recording_name(tenant: Uuid, call: Uuid) -> String {
     format!("{RECORDINGS}/{tenant}/{call}.wav")

@@ -79,7 +79,7 @@ pub async fn rotate(store: &Store, config: &Config, report: &mut OnProgress<'_>)
     Ok(Rotated { new_key: lock.is_some() && !unfinished, old_keys: vault.has_old_keys(), ..done })
 }
 
-/// Removes the old keys from the key file, if nothing needs them any more.
+/// Removes the old keys from the key file if nothing needs them any longer.
 ///
 /// # Errors
 /// If something may still need them, the keys are in the settings, or the key file or the database fails.

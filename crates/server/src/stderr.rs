@@ -1,8 +1,8 @@
-//! What the service prints to stderr: log lines, notes and panics.
+//! The service's output to stderr: log lines, notes and panics.
 //!
-//! A log must never stop what it reports on. Lines go through a bounded queue to a thread of their own, so that no task waits for a
-//! reader that has stopped reading; lines that find no room, or that cannot be written because the reader is gone or the disk is
-//! full, are counted and forgotten.
+//! A log must never stop the service. Lines go through a bounded queue to a dedicated thread, so that no task waits for a reader that has
+//! stopped reading. Lines that do not fit, or that cannot be written because the reader is gone or the disk is full, are counted and
+//! dropped.
 
 use std::collections::VecDeque;
 use std::io::{self, Write};
@@ -85,7 +85,7 @@ impl Drop for Flush {
     }
 }
 
-/// Where `tracing` writes.
+/// The writer for `tracing`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Log;
 
@@ -153,7 +153,7 @@ impl Queue {
 
     fn wait_until_written(&self, patience: Duration) {
         let unwritten = |state: &mut QueueState| state.writing || !state.lines.is_empty();
-        // Whatever is left then has no reader.
+        // Lines that are left then have no reader.
         drop(self.changed.wait_timeout_while(self.state(), patience, unwritten));
     }
 }

@@ -1,4 +1,4 @@
-//! What is in a backup: its files with their sizes and hashes. It is written last, so a backup without one is incomplete.
+//! The manifest of a backup: its files with their sizes and hashes. It is written last, so a backup without one is incomplete.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -22,7 +22,7 @@ const MAX_BYTES: u64 = 1 << 30;
 /// Bytes copied at once.
 const BLOCK: usize = 1 << 20;
 
-/// What a backup holds of the database.
+/// The kind of database in a backup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BackedUpDatabase {
@@ -32,16 +32,16 @@ pub enum BackedUpDatabase {
     None,
 }
 
-/// What is in a backup.
+/// The contents of a backup.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Manifest {
     /// The form of the backup.
     pub format: u32,
     /// The version of the program that made it.
     pub version: String,
-    /// When it was complete.
+    /// When the backup was completed.
     pub created_at: Timestamp,
-    /// What it holds of the database.
+    /// The kind of database.
     pub database: BackedUpDatabase,
     /// The version of the database's schema.
     pub schema: i64,
@@ -71,7 +71,7 @@ impl Manifest {
     /// Reads the manifest of a backup.
     ///
     /// # Errors
-    /// If there is none, or it is not of this form.
+    /// If it is missing or malformed.
     pub fn read(folder: &Path) -> anyhow::Result<Self> {
         let file = match File::open(folder.join(NAME)) {
             Err(error) if error.kind() == ErrorKind::NotFound => {
@@ -95,7 +95,7 @@ impl Manifest {
         ensure!(!manifest.version.contains(char::is_control), "{NAME} is damaged: its version is no version");
         let mut named = HashSet::new();
         for Entry { path, .. } in &manifest.files {
-            // Judged as text: a `Path` makes one separator of several.
+            // Checked as text: a `Path` collapses repeated separators.
             let plain =
                 path.split('/').all(|part| !matches!(part, "" | "." | "..")) && !path.contains(char::is_control);
             ensure!(plain && named.insert(path), "{NAME} is damaged: it names the file {path:?}");
@@ -107,7 +107,7 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// Whether the backup has this file.
+    /// Returns whether the backup contains this file.
     pub(super) fn holds(&self, path: &str) -> bool {
         self.files.iter().any(|entry| entry.path == path)
     }

@@ -26,20 +26,20 @@ use crate::store::{Dialect, Store, inspect};
 const DATABASE: &str = "switchhook.db";
 const KEY: &str = "master.key";
 
-/// What a backup holds.
+/// A finished backup.
 #[derive(Debug, Serialize)]
 pub struct Backup {
-    /// Where it is.
+    /// The path of the backup.
     pub path: PathBuf,
-    /// What it holds of the database.
+    /// The kind of database.
     pub database: BackedUpDatabase,
     /// The version of the database's schema.
     pub schema: i64,
     /// Recordings in it.
     pub recordings: usize,
-    /// Whether the key file is in it.
+    /// Whether it contains the key file.
     pub key_file: bool,
-    /// Whether the key is in the settings, and so in no backup.
+    /// Whether the key is in the settings, and so not in the backup.
     pub key_in_settings: bool,
     /// Its size in bytes.
     pub bytes: u64,
@@ -135,7 +135,7 @@ fn subfolders(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     Ok(listed(folder)?.into_iter().filter(|path| path.is_dir()).collect())
 }
 
-/// What is in a folder; nothing if it is missing.
+/// Lists a folder; empty if it is missing.
 fn listed(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let entries = match fs::read_dir(folder) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),

@@ -25,20 +25,20 @@ pub struct RestoreOptions {
     pub keep_queued: bool,
 }
 
-/// What was restored.
+/// The result of a restore.
 #[derive(Debug, Serialize)]
 pub struct Restored {
     /// The data directory.
     pub data_dir: PathBuf,
-    /// What the backup holds of the database.
+    /// The kind of database in the backup.
     pub database: BackedUpDatabase,
     /// Files restored.
     pub files: usize,
     /// Calls that had not ended and will not be dialled.
     pub canceled_calls: u64,
-    /// Where that is which was there before.
+    /// The paths to which existing files were moved.
     pub moved_aside: Vec<PathBuf>,
-    /// Whether there is no key to open the stored credentials with, neither in the settings nor as a file.
+    /// Whether the key for the stored credentials is missing, both in the settings and as a file.
     pub key_missing: bool,
 }
 
@@ -106,7 +106,7 @@ async fn cancel_calls(store: &Store) -> anyhow::Result<u64> {
     Ok(canceled)
 }
 
-/// Where the parts of a backup go.
+/// The destinations of the parts of a backup.
 struct Places {
     database: Option<PathBuf>,
     key: Option<PathBuf>,
@@ -160,7 +160,7 @@ impl Places {
         Ok(canceled)
     }
 
-    /// Where a file of the backup is copied to.
+    /// Returns where a file of the backup is copied to.
     fn staged_file(&self, path: &str) -> anyhow::Result<PathBuf> {
         match (path, &self.database, &self.key) {
             (DATABASE, Some(database), _) => Ok(self.staged(database)),
@@ -221,7 +221,7 @@ fn copy_verified((from, to, entry): &(PathBuf, PathBuf, Entry)) -> anyhow::Resul
     Ok(())
 }
 
-/// Whether a file of the backup is a file of it: no link to elsewhere, no device and no pipe.
+/// Returns whether a file of the backup is a regular file inside it: no link, no device and no pipe.
 fn is_plain(from: &Path, path: &str) -> bool {
     let is_plain = |(at, place): (usize, &Path)| {
         let kind = place.symlink_metadata().map(|metadata| metadata.file_type());

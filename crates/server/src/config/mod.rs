@@ -265,7 +265,7 @@ impl Config {
         }
     }
 
-    /// Whether this node has the role.
+    /// Returns whether this node has the role.
     #[must_use]
     pub fn has_role(&self, role: NodeRole) -> bool {
         self.roles.contains(&role)

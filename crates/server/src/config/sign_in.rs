@@ -17,7 +17,7 @@ pub struct OidcSettings {
     pub client_secret: Option<Private<String>>,
     /// Who may sign in.
     pub allow: AllowList,
-    /// What is asked for, such as `email`.
+    /// The requested scopes, such as `email`.
     pub scopes: Vec<String>,
 }
 
@@ -47,13 +47,13 @@ fn issuer(text: &str) -> Result<String, String> {
         .ok_or_else(|| format!("must be an https:// address, or http:// on loopback, not {text:?}"))
 }
 
-/// Whether nobody between here and there can read or change what is sent: TLS, or this machine.
+/// Returns whether the connection is confidential: TLS, or this machine.
 #[must_use]
 pub fn is_confidential(url: &Url) -> bool {
     url.scheme() == "https" || url.scheme() == "http" && has_loopback_host(url)
 }
 
-/// Whether the address is of this machine, under a name that no other machine can have.
+/// Returns whether the URL is of this machine, under a name that no other machine can have.
 #[must_use]
 pub fn has_loopback_host(url: &Url) -> bool {
     match url.host() {

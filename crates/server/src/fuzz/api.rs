@@ -161,7 +161,7 @@ fn read(messages: &[Vec<u8>]) -> Read {
         if status >= 400 {
             assert!(body["code"].is_string() && body["detail"].is_string(), "{status} {body} to {shown}");
         }
-        // What a call does not do while it is queued is understood, too.
+        // A 409 is fine too: the request was understood, but a queued call cannot do that.
         if status < 400 || status == 409 { Ok(1) } else { Err(format!("{status} {body}").into()) }
     }));
     read

@@ -92,7 +92,7 @@ impl Permission {
 }
 
 impl Tenant {
-    /// Whether the key or session is still valid and permits what it did, for streams that outlive their request's check.
+    /// Returns whether the key or session is still valid and permits what it did, for streams that outlive their request's check.
     ///
     /// # Errors
     /// When the database fails.

@@ -63,7 +63,7 @@ fn is_known_page(name: &str) -> bool {
     PAGES.contains(&name.split('/').next().unwrap_or_default())
 }
 
-/// Whether the client accepts a page: HTML by name, or for a known page anything.
+/// Returns whether the client accepts a page: HTML by name, or for a known page anything.
 fn accepts(headers: &HeaderMap, known: bool) -> bool {
     if !headers.contains_key(ACCEPT) {
         return known;
@@ -165,7 +165,7 @@ fn tag(hash: &[u8; 32]) -> String {
     format!("\"{hex}\"")
 }
 
-/// Whether the client already has what the tag names (RFC 9110 section 13.1.2).
+/// Returns whether the client already has what the tag names (RFC 9110 section 13.1.2).
 fn is_known(asked: &HeaderMap, tag: &str) -> bool {
     let values = asked.get_all(IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
     let mut tags = values.flat_map(|value| value.split(',')).map(|one| one.trim().trim_start_matches("W/"));

@@ -201,7 +201,7 @@ impl ApiError {
         self
     }
 
-    /// Whether the service failed, and not the request.
+    /// Returns whether the service failed, and not the request.
     #[must_use]
     pub fn is_of_service(&self) -> bool {
         self.status.is_server_error()

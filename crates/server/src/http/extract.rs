@@ -234,7 +234,7 @@ fn must_be_object(json: &[u8]) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// Whether a JSON string contains U+0000, always written as `\u0000`.
+/// Returns whether a JSON string contains U+0000, always written as `\u0000`.
 fn has_nul(json: &[u8]) -> bool {
     let escaped = json.windows(6).enumerate().filter(|(_, window)| window == b"\\u0000");
     let backslashes = |end: usize| json[..end].iter().rev().take_while(|byte| **byte == b'\\').count();

@@ -174,7 +174,7 @@ fn call_elsewhere() -> ApiError {
     ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "call_elsewhere", detail).retry_after(1)
 }
 
-/// Whether a call that runs here has no more room for listeners.
+/// Returns whether a call that runs here has no more room for listeners.
 pub(super) fn is_full(state: &HttpState, call: CallId) -> bool {
     let audience = state.calls.as_ref().and_then(|calls| calls.live.audience(call));
     audience.as_ref().is_some_and(Audience::is_full)

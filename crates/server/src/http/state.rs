@@ -209,7 +209,7 @@ impl Draining {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Whether it is stopping.
+    /// Returns whether it is stopping.
     #[must_use]
     pub fn started(&self) -> bool {
         self.0.load(Ordering::Relaxed)

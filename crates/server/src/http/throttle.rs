@@ -71,7 +71,7 @@ impl Throttle {
         (Attempt { throttle: self.clone(), account: Some(account), key }, wait)
     }
 
-    /// Whether look-ups were ever charged to an address.
+    /// Returns whether look-ups were ever charged to an address.
     #[cfg(test)]
     pub(super) fn has_charged(&self, from: IpAddr) -> bool {
         self.known().paid_at.contains_key(&Some(network(from)))

@@ -19,7 +19,7 @@ use super::connection::{Alarm, Exchange};
 pub struct TooSlow;
 
 impl TooSlow {
-    /// Whether this is why a body could not be read.
+    /// Returns whether this error caused the failure to read a body.
     #[must_use]
     pub fn caused(error: &(dyn std::error::Error + 'static)) -> bool {
         std::iter::successors(Some(error), |error| error.source()).any(|error| error.is::<Self>())

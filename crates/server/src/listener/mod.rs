@@ -66,7 +66,7 @@ pub struct Timeouts {
     pub body: Duration,
     /// For the next request on a connection.
     pub idle: Duration,
-    /// For reading any more of a response.
+    /// The timeout for a client that stops reading a response.
     pub write: Duration,
 }
 

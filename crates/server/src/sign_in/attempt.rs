@@ -16,7 +16,7 @@ use super::provider::Challenge;
 
 const CONTEXT: &str = "sign-in state v1";
 
-/// What the `state` parameter holds.
+/// The contents of the `state` parameter.
 #[derive(Serialize, Deserialize)]
 struct Sealed {
     browser: [u8; 32],
@@ -28,9 +28,9 @@ struct Sealed {
 
 /// A sign-in that came back.
 pub struct Returned {
-    /// What was agreed with the provider.
+    /// The secrets of the request to the provider.
     pub challenge: Challenge,
-    /// Where the person wanted to go.
+    /// The page to return to.
     pub return_to: String,
 }
 
@@ -60,13 +60,13 @@ pub fn open(vault: &Vault, browser: &str, state: &str, now: Timestamp) -> Option
     })
 }
 
-/// Returns text that nobody guesses: 256 random bits.
+/// Returns text that cannot be guessed: 256 random bits.
 #[must_use]
 pub fn random_text() -> String {
     URL_SAFE_NO_PAD.encode(clock::random::<32>())
 }
 
-/// Whether a text has the form of [`random_text`]. What has not was never ours.
+/// Returns whether a text has the form of [`random_text`]. Other text was not issued by us.
 #[must_use]
 pub fn is_random_text(text: &str) -> bool {
     text.len() == 43 && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))

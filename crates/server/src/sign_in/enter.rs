@@ -1,5 +1,5 @@
-//! From an identity to a session: finds the person, or makes them a tenant, in one transaction. Invitations do not matter here: nobody
-//! joins a tenant without having agreed.
+//! Turns an identity into a session: finds the person, or creates a tenant for them, in one transaction. Invitations are ignored here: a
+//! person joins a tenant only after agreeing to it.
 
 use switchhook_core::Timestamp;
 use switchhook_core::id::{PersonId, TenantId};
@@ -17,10 +17,10 @@ use crate::store::{Store, Tx, is_duplicate};
 /// Attempts to find or make a person. Another sign-in of the same person may win each of them once.
 const ATTEMPTS: usize = 3;
 
-/// Where a person belongs at their first sign-in.
+/// The tenant of a person at their first sign-in.
 #[derive(Clone, Copy, Debug)]
 pub enum Home {
-    /// A new tenant of their own.
+    /// A new tenant for the person.
     New,
     /// This one, as an owner.
     Tenant(TenantId),

@@ -1,4 +1,4 @@
-//! Who somebody is, as the identity provider says.
+//! The identity of a person, as reported by the identity provider.
 
 use switchhook_core::sign_in::is_email;
 
@@ -15,7 +15,7 @@ const MAX_NAME: usize = 200;
 /// An identity. It has no `Debug`, which would print personal data.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Identity {
-    /// Who vouches for it.
+    /// The issuer that vouches for it.
     pub issuer: String,
     /// Unique per issuer, and never given to anybody else.
     pub subject: String,

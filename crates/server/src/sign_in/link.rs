@@ -30,7 +30,7 @@ impl SignInLink {
     /// Uses the link; false unless the token is that of the current one.
     pub fn redeem(&self, token: &str) -> bool {
         let mut current = self.token();
-        // Comparing hashes does not tell how much of a guess was right.
+        // Comparing hashes does not reveal how much of a guess was right.
         let right = hash(token) == hash(&current);
         if right {
             *current = random_text();

@@ -1,6 +1,6 @@
-//! What somebody who is signed in does with their tenants: joins one by an invitation, moves to another, leaves one.
+//! Changes of a signed-in person's memberships: accepting an invitation, switching to another tenant, leaving one.
 //!
-//! Whatever moves a session gives it a new cookie.
+//! Each change of a session's tenant sets a new cookie.
 
 use switchhook_core::Timestamp;
 use switchhook_core::id::{PersonId, TenantId};
@@ -13,10 +13,10 @@ use crate::store::people::{self, PersonRow};
 use crate::store::sessions::{self, SessionHash, SessionRow};
 use crate::store::{Conn, Store, Tx, is_duplicate, is_foreign_key, tenants};
 
-/// Why nothing was done.
+/// Why the change failed.
 #[derive(Debug, thiserror::Error)]
 pub enum MembershipError {
-    /// There is no such invitation, or not any more.
+    /// The invitation does not exist, or no longer.
     #[error("the invitation has ended")]
     Ended,
     /// It is for another address than the person's verified one.
@@ -39,7 +39,7 @@ pub enum MembershipError {
     Database(#[from] sqlx::Error),
 }
 
-/// Somebody who is signed in.
+/// A signed-in person.
 pub struct Visitor {
     /// Their session's hash.
     pub hash: SessionHash,
@@ -142,7 +142,7 @@ pub async fn leave(store: &Store, visitor: &Visitor, now: Timestamp) -> Result<O
     Ok(cookie)
 }
 
-/// Returns the active tenants of somebody who is signed in.
+/// Returns the active tenants of a signed-in person.
 ///
 /// # Errors
 /// When the database fails.

@@ -1,5 +1,5 @@
-//! How people sign in to the dashboard: the identity provider says who somebody is, rows say to which tenants they belong, and a session
-//! remembers who they are and in which tenant they are now.
+//! Sign-in to the dashboard: the identity provider establishes a person's identity, rows say to which tenants they belong, and a session
+//! records the person and their current tenant.
 
 pub mod attempt;
 pub mod enter;
@@ -20,7 +20,7 @@ use self::provider::Provider;
 use crate::config::{Config, has_loopback_host};
 use crate::store::sessions::SessionRow;
 
-/// How people sign in. Cheap to clone.
+/// The sign-in method. Cheap to clone.
 #[derive(Clone)]
 pub enum SignIn {
     /// At an identity provider.
@@ -46,8 +46,8 @@ impl SignIn {
         }
     }
 
-    /// Whether the person of a session would be let in now: the identity provider may be another than at the sign-in, and
-    /// `SWITCHHOOK_OIDC_ALLOW` narrower.
+    /// Returns whether the person of a session would be admitted now: the identity provider may have changed since the sign-in, and
+    /// `SWITCHHOOK_OIDC_ALLOW` may be narrower.
     #[must_use]
     pub fn admits(&self, session: &SessionRow) -> bool {
         let issuer = session.issuer.as_deref();
@@ -72,12 +72,12 @@ impl SignIn {
     }
 }
 
-/// Whether the service is reached on this machine only. A client at another address has no terminal here.
+/// Returns whether the service is only reachable on this machine. A client at another address has no terminal here.
 fn is_here(public_url: &str) -> bool {
     Url::parse(public_url).is_ok_and(|url| has_loopback_host(&url))
 }
 
-/// Why nobody was signed in.
+/// Why a sign-in failed.
 #[derive(Debug, thiserror::Error)]
 pub enum SignInError {
     /// The provider is down, or what it publishes cannot be used.

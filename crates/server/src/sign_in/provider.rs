@@ -34,15 +34,15 @@ use crate::config::{Config, OidcSettings, is_confidential};
 const DEADLINE: Duration = Duration::from_secs(8);
 /// Maximum bytes of a response. Key sets of large providers have some 20 kB.
 const MAX_RESPONSE: usize = 512 * 1024;
-/// What the provider publishes is read for every sign-in, so that a provider that is down is noticed before people are sent there.
-/// Only a burst of sign-ins shares it, or the reason why it could not be read.
+/// How long a discovery is shared. The provider's metadata is read for almost every sign-in, so that an unavailable provider is noticed
+/// before people are sent there; only a burst of sign-ins shares it, or its failure.
 const SHARED: Duration = Duration::from_secs(5);
 /// Codes that are exchanged at once, so that invented ones do not flood the provider with our secret.
 const EXCHANGES: usize = 20;
-/// How long a code waits for its turn.
+/// How long a code waits for its exchange to begin.
 const EXCHANGE_WAIT: Duration = Duration::from_secs(3);
 
-/// Signatures of ID tokens. All are asymmetric: `none` proves nothing, and a shared secret signs for whoever knows it.
+/// Accepted signatures of ID tokens. All are asymmetric: `none` proves nothing, and anyone with a shared secret can sign.
 const SIGNATURES: [CoreJwsSigningAlgorithm; 8] = [
     CoreJwsSigningAlgorithm::RsaSsaPkcs1V15Sha256,
     CoreJwsSigningAlgorithm::RsaSsaPkcs1V15Sha384,
@@ -59,7 +59,7 @@ pub struct Provider {
     settings: OidcSettings,
     config: Arc<Config>,
     clock: Clock,
-    /// Where the provider returns people to.
+    /// The redirect URI for the provider.
     redirect: String,
     /// Made by the first sign-in.
     http: OnceCell<Client>,
@@ -78,13 +78,13 @@ struct Found {
     at: Timestamp,
 }
 
-/// What binds the request for a code to its exchange.
+/// The secrets that bind the request for a code to its exchange.
 pub struct Challenge {
     /// Returned with the code.
     pub state: String,
     /// Returned in the ID token.
     pub nonce: String,
-    /// Proves that whoever exchanges the code asked for it.
+    /// Proves that the code is exchanged by the client that requested it.
     pub verifier: String,
 }
 
@@ -238,7 +238,7 @@ impl Provider {
     }
 }
 
-/// Whether a discovery is under way, or its outcome recent.
+/// Returns whether a discovery is in progress, or its outcome recent.
 fn is_current(discovery: &Discovery, now: Timestamp) -> bool {
     match &*discovery.borrow() {
         Some(found) => now < found.at + SHARED,
@@ -257,7 +257,7 @@ fn chosen_by_the_operator() -> AddressPolicy {
     "0.0.0.0/0,::/0,http".parse().expect("a policy that a test reads")
 }
 
-/// How the library sends requests.
+/// Sends the library's requests.
 trait Exchange: Fn(HttpRequest) -> BoxFuture<'static, Result<HttpResponse, ExchangeError>> + Send + Sync {}
 
 impl<T> Exchange for T where T: Fn(HttpRequest) -> BoxFuture<'static, Result<HttpResponse, ExchangeError>> + Send + Sync {}
@@ -271,7 +271,7 @@ fn exchange(http: &Client) -> impl Exchange + use<> {
     }
 }
 
-/// Why there is no response of the provider.
+/// Why the provider's response is missing.
 #[derive(Debug, thiserror::Error)]
 enum ExchangeError {
     #[error("{0} is not https://")]

@@ -52,7 +52,7 @@ pub struct Credential {
 }
 
 impl Credential {
-    /// Whether a key with this hash is valid at `now`. Compares in constant time.
+    /// Returns whether a key with this hash is valid at `now`. Compares in constant time.
     #[must_use]
     pub fn accepts(&self, hash: KeyHash, now: Timestamp) -> bool {
         let stored = <[u8; 32]>::try_from(self.hash.as_slice()).map(KeyHash::from_bytes);
@@ -78,7 +78,7 @@ pub async fn find_for_authentication(conn: &mut Conn, prefix: &str) -> Result<Op
     run!(conn, query_as.fetch_optional, SQL; prefix)
 }
 
-/// Whether a key is still valid, for streams that outlive their request's check.
+/// Returns whether a key is still valid, for streams that outlive their request's check.
 ///
 /// # Errors
 /// When the database fails.

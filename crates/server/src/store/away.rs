@@ -5,7 +5,7 @@ use std::sync::Arc;
 use sqlx::Error;
 use sqlx::postgres::PgDatabaseError;
 
-/// Whether the database is unavailable, starting, stopping, full, read-only or locked for too long: the same work may succeed later.
+/// Returns whether the database is unavailable, starting, stopping, full, read-only or locked for too long: the same work may succeed later.
 #[must_use]
 pub fn is_unavailable(error: &Error) -> bool {
     match error {

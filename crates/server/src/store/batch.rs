@@ -132,7 +132,7 @@ fn send_all<T>(replies: Vec<oneshot::Sender<T>>, results: impl Iterator<Item = T
     }
 }
 
-/// Whether the database rejected a statement, so that nothing was committed.
+/// Returns whether the database rejected a statement, so that nothing was committed.
 fn rejected(error: &sqlx::Error) -> bool {
     matches!(error, sqlx::Error::Database(_)) && !is_unavailable(error)
 }

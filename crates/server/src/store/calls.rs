@@ -72,7 +72,7 @@ pub async fn by_carrier_call_id(
     run!(conn, query_as.fetch_optional, SQL; connection.uuid(), carrier_call_id)
 }
 
-/// Whether another call between the same numbers of the connection, dialled after `since`, has no carrier id.
+/// Returns whether another call between the same numbers of the connection, dialled after `since`, has no carrier id.
 ///
 /// # Errors
 /// When the database fails.

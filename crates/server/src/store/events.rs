@@ -37,7 +37,7 @@ pub struct EventRow {
 }
 
 impl EventRow {
-    /// Whether it is terminal.
+    /// Returns whether it is terminal.
     #[must_use]
     pub fn is_terminal(&self) -> bool {
         self.event.parse::<EventKind>().is_ok_and(EventKind::is_terminal)

@@ -337,7 +337,7 @@ impl Store {
         tx.commit().await
     }
 
-    /// Whether nobody can write this database, for a reason that may pass: its file is on a full disk. PostgreSQL may have other
+    /// Returns whether nobody can write this database, for a reason that may pass: its file is on a full disk. PostgreSQL may have other
     /// clients that can.
     #[must_use]
     pub fn is_unwritable(&self, error: &sqlx::Error) -> bool {
@@ -456,13 +456,13 @@ pub async fn ping(conn: &mut Conn) -> Result<(), sqlx::Error> {
     execute!(conn, "SELECT 1").map(drop)
 }
 
-/// Whether `error` is a unique violation.
+/// Returns whether `error` is a unique violation.
 #[must_use]
 pub fn is_duplicate(error: &sqlx::Error) -> bool {
     error.as_database_error().is_some_and(sqlx::error::DatabaseError::is_unique_violation)
 }
 
-/// Whether `error` is a foreign key violation.
+/// Returns whether `error` is a foreign key violation.
 #[must_use]
 pub fn is_foreign_key(error: &sqlx::Error) -> bool {
     error.as_database_error().is_some_and(sqlx::error::DatabaseError::is_foreign_key_violation)

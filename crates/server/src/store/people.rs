@@ -63,7 +63,7 @@ impl PersonRow {
         TenantId::from_uuid(self.tenant_id)
     }
 
-    /// Whether the person belongs to the tenant, and is not only invited.
+    /// Returns whether the person belongs to the tenant, and is not only invited.
     #[must_use]
     pub fn is_active(&self) -> bool {
         self.issuer.is_some()
@@ -75,7 +75,7 @@ impl PersonRow {
         self.email.as_deref().filter(|_| self.email_verified || !self.is_active())
     }
 
-    /// Whether the person is an owner who can act as one.
+    /// Returns whether the person is an owner who can act as one.
     #[must_use]
     pub fn is_active_owner(&self) -> bool {
         self.is_active() && self.role == Role::Owner.as_str()
@@ -171,7 +171,7 @@ pub async fn get(conn: &mut Conn, tenant: TenantId, id: PersonId) -> Result<Opti
     run!(conn, query_as.fetch_optional, SQL; tenant.uuid(), id.uuid())
 }
 
-/// Whether somebody who belongs to the tenant has this address, verified. Invitations do not count.
+/// Returns whether somebody who belongs to the tenant has this address, verified. Invitations do not count.
 ///
 /// # Errors
 /// When the database fails.
@@ -181,7 +181,7 @@ pub async fn has_email(conn: &mut Conn, tenant: TenantId, email: &str) -> Result
     Ok(found > 0)
 }
 
-/// Whether the tenant would be left without an owner if the person ceased to be one. The answer holds under the tenant's lock.
+/// Returns whether the tenant would be left without an owner if the person ceased to be one. The answer holds under the tenant's lock.
 ///
 /// # Errors
 /// When the database fails.

@@ -1,5 +1,5 @@
-//! Bounds what libraries log: they may log what strangers send, line by line, and strangers must not fill the disk. Our own lines are
-//! never dropped.
+//! Limits the log output of libraries: they may log untrusted input line by line, which must not fill the disk. Our own lines are never
+//! dropped.
 
 use std::collections::HashMap;
 use std::fmt::{self, Write as _};
@@ -15,27 +15,27 @@ use tracing_subscriber::layer::Context;
 
 /// The time for which lines are counted.
 const WINDOW: Duration = Duration::from_secs(60);
-/// What a library may log in it.
+/// The log output of a library per period.
 const SHARE: Share = Share { lines: 60, bytes: 64 << 10 };
-/// What it may log at the levels debug and trace, which an operator has to turn on.
+/// Its output at the levels debug and trace, which an operator has to enable.
 const VERBOSE_SHARE: Share = Share { lines: 6_000, bytes: 6 << 20 };
-/// Libraries to tell apart. All others are one.
+/// The number of libraries to distinguish. All others count as one.
 const MANY: usize = 256;
 /// The name of all others.
 const OTHERS: &str = "others";
 
-/// How many lines, and bytes of text in them.
+/// A number of lines, and of bytes of text in them.
 #[derive(Clone, Copy, Debug)]
 struct Share {
     lines: u32,
     bytes: usize,
 }
 
-/// What each library has logged. Clones share it.
+/// The output of each library. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Libraries(Arc<Mutex<HashMap<String, Log>>>);
 
-/// What a library has logged.
+/// The output of one library.
 #[derive(Debug)]
 struct Log {
     since: Instant,
@@ -50,7 +50,7 @@ struct Log {
 }
 
 impl Libraries {
-    /// Whether a library may log this event.
+    /// Returns whether a library may log this event.
     fn admits(&self, library: &str, level: Level, event: &Event<'_>, now: Instant) -> bool {
         let mut logs = self.logs();
         let library = if logs.len() < MANY || logs.contains_key(library) { library } else { OTHERS };
@@ -129,7 +129,7 @@ impl Log {
 }
 
 impl Share {
-    /// Takes a line from it, if the line fits. Nothing is written out for one that comes when there are no more lines.
+    /// Takes a line from it if the line fits. If no lines are left, the event is not even formatted.
     fn take(&mut self, event: &Event<'_>) -> bool {
         if self.lines == 0 {
             return false;
@@ -154,7 +154,7 @@ impl fmt::Write for Room {
 
 impl Visit for Room {
     fn record_debug(&mut self, _: &Field, value: &dyn fmt::Debug) {
-        // It fails once there is no room, which is what is asked.
+        // It fails once the share is used up, which is the result wanted here.
         let _ = write!(self, "{value:?}");
     }
 }
@@ -168,7 +168,7 @@ mod tests {
 
     use super::*;
 
-    /// What was logged.
+    /// The captured log.
     #[derive(Clone, Default)]
     struct Written(Arc<Mutex<Vec<u8>>>);
 

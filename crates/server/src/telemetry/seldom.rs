@@ -1,4 +1,4 @@
-//! Lines of our own that strangers can cause.
+//! Our own log lines that untrusted clients can cause.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;

@@ -96,7 +96,7 @@ async fn touch(store: &Store, hash: &SessionHash, session: &SessionRow, now: Tim
     tx.commit().await
 }
 
-/// Whether requests of this method change nothing (RFC 9110 section 9.2.1).
+/// Returns whether requests of this method change nothing (RFC 9110 section 9.2.1).
 pub(in crate::http) fn is_safe(method: &Method) -> bool {
     matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS | Method::TRACE)
 }
@@ -132,7 +132,7 @@ pub(in crate::http) fn host(headers: &HeaderMap) -> Option<String> {
     hosts.next().is_none().then(|| host.to_owned())
 }
 
-/// Whether a host, with or without a port, is a name of this machine that no other site can have.
+/// Returns whether a host, with or without a port, is a name of this machine that no other site can have.
 pub(in crate::http) fn is_loopback(host: &str) -> bool {
     let Some(host) = host.parse::<Uri>().ok().and_then(|uri| uri.host().map(str::to_owned)) else { return false };
     let address = host.trim_start_matches('[').trim_end_matches(']').parse::<std::net::IpAddr>();

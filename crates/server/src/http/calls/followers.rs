@@ -21,7 +21,7 @@ const MAX_STREAMS_OF_GUEST: usize = 8;
 /// How often a stream's API key or session is checked. Streams look up to a second later, and end within three.
 pub(in crate::http) const RECHECK: Duration = Duration::from_millis(1_500);
 
-/// Whether the client asks for a stream.
+/// Returns whether the client asks for a stream.
 pub(in crate::http) fn wants_stream(headers: &HeaderMap) -> bool {
     let accepts = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
     accepts.contains("text/event-stream")
@@ -33,7 +33,7 @@ pub(in crate::http) fn last_event_id(headers: &HeaderMap) -> Option<&str> {
     sent.map(str::trim).filter(|id| !id.is_empty())
 }
 
-/// Whether a stream may go on: its key or session still works. `checked` is when that was last looked up.
+/// Returns whether a stream may go on: its key or session still works. `checked` is when that was last looked up.
 pub(in crate::http) async fn still_allowed(state: &HttpState, tenant: Tenant, checked: &mut Instant) -> bool {
     if checked.elapsed() < RECHECK {
         return true;

@@ -61,14 +61,14 @@ pub(super) fn of_other_leg(events: Vec<CarrierEvent>, carrier_call_id: &str) -> 
     events.into_iter().filter_map(about).collect()
 }
 
-/// Whether a leg outlives its call: its id came too late, or hanging up failed. A transferred leg is meant to.
+/// Returns whether a leg outlives its call: its id came too late, or hanging up failed. A transferred leg is meant to.
 fn is_late_leg(row: &CallRow, events: &[CarrierEvent]) -> Result<bool, ApiError> {
     let over = events.is_empty() || events.iter().any(|event| matches!(event, CarrierEvent::Hangup(_)));
     let transferred = row.end_reason.as_deref() == Some(EndReason::Transferred.as_str());
     Ok(row.status()?.is_terminal() && !row.hangup_reported && !over && !transferred)
 }
 
-/// Whether the carrier gave the leg's id to another call, which may go on.
+/// Returns whether the carrier gave the leg's id to another call, which may go on.
 async fn is_of_another_call(request: &CarrierRequest, row: &CallRow, carrier_call_id: &str) -> Result<bool, ApiError> {
     let connection = ConnectionId::from_uuid(row.connection_id);
     let owner = calls::by_carrier_call_id(&mut request.store.read().await?, connection, carrier_call_id).await?;

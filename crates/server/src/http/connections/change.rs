@@ -236,7 +236,7 @@ pub(crate) fn replace(row: &mut ConnectionRow, request: CreateConnection, state:
     row.updated_at = merge_patch::newer(row.updated_at, state.clock.now());
 }
 
-/// Whether other settings send credentials to another address, which must not get stored ones.
+/// Returns whether other settings send credentials to another address, which must not get stored ones.
 pub(crate) fn goes_elsewhere(before: &Map<String, Value>, after: &Map<String, Value>) -> bool {
     origin(before) != origin(after)
 }

@@ -78,7 +78,7 @@ impl VoiceLists {
     }
 }
 
-/// Whether somebody asks or waits.
+/// Returns whether somebody asks or waits.
 fn is_in_use(slot: &Slot) -> bool {
     Arc::strong_count(slot) > 1
 }

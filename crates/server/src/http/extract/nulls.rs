@@ -86,7 +86,7 @@ impl<'a> Copy<'a> {
         Some(true)
     }
 
-    /// Whether the field stays.
+    /// Returns whether the field stays.
     fn field(&mut self, _: usize) -> Option<bool> {
         let name = self.string()?;
         self.space();

@@ -90,7 +90,7 @@ fn canonical(state: &HttpState, headers: &HeaderMap, return_to: &str) -> Option<
     Some(here)
 }
 
-/// Whether a browser on this machine asks, under a name that no site on the internet can take, and not through a proxy.
+/// Returns whether a browser on this machine asks, under a name that no site on the internet can take, and not through a proxy.
 fn is_this_machine(from: SocketAddr, headers: &HeaderMap) -> bool {
     let forwarded = ["forwarded", "x-forwarded-for", "x-real-ip", "via"].iter().any(|name| headers.contains_key(*name));
     from.ip().to_canonical().is_loopback() && !forwarded && host(headers).is_some_and(|host| is_loopback(&host))

@@ -26,7 +26,7 @@ fn refused(url: &str, refusal: UrlRefusal) -> ApiError {
     ApiError::invalid_field("url", message)
 }
 
-/// Whether a URL is of this machine or a private network, as those of receivers under development are.
+/// Returns whether a URL is of this machine or a private network, as those of receivers under development are.
 fn is_near(url: &str) -> bool {
     let url = url.parse::<Url>().ok().filter(|url| url.scheme() == "http");
     let https = url.map(|url| url.as_str().replacen("http", "https", 1));

@@ -1,4 +1,4 @@
-//! What an identity provider sends, damaged: its discovery document, keys, tokens and user info.
+//! Fuzzes the messages of an identity provider: its discovery document, keys, tokens and user info.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};

@@ -37,7 +37,7 @@ pub async fn claim_due_for_dialer(tx: &mut Tx, claim: &Claim<'_>) -> Result<Vec<
     claim_where(tx, claim, &format!("calls.status = 'queued' AND {has_room} AND due_at <= {due}")).await
 }
 
-/// Whether the call's connection has room for another concurrent call: its current calls, those that a node is about to dial and those
+/// Returns whether the call's connection has room for another concurrent call: its current calls, those that a node is about to dial and those
 /// due earlier are fewer than `max_concurrent`.
 fn has_room(lease_now: &str) -> String {
     let live = live!("other");

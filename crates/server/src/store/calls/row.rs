@@ -246,7 +246,7 @@ impl CallRow {
         })
     }
 
-    /// Whether the conversation is live: audio flows, and its end is neither decided nor requested.
+    /// Returns whether the conversation is live: audio flows, and its end is neither decided nor requested.
     #[must_use]
     pub fn in_conversation(&self) -> bool {
         let ending = self.end_reason.is_some() || self.error_code.is_some() || self.hangup_requested_at.is_some();

@@ -158,7 +158,7 @@ async fn health(tx: &mut Tx, ids: &[Uuid]) -> Result<Vec<Health>, sqlx::Error> {
     })
 }
 
-/// Whether the endpoint is still enabled.
+/// Returns whether the endpoint is still enabled.
 async fn update_health(tx: &mut Tx, health: &Health, verdict: &Verdict) -> Result<bool, sqlx::Error> {
     const WELL: &str = "UPDATE webhooks SET failing_since = NULL, proven = TRUE WHERE id = $1";
     const FAILING: &str = "UPDATE webhooks SET failing_since = $2 WHERE id = $1 AND failing_since IS NULL";

@@ -519,7 +519,7 @@ fn table<'s>(sql: &'s str, name: &'s str) -> &'s str {
     before.map_or(name, |pair| pair[0])
 }
 
-/// Whether conditions are on more than whose a row is, or on more than a range of everybody's ids.
+/// Returns whether conditions are on more than whose a row is, or on more than a range of everybody's ids.
 fn narrow(conditions: &str) -> bool {
     let names = || conditions.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').filter(|name| !name.is_empty());
     let owned = names().any(|name| OWNERS.contains(&name));

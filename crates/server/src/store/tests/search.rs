@@ -106,7 +106,7 @@ async fn compare(test: &TestStore, past: &Past) {
 }
 
 impl Filter {
-    /// Whether what `other` says is still said here.
+    /// Returns whether what `other` says is still said here.
     fn contains(&self, other: &Self) -> bool {
         let same = |here: &Vec<String>, other: &Vec<String>| other.is_empty() || here == other;
         same(&self.status, &other.status)
