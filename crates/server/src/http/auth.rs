@@ -39,15 +39,15 @@ pub struct Tenant {
     pub id: TenantId,
     /// Its limits.
     pub limits: QuotaLimits,
-    /// What the request was admitted with.
+    /// How the request was authenticated.
     pub principal: Principal,
-    /// Who asks for it.
+    /// The caller.
     pub actor: Actor,
-    /// What must stay permitted for a stream of the response to go on.
+    /// The permission that a streamed response keeps requiring.
     pub permission: Permission,
 }
 
-/// What a request is admitted with.
+/// How a request was authenticated.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub enum Principal {
     /// An API key.
@@ -56,7 +56,7 @@ pub enum Principal {
     Session(SessionHash),
 }
 
-/// Who makes a request.
+/// The caller of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Actor {
     /// A program with an API key.
@@ -70,7 +70,7 @@ pub enum Actor {
 /// By which an event token is known.
 pub type TokenHash = [u8; 32];
 
-/// What outlives the request that was checked, and is checked again.
+/// The permission of a request, which is checked again while its response is streamed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Permission {
     /// Reading events with a key or a session.
@@ -103,7 +103,7 @@ impl Tenant {
 }
 
 impl Principal {
-    /// Returns who holds this key or session of the tenant, if it is still valid and has the permission.
+    /// Returns the holder of this key or session of the tenant, if it is still valid and has the permission.
     ///
     /// # Errors
     /// When the database fails.
@@ -145,13 +145,13 @@ pub async fn require(state: HttpState, mut request: Request, next: Next) -> Resu
     let from = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|ConnectInfo(address)| address.ip());
     let has_key = request.headers().contains_key(AUTHORIZATION);
     if let Some(token) = event_token::of(&request).filter(|_| !has_key) {
-        // A browser sends the cookie by itself, but only the page has the token.
+        // A browser sends the cookie unasked, but only the page has the token.
         let tenant = event_token::authenticate(&state, &token).await?;
         request.extensions_mut().insert(tenant);
         return Ok(event_token::open_to_pages(next.run(request).await));
     }
     let tenant = match (has_key, cookies::session(request.headers())) {
-        // Whoever sends both may be somebody else than they think.
+        // Reject ambiguous credentials.
         (true, Some(_)) => return Err(ApiError::unauthorized()),
         (false, Some(cookie)) => {
             let asked = (request.method(), request.uri().path());

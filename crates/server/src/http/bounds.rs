@@ -1,4 +1,4 @@
-//! Refuses what a tenant may not store any more.
+//! Refuses resources beyond the number that a tenant may store.
 
 use switchhook_core::id::TenantId;
 

@@ -1,4 +1,4 @@
-//! Where a request comes from.
+//! The network that a request comes from.
 
 use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};

@@ -1,5 +1,5 @@
-//! The dashboard: the built files of `dashboard/`, embedded in a release and read from the disk otherwise. Every path without a
-//! route of its own is a page of it for clients that accept HTML. Others get its pages alone, and 404 for paths that do not exist.
+//! The dashboard: the built files of `dashboard/`, embedded in a release and read from the disk otherwise. For clients that accept HTML,
+//! every path without its own route is a page of it. Other clients only get its known pages, and 404 for other paths.
 
 use axum::extract::Request;
 use axum::http::header::{
@@ -129,7 +129,7 @@ impl EncodedFile {
     }
 }
 
-/// Shields our pages: only our own scripts run, nobody frames them, and they talk only to this service.
+/// Protects our pages: only our own scripts run, no site can frame them, and they only connect to this service.
 fn protect(headers: &mut HeaderMap, public_url: &str) {
     if let Ok(policy) = HeaderValue::from_str(&content_security_policy(public_url)) {
         headers.insert(CONTENT_SECURITY_POLICY, policy);

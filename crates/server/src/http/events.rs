@@ -30,7 +30,7 @@ use crate::store::page::PageRequest;
 
 /// How far back a stream can be resumed.
 const RESUMABLE: Duration = Duration::from_secs(24 * 3600);
-/// How often a stream looks whether it may go on.
+/// How often a stream checks whether it may continue.
 const LOOK: Duration = Duration::from_secs(1);
 /// Events read at once.
 const BATCH: i64 = 500;
@@ -134,7 +134,7 @@ impl TenantFollower {
     /// Waits for the next event; `None` at the end of the stream.
     async fn next(&mut self) -> Option<Arc<TenantEvent>> {
         loop {
-            // What waits for a slow reader, too, is only for one who may still read.
+            // Events that wait for a slow reader must not be sent either once it has lost access.
             if !followers::still_allowed(&self.state, self.tenant, &mut self.checked).await {
                 return None;
             }

@@ -70,8 +70,8 @@ impl<S: Send + Sync> FromRequest<S> for JsonBytes {
     }
 }
 
-/// An unread JSON body. A handler with an id in its path looks the resource up first, so that a missing one is a 404 whatever
-/// the body (R11 of the contract).
+/// An unread JSON body. A handler with an id in its path looks the resource up first, so that a missing one is a 404 whether or not the
+/// body is valid (R11 of the contract).
 #[derive(Debug)]
 pub struct UnreadBody(Request);
 
@@ -170,7 +170,7 @@ pub fn parse_object(json: &[u8]) -> Result<Map<String, Value>, ApiError> {
     Ok(read_part(json, &[])?.value)
 }
 
-/// Replaces `2.0` by `2`; `None` if there is no such number.
+/// Replaces `2.0` by `2`; `None` if the JSON has no such number.
 fn without_empty_fractions(json: &[u8]) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(json.len());
     let (mut rest, mut in_string) = (json, false);

@@ -17,7 +17,7 @@ const TOKEN_READS: (u32, u32) = (1_200, 120);
 /// Windows to track before those without recent requests are forgotten.
 const MANY: usize = 4_000;
 
-/// What a guest of a tenant asks for.
+/// The kind of a guest's request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum GuestRequest {
     /// A person reads.

@@ -19,7 +19,7 @@ use crate::store::{self, Store, why_unwritable};
 /// Timeout for the database.
 const DATABASE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// How long the result of a ping is good for others who ask.
+/// How long the result of a ping is shared by concurrent requests.
 const SHARED: Duration = Duration::from_millis(250);
 
 /// Identifies this process, so that `doctor` can tell whether another address reaches it.

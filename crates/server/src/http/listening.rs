@@ -1,7 +1,7 @@
-//! Listening to a live call: `/media/listen/<token>`, the websocket on which both sides are heard, and the token that opens it once.
+//! Listening to a live call: `/media/listen/<token>`, a websocket that streams both sides, and the token that opens it once.
 //!
-//! A token says who may listen to which call, and until when; it is sealed, so that every node can read it and nobody else. It is used up on
-//! the node that runs the call, where its number is remembered for as long as it is good.
+//! A token contains who may listen to which call, and until when; it is sealed, so that only the service's nodes can read it. It is marked
+//! as used on the node that runs the call, which remembers its number until it expires.
 
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ use super::error::ApiError;
 use crate::store::calls;
 use crate::talk::audience::{Audience, ListenRefusal, Listener, MOST, TICKET_LIFE, TicketNumber};
 
-/// What a token is sealed for.
+/// The context in which tokens are sealed.
 const CONTEXT: &str = "listener token";
 /// Listeners have nothing to say.
 const MESSAGE_LIMIT: usize = 1 << 10;
@@ -40,7 +40,7 @@ const MOST_PINGS: usize = 10_000;
 /// Until a message must have been taken.
 const SEND: Duration = Duration::from_secs(5);
 
-/// What a token says.
+/// The contents of a token.
 #[derive(Clone, Copy, Serialize, Deserialize)]
 pub(super) struct Ticket {
     number: TicketNumber,
@@ -59,7 +59,7 @@ enum Holder {
 }
 
 impl Ticket {
-    /// Makes one for whoever asks, good from `now`.
+    /// Creates a token for the caller, valid from `now`.
     pub(super) fn new(tenant: Tenant, call: CallId, now: Timestamp) -> Self {
         let holder = match tenant.principal {
             Principal::Key(key) => Holder::Key(key.uuid()),
@@ -99,7 +99,7 @@ impl Ticket {
         TenantId::from_uuid(self.tenant)
     }
 
-    /// Who listens with it; nobody once its holder may not listen any more, and when that cannot be found out.
+    /// Returns its holder; `None` if the holder may no longer listen, or if that cannot be determined.
     async fn listener(&self, state: &HttpState) -> Option<Actor> {
         let principal = match self.holder {
             Holder::Key(key) => Principal::Key(ApiKeyId::from_uuid(key)),
@@ -116,7 +116,7 @@ pub(super) fn too_many_listeners() -> ApiError {
     ApiError::conflict("too_many_listeners", detail)
 }
 
-/// The error for a call in which nobody talks.
+/// Returns the error for a call without a running conversation.
 pub(super) fn not_in_progress(status: &str) -> ApiError {
     let detail = match status {
         "in_progress" => "The call is beginning or ending; there is nothing to hear.".to_owned(),
@@ -174,13 +174,13 @@ fn call_elsewhere() -> ApiError {
     ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "call_elsewhere", detail).retry_after(1)
 }
 
-/// Returns whether a call that runs here has no more room for listeners.
+/// Returns whether a call that runs here admits no further listeners.
 pub(super) fn is_full(state: &HttpState, call: CallId) -> bool {
     let audience = state.calls.as_ref().and_then(|calls| calls.live.audience(call));
     audience.as_ref().is_some_and(Audience::is_full)
 }
 
-/// Plays the call to a listener until it ends, the listener leaves, or may listen no more.
+/// Streams the call to a listener until the call ends, the listener disconnects, or its permission ends.
 async fn play(state: HttpState, ticket: Ticket, mut listener: Listener, _place: FollowerPlace, mut socket: WebSocket) {
     let start = json!({ "type": "start", "sample_rate": listener.format().sample_rate(), "channels": 2 });
     let mut sent = transmit(&mut socket, Message::Text(start.to_string().into())).await;
@@ -212,7 +212,7 @@ async fn play(state: HttpState, ticket: Ticket, mut listener: Listener, _place: 
     }
 }
 
-/// Sends a message to a listener, who has gone when that fails.
+/// Sends a message to a listener; returns whether it is still connected.
 async fn transmit(socket: &mut WebSocket, message: Message) -> bool {
     matches!(timeout(SEND, socket.send(message)).await, Ok(Ok(())))
 }

@@ -241,7 +241,7 @@ async fn check(conn: &mut Conn, tenant: TenantId, request: &CreateNumber) -> Res
     }
 }
 
-/// What is wrong with a number on its tenant's connection, if there is that; `answered` unless its agent is missing.
+/// Returns the problems of a number with its tenant's connection; `answered` is false if its agent is missing.
 pub(crate) fn unfit(request: &CreateNumber, connection: Option<&ConnectionRow>, answered: bool) -> Vec<FieldError> {
     let mut errors = Vec::new();
     if !request.number.is_e164() {

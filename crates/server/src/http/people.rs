@@ -186,7 +186,7 @@ async fn invite(
     people::insert(&mut tx, &row).await?;
     invitations::record(&mut tx, tenant.id, id, now).await?;
     tx.commit().await?;
-    // Browsers send what follows the # to nobody.
+    // Browsers do not send the fragment after the #.
     let invitation_url = format!("{}/invitation#{token}", state.addresses.public_url());
     Ok(created(&format!("/v1/people/{id}"), InvitedPerson { person: row.into(), invitation_url }, warnings))
 }

@@ -1,6 +1,6 @@
-//! The tenant's rate limit: 429 beyond it, and on every response how much is left. What people and pages with event tokens read has windows
-//! of its own, so that looking costs programs nothing; what people change counts like requests with a key, and within a part of the
-//! tenant's limit.
+//! The tenant's rate limit: 429 beyond it, and on every response how much is left. Reads by people and by pages with event tokens have
+//! separate windows, so that the dashboard does not use up the limit of programs; changes by people count like requests with a key, up to a
+//! part of the tenant's limit.
 
 use std::sync::Arc;
 

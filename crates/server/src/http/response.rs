@@ -21,7 +21,7 @@ pub struct WithWarnings<T> {
     pub warnings: Vec<String>,
 }
 
-/// What a handler returns: JSON, or an error.
+/// The result of a handler: JSON, or an error.
 pub type JsonResponse<T> = Result<Json<T>, ApiError>;
 
 /// Returns 201 with `Location`.

@@ -68,12 +68,12 @@ pub struct HttpState {
     pub(super) sign_in_rate: SignInRate,
     /// Open event streams.
     pub(super) followers: Followers,
-    /// What feeds those of whole tenants.
+    /// The feeds of whole tenants' events.
     #[from_ref(skip)]
     pub(super) feeds: Feeds,
     /// Whether the service is stopping.
     pub draining: Draining,
-    /// Whether this node's work goes round.
+    /// The progress of this node's work.
     #[from_ref(skip)]
     pub heartbeats: Heartbeats,
     /// Pings of the database for those who ask whether this node is ready.
@@ -91,7 +91,7 @@ pub struct HttpState {
     /// Changes of agents: one at a time for each tenant.
     #[from_ref(skip)]
     pub(super) agent_changes: Turns,
-    /// What providers said of their voices.
+    /// Cached voice lists of providers.
     #[from_ref(skip)]
     pub(super) voice_lists: VoiceLists,
     pub(super) metrics: PrometheusHandle,
@@ -152,7 +152,7 @@ impl HttpState {
         }
     }
 
-    /// What [`HttpState::setup`] returns, if already built.
+    /// Returns the setup of [`HttpState::setup`] if it is already built.
     pub(super) fn made_setup(&self) -> Option<Arc<Setup>> {
         let spare = || self.spare.lock().unwrap_or_else(PoisonError::into_inner).clone();
         self.calls.as_ref().map(|calls| calls.setup.clone()).or_else(spare)

@@ -1,4 +1,4 @@
-//! What no customer can bring about: panics, time that runs out, a database that is away.
+//! Failures that no client can cause: panics, timeouts, an unavailable database.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

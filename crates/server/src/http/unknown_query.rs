@@ -29,7 +29,7 @@ const ANY_KEY: &str = "[key]";
 /// Most parameters that are named, and the most characters of a name.
 pub(super) const MAX_NAMED: usize = 10;
 const MAX_NAME: usize = 100;
-/// How alike names are, from 0 to 1, if one was probably meant to be the other.
+/// The similarity of two names, from 0 to 1, from which one was probably meant to be the other.
 const ALIKE: f64 = 0.85;
 
 /// The query parameters of each operation.
@@ -122,7 +122,7 @@ fn operations(item: &PathItem) -> impl Iterator<Item = (Method, BTreeSet<String>
     })
 }
 
-/// Middleware: 422 for what the operation does not take. What only reads runs first, since what is missing is 404 all the same.
+/// Middleware: 422 for parameters that the operation does not have. Reads run first, since a missing resource is a 404 in any case.
 pub(super) async fn refuse(State(known): State<KnownParameters>, request: Request, next: Next) -> Response {
     let path = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str);
     let unknown = match (path, request.uri().query()) {

@@ -1,5 +1,5 @@
 //! `/media/web/<token>`: the websocket of a browser that talks to an agent. It may reach any node, which then runs the call. Pages of any
-//! origin may open it: the token says who may talk.
+//! origin may open it: the token grants access.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,7 +25,7 @@ use super::error::ApiError;
 use crate::calls::{Context, incoming};
 use crate::store::{Store, calls};
 
-/// When the end of a call is looked for, which is decided while its socket closes.
+/// When to look up the end of a call, which is decided while its socket closes.
 const END_DECIDED: [Duration; 6] = [
     Duration::ZERO,
     Duration::from_millis(50),
@@ -94,7 +94,7 @@ async fn talk(context: Arc<Context>, browsers: Arc<Browsers>, call: CallId, sock
     Leg::new(seat).run(socket, move || live.events(call).is_some(), || ended(store, call)).await;
 }
 
-/// A socket that goes on where a lost one ended.
+/// Resumes a lost socket's session on a new socket.
 async fn resume(browsers: Arc<Browsers>, call: CallId, mut socket: WebSocket) {
     let token = web::resume_token(&mut socket).await.unwrap_or_default();
     if let Some(socket) = browsers.resume(call, &token, socket) {
@@ -102,7 +102,7 @@ async fn resume(browsers: Arc<Browsers>, call: CallId, mut socket: WebSocket) {
     }
 }
 
-/// How the call has ended, as far as that is decided by now.
+/// Returns how the call has ended, if that is decided yet.
 async fn ended(store: Store, call: CallId) -> Ended {
     for pause in END_DECIDED {
         tokio::time::sleep(pause).await;

@@ -1,5 +1,5 @@
-//! Tokens in the address of an event stream. A token says whose events may be read and until when; it is sealed, so that every node can
-//! read it and nobody else. Addresses are not logged with their query.
+//! Tokens in the address of an event stream. A token contains whose events may be read and until when; it is sealed, so that only the
+//! service's nodes can read it. Addresses are logged without their query.
 
 use std::time::Duration;
 
@@ -24,10 +24,10 @@ use crate::store::tenants;
 
 /// How long a token opens streams.
 const LIFE: Duration = Duration::from_secs(600);
-/// What a token is sealed for.
+/// The context in which tokens are sealed.
 const CONTEXT: &str = "event token";
 
-/// What a token says.
+/// The contents of a token.
 #[derive(Clone, Copy, Serialize, Deserialize)]
 pub(in crate::http) struct EventGrant {
     tenant: TenantId,

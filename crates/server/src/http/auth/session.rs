@@ -1,5 +1,5 @@
-//! Authenticates people by their session's cookie. A browser sends the cookie whoever wrote the page, so whatever changes
-//! something must come from our own page; and a person may do what their role permits.
+//! Authenticates people by their session's cookie. A browser sends the cookie with requests of any site's page, so requests that change
+//! something must come from our own page; and a person may only do what their role permits.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -101,7 +101,7 @@ pub(in crate::http) fn is_safe(method: &Method) -> bool {
     matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS | Method::TRACE)
 }
 
-/// Refuses requests that another site's page made.
+/// Rejects requests from pages of other sites.
 ///
 /// # Errors
 /// 403 unless the only `Origin` is ours.

@@ -283,7 +283,7 @@ fn created(row: CallRow, addresses: &Addresses, warnings: &[String]) -> Result<P
     Ok(PlacedResponse { status: 201, location, body: serde_json::to_vec(&resource)? })
 }
 
-/// What is left of a call whose first response was erased with its words.
+/// Returns the remaining body for a call whose first response was erased with its transcript.
 async fn left_of(state: &HttpState, tenant: TenantId, location: &str) -> Result<Vec<u8>, ApiError> {
     let id = location.rsplit('/').next().and_then(|id| id.parse().ok());
     let row = match id {

@@ -16,7 +16,7 @@ use crate::http::error::ApiError;
 const MAX_STREAMS: usize = 32;
 /// Of these, streams of people and of pages with event tokens together: programs keep the rest.
 const MAX_STREAMS_OF_GUESTS: usize = 24;
-/// Of these, streams of one person or token: as many pages as somebody looks at.
+/// The number of those per person or token: as many pages as a person looks at.
 const MAX_STREAMS_OF_GUEST: usize = 8;
 /// How often a stream's API key or session is checked. Streams look up to a second later, and end within three.
 pub(in crate::http) const RECHECK: Duration = Duration::from_millis(1_500);
@@ -33,7 +33,7 @@ pub(in crate::http) fn last_event_id(headers: &HeaderMap) -> Option<&str> {
     sent.map(str::trim).filter(|id| !id.is_empty())
 }
 
-/// Returns whether a stream may go on: its key or session still works. `checked` is when that was last looked up.
+/// Returns whether a stream may continue: its key or session is still valid. `checked` is when that was last checked.
 pub(in crate::http) async fn still_allowed(state: &HttpState, tenant: Tenant, checked: &mut Instant) -> bool {
     if checked.elapsed() < RECHECK {
         return true;
@@ -47,7 +47,7 @@ pub(in crate::http) async fn still_allowed(state: &HttpState, tenant: Tenant, ch
 #[derive(Clone, Debug, Default)]
 pub struct Followers(Arc<Mutex<HashMap<TenantId, Streams>>>);
 
-/// The streams of a tenant, of each who has one.
+/// The streams of a tenant, by caller.
 #[derive(Debug, Default)]
 struct Streams(HashMap<Actor, usize>);
 

@@ -23,7 +23,7 @@ use crate::http::extract::PathId;
 use crate::store::calls::tool_calls::{self, ToolCallEntry};
 use crate::store::calls::{self, TranscriptEntry};
 
-/// How often a stream looks for what was said.
+/// How often a stream polls for new lines.
 const POLL_INTERVAL: Duration = Duration::from_millis(400);
 
 /// The transcript of a call.
@@ -104,7 +104,7 @@ pub(super) async fn stream_transcript(
     Ok(Sse::new(follow(reader)).keep_alive(KeepAlive::default()).into_response())
 }
 
-/// What a reader has been sent.
+/// The lines that a reader has been sent.
 #[derive(Clone, Copy, Default)]
 struct Seen {
     lines: i64,
@@ -150,7 +150,7 @@ impl Reader {
     /// Waits for the next message; `None` at the end of the stream.
     async fn next(&mut self) -> Option<sse::Event> {
         loop {
-            // What waits for a slow reader, too, is only for one who may still read.
+            // Lines that wait for a slow reader must not be sent either once it has lost access.
             if !followers::still_allowed(&self.state, self.tenant, &mut self.checked).await {
                 return None;
             }

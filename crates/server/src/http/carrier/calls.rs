@@ -49,7 +49,7 @@ pub(super) async fn callback(
     Ok(callback.reply.into_response())
 }
 
-/// What events of another leg, such as a transfer's, mean for the call.
+/// Returns the events of the call that follow from events of another leg, such as a transfer's.
 pub(super) fn of_other_leg(events: Vec<CarrierEvent>, carrier_call_id: &str) -> Vec<CarrierEvent> {
     let about = |event| match event {
         // A number that answers is connected at once.
@@ -68,7 +68,7 @@ fn is_late_leg(row: &CallRow, events: &[CarrierEvent]) -> Result<bool, ApiError>
     Ok(row.status()?.is_terminal() && !row.hangup_reported && !over && !transferred)
 }
 
-/// Returns whether the carrier gave the leg's id to another call, which may go on.
+/// Returns whether the carrier gave the leg's id to another call, which may continue.
 async fn is_of_another_call(request: &CarrierRequest, row: &CallRow, carrier_call_id: &str) -> Result<bool, ApiError> {
     let connection = ConnectionId::from_uuid(row.connection_id);
     let owner = calls::by_carrier_call_id(&mut request.store.read().await?, connection, carrier_call_id).await?;

@@ -44,7 +44,7 @@ pub(super) async fn open(
         let detail = "This node is stopping and takes no more calls over.";
         return Err(ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "draining", detail));
     }
-    // Carriers open one for a call. It is taken before the stream says whose it is, so that nobody holds many that never do.
+    // A call has one stream. It is registered before the stream has identified itself, so that a client cannot hold many that never do.
     let Some(stream) = context.live.open_stream(row.call_id()) else {
         return Err(ApiError::conflict("stream_open", "The call has a media stream already."));
     };
@@ -81,8 +81,8 @@ async fn attach(context: Arc<Context>, addresses: Addresses, row: CallRow, start
     true
 }
 
-/// The carrier's id of the call. Of a call whose dial is being answered it is waited for: a stream of another call must not give it
-/// one. It never comes when the answer was lost; the stream, whose address nobody else knows, has to be believed then.
+/// Returns the carrier's id of the call. If the dial's response is outstanding, waits for it: a stream of another call must not set the id.
+/// If the response was lost, no id arrives; then the stream is trusted, since its address is secret.
 async fn known_id(context: &Context, row: &CallRow) -> Option<String> {
     let mut known = row.carrier_call_id.clone();
     for pause in DIAL_ANSWERED {

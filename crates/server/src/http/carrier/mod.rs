@@ -1,5 +1,5 @@
-//! `/carrier/…`: requests from carriers. No API keys here: an address holds a token that nobody can guess, and the
-//! carrier's signature is checked on every request, before anything else is looked at.
+//! `/carrier/…`: requests from carriers. They have no API keys: the address contains a token that cannot be guessed, and the carrier's
+//! signature is checked on every request before anything else is read.
 
 mod calls;
 mod connections;
@@ -29,7 +29,7 @@ use switchhook_core::id::ConnectionId;
 use switchhook_runtime::clock::Clock;
 use tokio::time::Instant;
 
-/// Lines about requests that are not a carrier's, of which anybody can send many who has its address.
+/// Log lines about requests that are not a carrier's. Any client that knows the address can cause many of them.
 static UNCHECKED: Seldom = Seldom::new();
 
 /// Outside `/v1`: carriers come here, customers do not.
@@ -63,7 +63,7 @@ struct CarrierRequest {
     call: Option<CallRow>,
 }
 
-/// What every path names.
+/// The parameters of every path.
 #[derive(Deserialize)]
 struct CarrierTarget {
     provider: String,
@@ -112,7 +112,7 @@ impl CarrierRequest {
         CallbackRequest { method: &self.method, url: &self.url, headers: &self.headers, body, topic, now }
     }
 
-    /// What takes calls in.
+    /// Returns the context that calls run in.
     fn calls(&self) -> Result<&Arc<Context>, ApiError> {
         let detail = "This node has not the role calls. Send carriers' requests to one that has.";
         self.calls.as_ref().ok_or_else(|| ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "no_calls_here", detail))

@@ -1,5 +1,5 @@
-//! How often carriers may call us, by connection, network and node: a token bucket, looked at before a request's body is read. Who has no
-//! token of an address does not come as far as this; who has one, and cannot sign, takes nothing from the carrier, which comes from elsewhere.
+//! Limits the requests of carriers by connection, network and node: a token bucket, checked before the body is read. Clients that do not
+//! know an address's token do not get this far; one that knows it but cannot sign does not use up the carrier's tokens, as its network differs.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -28,10 +28,10 @@ impl Default for CarrierRate {
 }
 
 impl CarrierRate {
-    /// Takes a place for a request to the connection from this network.
+    /// Takes a token for a request to the connection from this network.
     ///
     /// # Errors
-    /// How long it takes until there is one.
+    /// The wait until one is available.
     pub(in crate::http) fn admit(
         &self,
         connection: ConnectionId,

@@ -236,12 +236,12 @@ pub(crate) fn replace(row: &mut ConnectionRow, request: CreateConnection, state:
     row.updated_at = merge_patch::newer(row.updated_at, state.clock.now());
 }
 
-/// Returns whether other settings send credentials to another address, which must not get stored ones.
+/// Returns whether other settings send credentials to another address, which must not receive the stored ones.
 pub(crate) fn goes_elsewhere(before: &Map<String, Value>, after: &Map<String, Value>) -> bool {
     origin(before) != origin(after)
 }
 
-/// Where the settings send credentials.
+/// Returns the settings that determine where credentials are sent.
 fn origin(settings: &Map<String, Value>) -> [Option<String>; 3] {
     ["base_url", "space", "host"].map(|name| {
         let text = settings.get(name).and_then(Value::as_str).map(str::trim).filter(|text| !text.is_empty())?;

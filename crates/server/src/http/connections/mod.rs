@@ -311,7 +311,7 @@ async fn update(
 /// 409 if the name is taken; when the database fails.
 pub(crate) async fn write_changed(tx: &mut Tx, row: &ConnectionRow) -> Result<(), ApiError> {
     connections::update(tx, row).await.map_err(|error| duplicate_name(error, &row.name))?;
-    // The next call tells whether it is refused now.
+    // The next call finds out whether it is still refused.
     Ok(refusals::forget(tx, TenantId::from_uuid(row.tenant_id), ConnectionId::from_uuid(row.id)).await?)
 }
 

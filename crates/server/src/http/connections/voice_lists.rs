@@ -1,5 +1,5 @@
-//! What providers said of their voices: kept for a while, a failure too, so that looking at an agent often does not ask often. A
-//! connection is asked once at a time.
+//! Caches the voice lists of providers, and failures too, so that opening an agent often does not request them often. A connection has at
+//! most one request at a time.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,9 +12,9 @@ use switchhook_runtime::clock::Clock;
 
 use crate::calls::setup::VoiceError;
 
-/// How long a list is kept.
+/// How long a list is cached.
 const KEPT: Duration = Duration::from_secs(300);
-/// How long a failure is kept.
+/// How long a failure is cached.
 pub(super) const FAILURE_KEPT: Duration = Duration::from_secs(15);
 /// Answers to keep. Each is at most as large as a list of voices may be.
 const MANY: usize = 64;
@@ -36,10 +36,10 @@ struct Answer {
 }
 
 impl VoiceLists {
-    /// Returns what the provider of a connection said, or asks it.
+    /// Returns the cached list of a connection's provider, or requests it.
     ///
     /// # Errors
-    /// When asking panics.
+    /// When the request panics.
     pub(super) async fn list(
         &self,
         id: ConnectionId,
@@ -48,7 +48,7 @@ impl VoiceLists {
         ask: impl Future<Output = Listed> + Send + 'static,
     ) -> anyhow::Result<Listed> {
         let (slot, clock) = (self.slot(id, clock.now()), clock.clone());
-        // A task of its own: a client that goes away does not make the next one ask again.
+        // A separate task: if the client disconnects, the next one finds the same request.
         let asking = tokio::spawn(async move {
             let mut answer = slot.lock().await;
             let now = clock.now();
@@ -78,7 +78,7 @@ impl VoiceLists {
     }
 }
 
-/// Returns whether somebody asks or waits.
+/// Returns whether a request or a waiting client uses the slot.
 fn is_in_use(slot: &Slot) -> bool {
     Arc::strong_count(slot) > 1
 }

@@ -26,7 +26,7 @@ use crate::store::connections::{self, ConnectionRow};
 const MAX_TEXT: usize = 200;
 /// Enough for any provider's name of a voice or model.
 const MAX_WORD: usize = 200;
-/// What is spoken when nothing else is asked for.
+/// The default text of a sample.
 const TEXT: &str = "Hello, and thank you for calling. How can I help you today?";
 
 /// What a voice says in its sample.

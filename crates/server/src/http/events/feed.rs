@@ -41,7 +41,7 @@ impl Feeds {
         receiver
     }
 
-    /// Ends a feed that nobody follows. Returns whether it has ended.
+    /// Ends a feed without followers. Returns whether it has ended.
     fn end_unused(&self, tenant: TenantId, feed: &broadcast::Sender<Arc<TenantEvent>>) -> bool {
         let mut feeds = self.feeds();
         let unused = feed.receiver_count() == 0;
@@ -57,7 +57,7 @@ impl Feeds {
     }
 }
 
-/// Sends the events of a tenant until nobody listens. When the database fails, all streams end, and their clients resume them.
+/// Sends the events of a tenant until no stream follows. When the database fails, all streams end, and their clients resume them.
 async fn feed(state: HttpState, tenant: TenantId, sender: broadcast::Sender<Arc<TenantEvent>>) {
     let wakeups = state.wakeups.webhooks.clone();
     let mut sent: HashSet<Uuid> = HashSet::new();
@@ -120,7 +120,7 @@ pub(super) fn overlapping(at: Timestamp) -> Uuid {
     EventId::new(at - OVERLAP, [0; 10]).uuid()
 }
 
-/// When an event's id was made; `None` for an id of something else.
+/// Returns when an event's id was created; `None` if it is not an event's id.
 pub(super) fn time_of(id: Uuid) -> Option<Timestamp> {
     let (seconds, nanos) = id.get_timestamp().filter(|_| id.get_version_num() == 7)?.to_unix();
     let millis = i64::try_from(seconds).ok()?.checked_mul(1_000)?.checked_add(i64::from(nanos / 1_000_000))?;

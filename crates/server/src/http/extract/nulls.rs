@@ -10,7 +10,7 @@ pub const NULL_IS_A_VALUE: &[&str] = &["silence.hangup_after_seconds", "dtmf.fin
 /// Objects whose fields are the client's, `null` or not. `*` stands for any name or place in a list.
 const OF_THE_CLIENT: [&str; 4] = ["metadata", "settings", "analysis.schema", "tools.*.parameters"];
 
-/// Leaves out the fields of a JSON text that are `null`. What is no JSON stays as it is, for the parser to refuse.
+/// Removes the fields of a JSON text that are `null`. Invalid JSON is returned unchanged, for the parser to reject.
 pub(super) fn without_nulls(json: &[u8]) -> Cow<'_, [u8]> {
     let has_null = json.windows(4).any(|window| window == b"null");
     if !has_null || serde_json::from_slice::<IgnoredAny>(json).is_err() {
@@ -26,7 +26,7 @@ pub(super) fn without_nulls(json: &[u8]) -> Cow<'_, [u8]> {
     }
 }
 
-/// Most levels of a value; the parser takes no more.
+/// The maximum depth of a value; the parser accepts no more.
 const MAX_DEPTH: usize = 128;
 
 /// Copies valid JSON, one token at a time. `None` if it is nested too deeply.

@@ -1,4 +1,4 @@
-//! What is wrong with a value, in the words of the API.
+//! Describes invalid values in the terms of the API.
 
 use crate::http::error::ApiError;
 
@@ -58,7 +58,7 @@ pub fn in_our_words(message: &str) -> String {
     }
 }
 
-/// What the parsers of values in text say: of ids, times, and numbers in a query.
+/// Returns the message for the error of a parser of text values: ids, times, and numbers in a query.
 fn of_text(message: &str) -> Option<&'static str> {
     Some(match message {
         _ if message.starts_with("UUID parsing failed") => "must be a UUID",

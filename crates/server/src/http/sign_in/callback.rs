@@ -17,7 +17,7 @@ use crate::sign_in::enter::Home;
 use crate::sign_in::provider::Provider;
 use crate::sign_in::{SignIn, SignInError};
 
-/// What the provider sends (RFC 6749 section 4.1.2, RFC 9207 section 2).
+/// The parameters that the provider sends (RFC 6749 section 4.1.2, RFC 9207 section 2).
 #[derive(Deserialize)]
 pub(super) struct Sent {
     state: Option<String>,

@@ -1,6 +1,6 @@
-//! `POST /auth/invitation…`, `/auth/tenant` and `/auth/leave`: how somebody who is signed in joins, changes and leaves tenants.
+//! `POST /auth/invitation…`, `/auth/tenant` and `/auth/leave`: signed-in people join, switch and leave tenants.
 //!
-//! The token of an invitation comes in the body, so that it is in no log of addresses. Whatever reads it is a POST of our own page.
+//! The token of an invitation comes in the body, so that it does not appear in logs of addresses. Only a POST of our own page reads it.
 
 use std::net::SocketAddr;
 
@@ -23,7 +23,7 @@ use crate::http::extract::Body;
 use crate::http::rate_limit;
 use crate::sign_in::membership::{self, MembershipError, Visitor};
 
-/// What a link holds.
+/// The contents of a link.
 #[derive(Deserialize)]
 pub(super) struct Link {
     token: String,
@@ -35,14 +35,14 @@ pub(super) struct Destination {
     id: TenantId,
 }
 
-/// What somebody is asked to accept.
+/// The invitation to accept.
 #[derive(Serialize)]
 struct InvitationResource {
     tenant: InvitingTenant,
     role: String,
     /// The address that was invited.
     email: String,
-    /// Who made it; nobody if a program did, or a person who is gone.
+    /// The person who made it; `None` if a program did, or if the person is gone.
     invited_by: Option<Inviter>,
     expires_at: Timestamp,
 }
@@ -110,7 +110,7 @@ pub(super) async fn leave(state: HttpState, visitor: Visitor) -> Result<Response
     Ok(moved(cookie.as_deref()))
 }
 
-/// The person who is signed in. The request counts as a look at a page.
+/// The signed-in person. The request counts as use of the session.
 impl FromRequestParts<HttpState> for Visitor {
     type Rejection = ApiError;
 

@@ -1,4 +1,4 @@
-//! What people see when a sign-in fails, and other pages that are not the dashboard's.
+//! The pages shown when a sign-in fails, and other pages outside the dashboard.
 
 use axum::http::header::{ACCEPT, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS};
 use axum::http::{HeaderMap, StatusCode};

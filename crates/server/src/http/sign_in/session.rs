@@ -21,7 +21,7 @@ use crate::http::tenant::{self, TenantResource};
 use crate::store::memberships::{self, MembershipRow};
 use crate::store::sessions;
 
-/// Who is signed in.
+/// The signed-in person and their tenant.
 #[derive(Serialize)]
 struct SessionResource {
     person: Person,
@@ -38,7 +38,7 @@ struct SessionResource {
 struct Person {
     id: Uuid,
     email: Option<String>,
-    /// The address of who has none.
+    /// The person's name; the address if they have none.
     name: Option<String>,
     role: &'static str,
 }
@@ -57,7 +57,7 @@ impl From<MembershipRow> for Membership {
     }
 }
 
-/// Nobody is signed in; the page offers what `sign_in` says.
+/// The response without a session; the page offers the sign-in of `sign_in`.
 #[derive(Serialize)]
 struct Nobody {
     #[serde(flatten)]

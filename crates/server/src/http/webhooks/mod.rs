@@ -282,7 +282,7 @@ pub(crate) async fn change(
     Ok(webhooks::update(tx, row).await?)
 }
 
-/// Cancels what waits for a disabled endpoint. There can be too much for one transaction; of a disabled endpoint, nothing is sent meanwhile.
+/// Cancels pending deliveries of a disabled endpoint. There may be too many for one transaction; none is sent meanwhile.
 ///
 /// # Errors
 /// When the database fails.

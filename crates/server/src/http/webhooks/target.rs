@@ -12,7 +12,7 @@ use crate::http::error::ApiError;
 /// DNS timeout; a name that is not resolved by then counts as unresolved.
 const DNS_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// What lifts a refusal.
+/// The setting that permits refused addresses.
 const SETTING: &str =
     "the operator can allow addresses with SWITCHHOOK_WEBHOOK_ALLOW, such as 127.0.0.0/8,::1/128,http";
 
