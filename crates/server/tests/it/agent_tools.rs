@@ -1,4 +1,4 @@
-//! What models do besides talking: ask services, pass callers on, press keys.
+//! Tool use by models: requests to services, transfers, keys.
 
 use std::sync::{Arc, Mutex};
 
@@ -14,15 +14,15 @@ use crate::doubles::model::{Double, KEY, Piece, Protocol as _, Reply, says};
 use crate::doubles::openai_llm::OpenAi;
 use crate::harness::{Agent, TestService, text};
 
-/// A service that is a tool, and what it was asked.
+/// A service that is a tool, and the requests to it.
 #[derive(Clone, Default)]
 struct Tables {
     asked: Arc<Mutex<Vec<(String, String, String)>>>,
-    /// Requests whose answers are awaited.
+    /// Requests whose responses are pending.
     awaited: Arc<watch::Sender<usize>>,
 }
 
-/// A request under way, until it is dropped.
+/// A pending request, until it is dropped.
 struct Awaited(Arc<watch::Sender<usize>>);
 
 impl Drop for Awaited {
@@ -67,7 +67,7 @@ impl Tables {
     }
 }
 
-/// A service, an agent that begins by asking the double, and the double.
+/// Starts a service, a double, and an agent that uses the double as its model.
 pub(crate) async fn ready(replies: Vec<Reply>, tools: Value) -> (TestService, Agent, Double<OpenAi>) {
     let service = TestService::start_allowing("127.0.0.0/8,http").await;
     let double = Double::start(OpenAi, replies).await;
@@ -147,7 +147,7 @@ async fn a_service_is_asked_and_the_model_gets_what_it_says() {
     assert!(text(&tools[2]["error"]).contains("not respond in time"), "{transcript}");
     assert!(tools[2]["duration_ms"].as_i64().is_some_and(|ms| ms >= 1_000), "{transcript}");
     assert!(tools.is_sorted_by_key(|tool| tool["start_ms"].as_i64()), "{transcript}");
-    // Six answers, each of 8 new tokens, 4 from the cache and 7 written, at the prices of gpt-4o-mini.
+    // Six responses, each with 8 new tokens, 4 from the cache and 7 written, at the prices of gpt-4o-mini.
     let usage = &ended["usage"];
     assert_eq!((&usage["llm_input_tokens"], &usage["unpriced"]), (&json!(72), &json!(false)), "{usage}");
     let cost = usage["cost_usd"].as_f64().expect("a number") * 1_000_000.0;

@@ -10,7 +10,7 @@ use crate::harness::{Agent, Client, TestService, private_folder, text};
 
 const SECRET: &str = "sk-0123456789-secret";
 
-/// Everything that files can describe, and no model.
+/// Everything that files can describe, without models.
 const CONNECTIONS: &str = "\
 connections:
   - name: OpenAI
@@ -43,7 +43,7 @@ webhooks:
     events: [call.completed, call.failed]
 ";
 
-/// How a command ended.
+/// The result of a command.
 struct Ended {
     code: Option<i32>,
     out: String,
@@ -56,7 +56,7 @@ impl Ended {
         serde_json::from_str(&self.out).expect("JSON")
     }
 
-    /// Standard output of a command that worked.
+    /// Returns the standard output of a successful command.
     fn lines(&self) -> &str {
         assert_eq!(self.code, Some(0), "{}{}", self.out, self.err);
         &self.out
@@ -75,7 +75,7 @@ fn everything() -> TempDir {
     folder(&[("agent.yaml", AGENT), ("connections.yaml", CONNECTIONS), ("numbers.yaml", NUMBERS)])
 }
 
-/// Runs the command beside the service, which keeps running.
+/// Runs a command while the service keeps running.
 async fn run(mut command: Command, arguments: &[&str]) -> Ended {
     command.args(arguments).env_remove("OPENAI_API_KEY");
     finish(command).await
@@ -181,7 +181,7 @@ async fn an_export_says_the_same_as_what_was_applied() {
     let taken = run(service.command(), &["export", "-o", whole.to_str().expect("text")]).await;
     assert!(taken.code == Some(2) && taken.err.contains("--force"), "{}", taken.err);
 
-    // Another tenant becomes the same.
+    // Apply the same to another tenant.
     let other = service.another_tenant().await;
     let id = text(&other.get("/v1/tenant").await.1["id"]);
     assert_eq!(
@@ -378,7 +378,7 @@ async fn the_tenant_is_named_unless_there_is_only_one() {
     service.stop().await;
 }
 
-/// The files that the documentation shows, by their names.
+/// Returns the files shown in the documentation, by name.
 fn documented() -> Vec<(PathBuf, String)> {
     const PAGE: &str = include_str!("../../../../docs/agents-as-files.md");
     let shown = PAGE.split("\nFile `").skip(1).map(|part| {

@@ -1,4 +1,4 @@
-//! Calls over the simulated phone network, placed through the API, told by webhooks.
+//! Calls over the simulated phone network, placed through the API and reported by webhooks.
 
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -52,7 +52,7 @@ async fn a_spoken_call_books_a_table_and_every_event_is_delivered_in_order() {
     service.stop().await;
 }
 
-/// Every response of the transcript follows a turn that ended for a stated reason, and other tenants cannot read why.
+/// Checks that every response in the transcript follows a turn that ended for a stated reason, which other tenants cannot read.
 async fn explains_its_turns(service: &TestService, call: &str, transcript: &Value) {
     let path = format!("/v1/calls/{call}/decisions");
     let (status, explained) = service.client.get(&path).await;
@@ -73,7 +73,7 @@ async fn explains_its_turns(service: &TestService, call: &str, transcript: &Valu
     assert_eq!(stranger.get(&path).await.0, StatusCode::NOT_FOUND);
 }
 
-/// Answers and talks; answers and says nothing.
+/// A number that answers and talks, and one that answers and stays silent.
 const TALKS: &str = "+12025550100";
 const SAYS_NOTHING: &str = "+12025550109";
 
@@ -91,13 +91,13 @@ async fn an_echo_of_the_agent_is_not_taken_for_the_caller() {
         service.client.patch(&path, json!({ "settings": { "time_scale": 0.05, "faults": faults } })).await;
     assert_eq!(status, StatusCode::OK, "{patched}");
 
-    // A caller who speaks may speak over the agent on a busy machine; one who is silent leaves the echo alone with it.
+    // On a busy machine, a caller who speaks may overlap with the agent; with a silent one the agent is alone with its echo.
     let [silent, talking] =
         [service.client.place(&agent, SAYS_NOTHING).await, service.client.place(&agent, TALKS).await];
     let ended = service.client.wait_for_end(&silent).await;
     assert_eq!((&ended["end_reason"], &ended["turns"]), (&json!("silence"), &json!(0)), "{ended}");
     let (_, decided) = service.client.get(&format!("/v1/calls/{silent}/decisions")).await;
-    // A node that stalls for a second may take a noise for voice, but not for somebody who has the floor.
+    // A node that stalls for a second may take noise for voice, but not for a caller who has the floor.
     let decisions = decided["data"].as_array().expect("a list");
     let floor = ["turn_ended", "interruption", "backchannel", "turn_reopened"];
     assert!(
@@ -432,7 +432,7 @@ async fn a_connection_has_no_more_calls_at_once_than_it_may() {
 async fn a_call_that_cannot_be_held_ends_and_costs_nobody_else_anything() {
     let (service, _) = TestService::ready().await;
     let client = &service.client;
-    // The local speech of this agent is not installed, which is found out while the phone rings.
+    // The local speech of this agent is not installed, which is detected while the phone rings.
     let agent = client.create("/v1/agents", json!({ "name": "Mute", "instructions": "Talk." })).await;
     let (_, numbers) = client.get("/v1/numbers").await;
     let number = &numbers["data"][0];
@@ -448,7 +448,7 @@ async fn a_call_that_cannot_be_held_ends_and_costs_nobody_else_anything() {
     service.stop().await;
 }
 
-/// Answers, and the language model never does.
+/// A number that answers, with a language model that never responds.
 const MODEL_IS_SILENT: &str = "+12025550112";
 
 #[tokio::test(flavor = "multi_thread")]

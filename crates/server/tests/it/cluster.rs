@@ -1,6 +1,6 @@
-//! Several nodes on one PostgreSQL database, each a process of its own, behind a round-robin.
+//! Several nodes on one PostgreSQL database, each a separate process, behind a round-robin balancer.
 //!
-//! Every test starts a PostgreSQL server of its own, whatever the other tests run on: SQLite is for one node only, and some
+//! Every test starts its own PostgreSQL server, regardless of the database of other tests: SQLite supports only one node, and some
 //! of these tests restart the database.
 
 mod anywhere;
@@ -24,16 +24,16 @@ use crate::harness::postgres::Server;
 use crate::harness::process::{Node, Process, json_of};
 use crate::harness::{Client, text};
 
-/// The same on every node: 32 bytes that are a secret nowhere.
+/// The same on every node: 32 bytes that are not used anywhere else.
 const MASTER_KEY: &str = "c3dpdGNoaG9vayBrZXkgZm9yIHRlc3RzIG9ubHkhISE=";
-/// How long everything may take to come to rest.
+/// How long everything may take to finish.
 const TIMEOUT: Duration = Duration::from_secs(90);
 
-/// A database, what nodes share beside it, and a tenant.
+/// A database, the nodes' shared files, and a tenant.
 pub(crate) struct Cluster {
     server: Server,
     database: String,
-    /// Recordings, and the log of dials.
+    /// Recordings, and the dial log.
     shared: TempDir,
     tenant: String,
     key: String,
@@ -47,7 +47,7 @@ pub(crate) struct Member {
 }
 
 impl Cluster {
-    /// With a tenant of these limits.
+    /// Creates a cluster with a tenant with these limits.
     pub(crate) async fn new(limits: &[&str]) -> Self {
         switchhook_net::install_tls();
         let server = tokio::task::block_in_place(Server::start);
@@ -59,7 +59,7 @@ impl Cluster {
         cluster
     }
 
-    /// The id and the key of a new tenant.
+    /// Creates a tenant. Returns its id and key.
     fn tenant(&self, limits: &[&str]) -> (String, String) {
         let node = self.node();
         let made = json_of(node.command().args(["tenant", "create", "acme", "--json"]).args(limits));
@@ -94,7 +94,7 @@ impl Cluster {
         [self.start(), self.start(), self.start()]
     }
 
-    /// Waits for rest, and holds everything that happened to the tenant against the rules.
+    /// Waits until nothing moves, and checks everything that happened to the tenant against the rules.
     async fn judge(&self, by: &Client, webhook: &str, acknowledged: Vec<Acknowledged>, witness: &Witness) -> History {
         look::until_at_rest(by, webhook, TIMEOUT).await;
         let log = self.dial_log();
@@ -105,7 +105,7 @@ impl Cluster {
 }
 
 impl Member {
-    /// How many calls run there.
+    /// Returns how many calls run there.
     pub(crate) async fn live_calls(&self) -> u64 {
         let request = self.client.request(reqwest::Method::GET, "/metrics");
         let shown = request.send().await.expect("an answer").text().await.expect("text");
@@ -114,19 +114,19 @@ impl Member {
     }
 }
 
-/// Changes of an agent that let silent callers stay on the line for as long as a test takes.
+/// Returns changes of an agent that keep silent callers on the line for as long as a test takes.
 fn patient() -> Value {
     json!({ "silence": { "hangup_after_seconds": null } })
 }
 
-/// A receiver for every event, and the id of its endpoint.
+/// Creates a receiver for all events, and returns it with the id of its endpoint.
 async fn witness(client: &Client) -> (Witness, String) {
     let witness = Witness::start(1).await;
     let webhook = client.create("/v1/webhooks", json!({ "url": witness.url() })).await;
     (witness, text(&webhook["id"]))
 }
 
-/// Places calls to `to`, each under a key of its own, and says which.
+/// Places calls to `to`, each with its own idempotency key. Returns them.
 async fn place(client: &Client, agent: &str, to: &str, count: usize) -> Vec<Acknowledged> {
     let mut placed = Vec::new();
     for number in 0..count {
@@ -136,33 +136,33 @@ async fn place(client: &Client, agent: &str, to: &str, count: usize) -> Vec<Ackn
     placed
 }
 
-/// How many calls of the tenant have one of these statuses, up to 100.
+/// Returns how many calls of the tenant have one of these statuses, up to 100.
 async fn count(client: &Client, statuses: &str) -> usize {
     let (status, list) = client.get(&format!("/v1/calls?limit=100&status={statuses}")).await;
     assert_eq!(status, 200, "{list}");
     list["data"].as_array().expect("a list").len()
 }
 
-/// Looks until `done`, for at most `patience`; how long it took.
+/// Polls until `done`, for at most `patience`. Returns how long it took.
 pub(crate) async fn until(what: &str, patience: Duration, mut done: impl AsyncFnMut() -> bool) -> Duration {
     let start = Instant::now();
     while !done().await {
         assert!(start.elapsed() < patience, "{what} within {patience:?}");
-        // Between two looks at services that run in real time.
+        // Polls services that run in real time.
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     start.elapsed()
 }
 
-/// A call and its events, as the API shows them.
+/// Returns a call and its events from the API.
 async fn shown(client: &Client, call: &str) -> (Value, Value) {
     let (_, resource) = client.get(&format!("/v1/calls/{call}")).await;
     let (_, events) = client.get(&format!("/v1/calls/{call}/events")).await;
     (resource, events)
 }
 
-/// Tells whoever watches what was measured.
+/// Prints a measurement.
 fn tell(words: &str) {
-    // Nobody watching is fine.
+    // A closed stderr is fine.
     let _ = writeln!(std::io::stderr(), "cluster: {words}");
 }

@@ -1,4 +1,4 @@
-//! The command line: what it prints, and with which code it exits.
+//! The command line: its output and exit codes.
 
 use std::io::Write as _;
 use std::process::{Command, Output, Stdio};
@@ -12,7 +12,7 @@ use switchhook_core::webhook::SigningSecret;
 use crate::harness::process::{Node, json_of};
 use crate::harness::text;
 
-/// Arguments, environment, and words of the sentence that refuses them.
+/// Arguments, environment, and part of the sentence that refuses them.
 struct Case<'a>(&'a [&'a str], &'a [(&'a str, &'a str)], &'a str);
 
 fn run(command: &mut Command) -> (Option<i32>, String, String) {
@@ -85,7 +85,7 @@ async fn a_command_that_only_looks_does_not_migrate_the_database() {
     json_of(node.command().args(["tenant", "create", "acme", "--json"]));
     let file = node.data_dir().join("switchhook.db");
     let mut database = SqliteConnectOptions::new().filename(&file).connect().await.expect("the same database");
-    // As a service of an earlier version has it.
+    // As a service of an earlier version left it.
     let earlier = "DELETE FROM _sqlx_migrations WHERE version = (SELECT MAX(version) FROM _sqlx_migrations)";
     sqlx::query(earlier).execute(&mut database).await.expect("written");
     let version = async |database: &mut SqliteConnection| -> i64 {

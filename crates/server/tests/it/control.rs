@@ -1,4 +1,4 @@
-//! What the API does to a running call: words, keys, transfers; and connections that are tried.
+//! API requests to a running call: speech, keys, transfers; and tests of connections.
 
 use std::time::{Duration, Instant};
 
@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 use crate::harness::process::{Node, json_of};
 use crate::harness::{Client, TestService, text};
 
-/// Answers and holds the line.
+/// A number that answers and stays on the line.
 const HOLDS: &str = "+12025550109";
 
-/// A call in conversation, after its greeting.
+/// Places a call and waits until its greeting is over.
 async fn held_call(client: &Client, agent: &crate::harness::Agent) -> String {
     let call = client.place(agent, HOLDS).await;
     client.wait_for(&call, |call| call["status"] == "in_progress").await;
@@ -69,7 +69,7 @@ async fn keys_are_heard_at_the_other_end() {
         let (status, answer) = client.post(&format!("/v1/calls/{call}/dtmf"), json!({ "digits": digits })).await;
         assert_eq!((status, &answer["status"]), (StatusCode::OK, &json!("in_progress")));
     }
-    // What is said after the keys is heard after them.
+    // Text after the keys is heard after them.
     client.post(&format!("/v1/calls/{call}/say"), json!({ "text": "Thank you." })).await;
     wait_until_said(client, &call, |text| text == "Thank you.").await;
     client.post(&format!("/v1/calls/{call}/hangup"), json!({})).await;
@@ -153,7 +153,7 @@ async fn commands_are_refused_in_the_order_of_the_checks() {
     service.stop().await;
 }
 
-/// On SQLite it is the command line's service alone; on PostgreSQL a second node takes the requests down.
+/// On SQLite only the command line's service runs; on PostgreSQL a second node takes the requests.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_request_may_land_on_a_node_that_does_not_run_the_call() {
     switchhook_net::install_tls();
@@ -177,7 +177,7 @@ async fn a_request_may_land_on_a_node_that_does_not_run_the_call() {
     for (status, _) in futures_util::future::join_all(keys).await {
         assert_eq!(status, StatusCode::OK);
     }
-    // Behind the keys.
+    // After the keys.
     elsewhere.post(&format!("/v1/calls/{call}/say"), json!({ "text": "Done." })).await;
     wait_until_said(&elsewhere, &call, |text| text == "Done.").await;
     elsewhere.post(&format!("/v1/calls/{call}/hangup"), json!({})).await;
@@ -189,7 +189,7 @@ async fn a_request_may_land_on_a_node_that_does_not_run_the_call() {
     owner.kill();
 }
 
-/// A model server that knows one key; it quotes the keys that it does not know.
+/// Starts a model server that accepts one key, and quotes any other.
 async fn model_server() -> std::net::SocketAddr {
     use axum::http::HeaderMap;
     use axum::response::IntoResponse as _;

@@ -1,4 +1,4 @@
-//! `kill -9`, and what a restart makes of it.
+//! `kill -9`, and recovery by a restart.
 
 mod cycles;
 pub(crate) mod history;

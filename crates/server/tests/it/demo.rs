@@ -1,10 +1,10 @@
-//! The first thing a newcomer runs, with the real speech models.
+//! The demo, which newcomers run first, with the real speech models.
 
 use serde_json::{Value, json};
 
 use crate::harness::process::Node;
 
-/// Where models are kept between runs.
+/// Returns where models are kept between runs.
 fn models() -> String {
     std::env::var("SWITCHHOOK_TEST_MODELS")
         .unwrap_or_else(|_| concat!(env!("CARGO_TARGET_TMPDIR"), "/../test-models").to_owned())
@@ -30,7 +30,7 @@ async fn the_demo_holds_a_spoken_conversation_and_can_be_listened_to() {
     listen(&std::fs::read(printed["recording"].as_str().expect("a path")).expect("a recording"));
 }
 
-/// Both voices are there, on their own channels, not clipped, and nobody stops in the middle of a sentence.
+/// Checks that both voices are on their own channels, not clipped, and not cut off in the middle of a sentence.
 fn listen(recording: &[u8]) {
     use switchhook_media::format::AudioFormat;
     use switchhook_media::{level, wav};

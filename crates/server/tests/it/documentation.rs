@@ -1,12 +1,12 @@
-//! What the documentation names is there.
+//! Checks that files and folders named in the documentation exist.
 
 use std::path::{Path, PathBuf};
 
 const MAP: &str = include_str!("../../../../ARCHITECTURE.md");
-/// Folders of changes that are described and were not made.
+/// Folders in the documentation of changes that were not made yet.
 const TO_COME: [&str; 2] = ["carriers/plivo/", "carriers/sip_trunk/"];
 
-/// The files and folders in backticks; `{a,b}` stands for several.
+/// Returns the files and folders in backticks; `{a,b}` stands for several.
 fn named() -> Vec<String> {
     let quoted = MAP.split('`').skip(1).step_by(2);
     let paths = quoted.filter(|text| {
@@ -23,7 +23,7 @@ fn alternatives(path: &str) -> Vec<String> {
     inside.split(',').map(|one| format!("{before}{one}{after}")).collect()
 }
 
-/// Where a path may begin: at the root, in a crate, or in the server.
+/// Returns where a path may begin: at the root, in a crate, or in the server.
 fn places(path: &str) -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let server = root.join("crates/server/src");

@@ -1,6 +1,6 @@
-//! The service as its users meet it: one binary of tests, every test with a service of its own.
+//! Tests of the service as its users see it: one test binary, with a service for each test.
 //!
-//! They run on SQLite, or on PostgreSQL when `SWITCHHOOK_TEST_POSTGRES` holds the address of a server on which databases may
+//! They run on SQLite, or on PostgreSQL when `SWITCHHOOK_TEST_POSTGRES` contains the URL of a server on which databases may
 //! be created (`ci/with-postgres.sh` starts one).
 
 mod agent_tools;

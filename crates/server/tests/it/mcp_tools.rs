@@ -22,7 +22,7 @@ fn goodbye() -> Reply {
     Reply::Answer(vec![Piece::Text("Goodbye."), Piece::Tool { id: "call_2", name: "end_call", arguments: json!({}) }])
 }
 
-/// An agent with these tools that begins by asking the double.
+/// Creates an agent with these tools that uses the double as its model.
 async fn agent(service: &TestService, double: &Double<OpenAi>, tools: Value) -> Agent {
     let connection = json!({
         "name": "model", "provider": "openai", "settings": { "base_url": double.base_url() }, "credentials": { "api_key": KEY },
@@ -42,12 +42,12 @@ async fn whole_call(service: &TestService, agent: &Agent) -> String {
     call
 }
 
-/// The names of the tools that the model was told of.
+/// Returns the names of the tools offered to the model.
 fn offered(asked: &Value) -> Vec<String> {
     asked["tools"].as_array().into_iter().flatten().map(|tool| text(&tool["function"]["name"])).collect()
 }
 
-/// What the model was told by its tools, in order.
+/// Returns the tool results sent to the model, in order.
 fn results(asked: &Value) -> Vec<String> {
     let returned = OpenAi.conversation(asked).into_iter().map(|(_, text)| text);
     returned.filter_map(|text| text.strip_prefix("result ").map(str::to_owned)).collect()
@@ -127,7 +127,7 @@ async fn a_servers_tools_are_offered_checked_and_used() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_is_down_costs_the_tools_and_not_the_call() {
-    // Everything but 127.0.0.2 may be reached.
+    // All addresses but 127.0.0.2 may be reached.
     let service = TestService::start_allowing("127.0.0.1/32,http").await;
     let forbidden = McpDouble::start_at("127.0.0.2:0", vec![vec![tables()]]).await;
     let to_forbidden = axum::response::Redirect::temporary(&forbidden.url());
@@ -236,10 +236,10 @@ async fn a_server_is_not_kept_waiting_for_a_call_that_is_over() {
     service.stop().await;
 }
 
-/// Requests of the server's own in each of its responses.
+/// The number of requests in each of the server's responses.
 const PINGS: usize = 1_000;
 
-/// A server that has one tool and, whatever it is sent, a thousand questions. Counts the answers.
+/// A server that has one tool and sends a thousand requests in response to any message. Counts the responses.
 async fn ask_back(State(answers): State<Arc<AtomicUsize>>, Json(message): Json<Value>) -> Response {
     let id = &message["id"];
     let result = match message["method"].as_str() {
@@ -274,7 +274,7 @@ async fn a_server_that_answers_with_questions_is_answered_a_few_times_and_its_to
     whole_call(&service, &agent).await;
     assert!(offered(&double.asked()[0]).contains(&"hours".to_owned()));
     double.finish();
-    // The two responses to requests of ours hold questions; the responses to our answers are not read.
+    // The two responses to our requests contain requests; the responses to our responses are not read.
     let answers = answers.load(Ordering::Relaxed);
     assert!((1..50).contains(&answers), "{answers}");
     server.abort();

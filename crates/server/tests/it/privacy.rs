@@ -1,4 +1,4 @@
-//! What is kept of the words of a call: nothing that was to be redacted, and nothing for longer than was said.
+//! What is stored of the text of a call: nothing that must be redacted, and nothing for longer than configured.
 
 use std::time::Duration;
 
@@ -20,13 +20,13 @@ fn recordings(service: &TestService) -> Recordings {
     Recordings::new(service.store().clone(), service.data_dir())
 }
 
-/// Erases what is due `hours` from now; how many calls.
+/// Erases what is due `hours` from now. Returns how many calls.
 async fn erase_after(service: &TestService, hours: u32) -> usize {
     let then = Clock::system().now() + HOUR * hours;
     recordings(service).erase_expired(then).await.expect("erased")
 }
 
-/// Sends the delivery of `call.completed` again, and gives the data that arrives.
+/// Repeats the delivery of `call.completed`. Returns the data that arrives.
 async fn redelivered(service: &TestService, webhook: &str, receiver: &mut Receiver) -> Value {
     let deliveries = format!("/v1/webhooks/{webhook}/deliveries");
     let (_, listed) = service.client.get(&deliveries).await;
@@ -112,7 +112,7 @@ async fn words_are_deleted_at_the_end_of_their_retention_and_the_rest_stays() {
     service.stop().await;
 }
 
-/// What is kept of a call to replay it.
+/// Returns the stored log for replaying a call.
 async fn log_of(service: &TestService, call: &str) -> Option<String> {
     let mut conn = service.store().read().await.expect("a connection");
     let logged = inputs::get_for_operator(&mut conn, call.parse().expect("an id")).await.expect("read");
@@ -153,7 +153,7 @@ async fn a_call_with_addresses_to_redact_leaves_no_log() {
     service.stop().await;
 }
 
-/// The folder of this tenant's recordings.
+/// Returns the folder of this tenant's recordings.
 async fn client_tenant(service: &TestService) -> String {
     text(&service.client.get("/v1/tenant").await.1["id"])
 }
@@ -181,7 +181,7 @@ async fn a_recording_left_on_a_disk_is_found_and_that_of_a_call_that_is_kept_is_
     let recording = |call: &str| folder.join(format!("{call}.wav"));
     let copy = std::fs::read(recording(&short)).expect("a recording");
     assert_eq!(erase_after(&service, 25).await, 1, "each call keeps what its version of the agent said");
-    // As if the process had died in between, or the file lay on the disk of another node.
+    // As if the process had died in between, or the file were on the disk of another node.
     std::fs::write(recording(&short), copy).expect("written");
     let unknown = folder.join(format!("{}.wav", uuid::Uuid::max()));
     std::fs::copy(recording(&short), &unknown).expect("written");

@@ -1,4 +1,4 @@
-//! Secrets of tools: headers that are kept in a connection, and go where they belong and nowhere else.
+//! Secrets of tools: headers that are stored in a connection, and sent only to its own URLs.
 
 use std::sync::{Arc, Mutex};
 
@@ -14,7 +14,7 @@ use crate::harness::{Agent, Client, TestService, text};
 
 const SECRET: &str = "Bearer a-secret-that-nobody-may-read";
 
-/// A service that wants the secret, and what it was asked: path, `Authorization`.
+/// A service that requires the secret, and the requests to it: path, `Authorization`.
 #[derive(Clone, Default)]
 struct Vaulted {
     asked: Arc<Mutex<Vec<(String, String)>>>,
@@ -54,7 +54,7 @@ async fn connection(client: &Client, name: &str, settings: Value, secret: &str) 
     text(&client.create("/v1/connections", connection).await["id"])
 }
 
-/// An agent that begins by using these tools, one after the other.
+/// Creates an agent that first uses these tools, one after the other.
 async fn agent(client: &Client, double: &Double<OpenAi>, tools: Value) -> Agent {
     let connection = json!({
         "name": "model", "provider": "openai", "settings": { "base_url": double.base_url() }, "credentials": { "api_key": KEY },
@@ -97,7 +97,7 @@ async fn secrets_reach_the_services_that_they_are_for_and_nobody_else() {
     ]);
     let double = Double::start(OpenAi, uses(&["open", "moved", "old", "hours"])).await;
     let agent = agent(client, &double, tools.clone()).await;
-    // Where the secrets may go changes after the agent was made.
+    // The allowed URLs of the secrets change after the agent was created.
     let elsewhere = json!({ "settings": { "base_url": format!("{base}/v2") } });
     assert!(client.patch(&format!("/v1/connections/{for_old}"), elsewhere).await.0.is_success());
     let call = client.place(&agent, "+12025550109").await;

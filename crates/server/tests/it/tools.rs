@@ -1,4 +1,4 @@
-//! `switchhook call` and `switchhook doctor`, as people and programs use them.
+//! `switchhook call` and `switchhook doctor`, used by people and programs.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::harness::process::{Node, json_of};
 use crate::harness::{Client, text};
 
-/// A node with a tenant's key.
+/// Creates a node with a tenant's key.
 async fn node_with_key() -> (Node, String) {
     switchhook_net::install_tls();
     let node = Node::new().await;
@@ -60,7 +60,7 @@ async fn a_call_from_the_terminal_is_followed_to_its_end() {
     let (code, _, err) = run(&mut call(&["+12025550108", "--agent", "Ava", "--url", "http://127.0.0.1:9"]));
     assert!(code == Some(1) && err.contains("switchhook serve"), "{err}");
 
-    // Ctrl-C ends the call, and the end is waited for.
+    // Ctrl-C ends the call, and the command waits for the end.
     let mut held = call(&["+12025550109", "--agent", "Ava"]).stdout(Stdio::piped()).spawn().expect("the binary starts");
     let mut lines = BufReader::new(held.stdout.take().expect("piped")).lines().map_while(Result::ok);
     lines.find(|line| line.contains("call.in_progress")).expect("it is answered");

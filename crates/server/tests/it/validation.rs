@@ -1,4 +1,4 @@
-//! Every field of what customers send: a wrong one is named by its path, an unknown one is warned of, `null` clears.
+//! Every field of customers' requests: errors name the path of an invalid field, warnings an unknown one, and `null` clears.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use crate::harness::{Client, TestService, text};
 
 const NOBODY: &str = "0198c6a0-0000-7000-8000-000000000000";
 
-/// `whole` with the value at `path` replaced; a path of several parts makes what it needs.
+/// Returns `whole` with the value at `path` replaced; missing parents are created.
 fn with(whole: &Value, path: &str, value: &Value) -> Value {
     let mut changed = whole.clone();
     let slot = path.split('.').fold(&mut changed, |at, part| match part.parse::<usize>() {
@@ -34,7 +34,7 @@ fn paths(error: &Value) -> BTreeSet<String> {
     error["errors"].as_array().into_iter().flatten().map(|error| text(&error["path"])).collect()
 }
 
-/// Sends each wrong value in its place of `whole` and expects the field to be blamed, alone.
+/// Sends each invalid value in its place of `whole` and expects an error for that field alone.
 async fn each_is_blamed(client: &Client, path: &str, whole: &Value, table: &[(&str, Vec<Value>)]) {
     for (field, values) in table {
         for value in values {
@@ -47,7 +47,7 @@ async fn each_is_blamed(client: &Client, path: &str, whole: &Value, table: &[(&s
     }
 }
 
-/// A value of each kind that is none of these.
+/// Returns a value of each kind except these.
 fn not(kinds: &[&str]) -> Vec<Value> {
     let all = [
         ("text", json!("x")),
@@ -172,13 +172,13 @@ async fn each_field_of_an_agent_is_checked_and_blamed_by_its_path() {
         let (status, error) = client.post("/v1/agents", body).await;
         assert_eq!((status.as_u16(), paths(&error)), (422, BTreeSet::from([missing.to_owned()])), "{error}");
     }
-    // A patch is held to the same.
+    // A patch is validated the same way.
     let agent = text(&client.create("/v1/agents", whole.clone()).await["id"]);
     for (field, values) in table.iter().filter(|(_, values)| !values.is_empty()) {
         let (status, error) = client.patch(&format!("/v1/agents/{agent}"), with(&json!({}), field, &values[0])).await;
         assert_eq!((status.as_u16(), paths(&error)), (422, BTreeSet::from([(*field).to_owned()])), "{field}: {error}");
     }
-    // What is wrong in several places is told at once.
+    // All errors are reported at once.
     let many = json!({ "name": "", "instructions": "x", "dtmf": { "max_digits": 0 }, "limits": { "ring_timeout_seconds": 1 } });
     let (_, error) = client.post("/v1/agents", many).await;
     let expected = ["name", "dtmf.max_digits", "limits.ring_timeout_seconds"];
@@ -256,7 +256,7 @@ async fn a_patch_merges_null_clears_and_only_a_change_is_a_version() {
     service.stop().await;
 }
 
-/// `whole` with every field of `fields` as `null`.
+/// Returns `whole` with every field of `fields` as `null`.
 fn nulled(whole: &Value, fields: &[&str]) -> Value {
     fields.iter().fold(whole.clone(), |whole, field| with(&whole, field, &Value::Null))
 }
@@ -535,7 +535,7 @@ async fn unknown_settings_are_named_and_not_stored() {
     let (_, changed) = client.patch(&path, json!({ "settings": { "colour": 1, "model": "m" } })).await;
     assert_eq!(changed["settings"], json!({ "model": "m", "stt_language": null }));
 
-    // Those of a carrier that this version cannot call with are not known.
+    // The settings of a carrier that this version cannot call with are unknown.
     let sip = client
         .create("/v1/connections", json!({ "name": "s", "provider": "sip", "settings": { "host": "example.com" } }))
         .await;

@@ -1,4 +1,4 @@
-//! Calls over real carriers, by their doubles: placed through the API, answered by nobody real.
+//! Calls over the doubles of real carriers, placed through the API.
 
 mod signalwire;
 mod telnyx;
@@ -21,7 +21,7 @@ struct Stage {
     set: Set,
 }
 
-/// What is made through the API.
+/// The resources created through the API.
 struct Set {
     agent: Agent,
     connection: String,
@@ -33,12 +33,12 @@ impl Stage {
         Self::with(flavour, |_| {}).await
     }
 
-    /// With another configuration.
+    /// Starts with another configuration.
     async fn with(flavour: Flavour, change: impl FnOnce(&mut Config)) -> Self {
         Self::by(Clock::system(), flavour, change).await
     }
 
-    /// By this clock.
+    /// Starts with this clock.
     async fn by(clock: Clock, flavour: Flavour, change: impl FnOnce(&mut Config)) -> Self {
         let double = TwilioDouble::start(flavour).await;
         let service = TestService::start_as(clock, |config| {
@@ -59,7 +59,7 @@ impl Stage {
         self.client().place(&self.set.agent, to).await
     }
 
-    /// With more than the number.
+    /// Places a call with additional fields.
     async fn place_with(&self, to: &str, more: Value) -> String {
         let mut request = json!({ "agent_id": self.set.agent.id, "to": to });
         for (field, value) in more.as_object().expect("an object") {
@@ -78,7 +78,7 @@ impl Stage {
         self.client().get(&format!("/v1/calls/{call}")).await.1
     }
 
-    /// Has the agent answer the account's number, and the carrier send its calls here; where it sends them.
+    /// Assigns the agent to the account's number, and has the carrier send its calls here. Returns the URL that they are sent to.
     async fn answer_calls(&self) -> String {
         let change = json!({ "inbound_agent_id": self.set.agent.id, "configure_carrier": true });
         let (status, changed) = self.client().patch(&format!("/v1/numbers/{}", self.set.number), change).await;
@@ -86,7 +86,7 @@ impl Stage {
         self.double.inbound_urls(OWN).expect("it is the account's").0
     }
 
-    /// Where what happens on a call is reported.
+    /// Returns the URL for status callbacks of a call.
     fn status_url(&self, call: &str) -> String {
         self.addresses().for_call(self.double.flavour().provider(), call.parse().expect("an id")).report("status")
     }
@@ -101,7 +101,7 @@ impl Stage {
     }
 }
 
-/// An agent that hears, thinks and speaks without any model, and a number at the carrier.
+/// Creates an agent without any model, and a number at the carrier.
 async fn set_up(client: &Client, double: &TwilioDouble, changes: Value) -> Set {
     let scripted = client.create("/v1/connections", json!({ "name": "scripted", "provider": "scripted" })).await;
     let carrier = client.create("/v1/connections", double.connection()).await;
@@ -120,7 +120,7 @@ async fn set_up(client: &Client, double: &TwilioDouble, changes: Value) -> Set {
     Set { agent: Agent { id: text(&agent["id"]) }, connection: text(&carrier["id"]), number: text(&number["id"]) }
 }
 
-/// What a kind of event of the call tells.
+/// Returns the data of the call's event of this kind.
 async fn event_data(client: &Client, call: &str, event: &str) -> Value {
     let (_, events) = client.get(&format!("/v1/calls/{call}/events")).await;
     let all = events["data"].as_array().expect("a list");

@@ -21,7 +21,7 @@ async fn behind_a_round_robin_three_nodes_are_one_service() {
     let talk = async {
         client.wait_for(&call, |call| call["status"] == "in_progress").await;
         client.wait_for_words(&call).await;
-        // Through each node: only one of them runs the call.
+        // Through each node, though only one of them runs the call.
         for member in &members {
             let (status, _) = member.client.post(&format!("/v1/calls/{call}/hangup"), json!({})).await;
             assert_eq!(status, 200);
@@ -65,7 +65,7 @@ async fn a_key_that_is_revoked_on_one_node_is_refused_by_the_others_at_once() {
     }
 }
 
-/// The kinds of a call's events, as one node tells them until the last.
+/// Follows a call's events at one node until the last. Returns their kinds.
 async fn follow(client: &Client, call: &str) -> Vec<String> {
     let request = client.request(Method::GET, &format!("/v1/calls/{call}/events"));
     let stream = request.header("Accept", "text/event-stream").send().await.expect("an answer");

@@ -1,4 +1,4 @@
-//! A round-robin for connections, as simple as load balancers can be.
+//! A minimal round-robin balancer of connections.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -7,7 +7,7 @@ use tokio::net::{TcpListener, TcpStream};
 use super::Member;
 use crate::harness::Client;
 
-/// Gives each connection to the next node. Clones are the same balancer.
+/// Connects each client to the next node. Clones are the same balancer.
 #[derive(Clone)]
 pub(super) struct Balancer {
     base: String,
@@ -31,7 +31,7 @@ impl Balancer {
             while let Ok((mut client, _)) = listener.accept().await {
                 let node = state.lock().unwrap_or_else(PoisonError::into_inner).turn();
                 tokio::spawn(async move {
-                    // A node that is gone ends the connection, and the client sees that.
+                    // If the node is gone, the connection ends, and the client sees that.
                     if let Ok(mut node) = TcpStream::connect(node).await {
                         let _ = tokio::io::copy_bidirectional(&mut client, &mut node).await;
                     }
@@ -41,13 +41,13 @@ impl Balancer {
         balancer
     }
 
-    /// From now on these are behind it.
+    /// Sets the nodes.
     pub(super) fn serves<'a>(&self, members: impl Iterator<Item = &'a Member>) {
         let address = |member: &Member| member.process.base.trim_start_matches("http://").to_owned();
         self.state.lock().unwrap_or_else(PoisonError::into_inner).nodes = members.map(address).collect();
     }
 
-    /// A client whose every request may reach another node.
+    /// Returns a client whose every request may reach another node.
     pub(super) fn client(&self, key: &str) -> Client {
         Client::with_a_connection_for_each_request(self.base.clone(), key.to_owned())
     }

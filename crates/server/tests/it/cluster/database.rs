@@ -10,7 +10,7 @@ use crate::crash::load::{Load, Nodes};
 use crate::harness::postgres::Stop;
 use crate::harness::{Client, TIMEOUT};
 
-/// From the moment the database takes connections again.
+/// Time limit once the database accepts connections again.
 const BACK: Duration = Duration::from_secs(5);
 /// Calls between two restarts.
 const LOAD: u64 = 20;

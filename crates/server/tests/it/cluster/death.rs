@@ -1,4 +1,4 @@
-//! Nodes that die, and nodes that only seemed to.
+//! Nodes that die, and nodes that only seem to.
 
 use std::time::{Duration, Instant};
 
@@ -7,9 +7,9 @@ use switchhook::store::{Store, tenants};
 
 use super::{Cluster, count, patient, place, shown, tell, until, witness};
 
-/// From the death of a node to the end of every call that it held.
+/// The time from the death of a node to the end of every call that it owned.
 const TAKEN_OVER: Duration = Duration::from_secs(30);
-/// How long a node is stopped, unless the environment says otherwise; longer than its leases.
+/// How long a node is stopped, unless the environment overrides it; longer than its leases.
 const STOPPED: Duration = Duration::from_secs(20);
 
 #[tokio::test(flavor = "multi_thread")]
@@ -41,14 +41,14 @@ async fn a_node_that_was_stopped_for_a_while_changes_nothing_and_lets_go_of_its_
     let (witness, webhook) = witness(&stopped.client).await;
     let mut placed = place(&stopped.client, &agent.id, "+12025550109", 8).await;
     until("they talk", TAKEN_OVER, async || count(&stopped.client, "in_progress").await == 8).await;
-    // On these lines nothing is heard, so nothing but the lease tells the node that they are lost.
+    // These lines are silent, so only the lease tells the node that it lost them.
     let quiet = place(&stopped.client, &agent.id, "+12025550105", 4).await;
     for one in &quiet {
         stopped.client.wait_for(&one.call, |call| !call["answered_at"].is_null()).await;
     }
     placed.extend(quiet);
     let other = cluster.start();
-    // These are about to move on when the node is stopped, and it will want to write that when it goes on.
+    // These are about to change state when the node is stopped, and it will try to write that when it continues.
     placed.extend(place(&stopped.client, &agent.id, "+12025550102", 8).await);
     stopped.process.signal("STOP");
     let since = Instant::now();
@@ -85,7 +85,7 @@ async fn a_node_that_stands_still_inside_a_transaction_holds_nobody_up_for_long(
     let cluster = Cluster::new(&["--rate-limit", "100000"]).await;
     let node = cluster.start();
     let agent = node.client.scripted_agent(patient()).await;
-    // As a process that is stopped between two statements.
+    // Like a process that is stopped between two statements.
     let store = Store::open(&cluster.database).await.expect("the database is there");
     let mut tx = store.begin().await.expect("a transaction");
     let tenant = cluster.tenant.parse().expect("an id");

@@ -1,4 +1,4 @@
-//! The rate limit, the quotas and idempotency are decided in the database, so they are exact over all nodes.
+//! The rate limit, the quotas and idempotency are decided in the database, so they are exact across all nodes.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,7 +13,7 @@ use switchhook_core::Timestamp;
 use super::{Cluster, Member, count, patient, tell, witness};
 use crate::harness::{Agent, Client, text};
 
-/// By when an accepted call is dialled, on a machine that is busy with a burst of requests.
+/// The time within which an accepted call is dialled on a machine that is busy with a burst of requests.
 const SOON: Duration = Duration::from_secs(10);
 
 #[tokio::test(flavor = "multi_thread")]
@@ -32,7 +32,7 @@ async fn of_200_racing_requests_as_many_are_admitted_as_the_limit_says_and_retry
 
     let (_, wait) = look(&members[0]).await;
     let wait = Duration::from_secs(wait.expect("the limit is used up"));
-    // The last second of Retry-After is begun, not over, when the next request is admitted. Time itself is what is tested.
+    // The last second of Retry-After has begun but is not over when the next request is admitted. Real time is under test here.
     tokio::time::sleep(wait - Duration::from_millis(1_500)).await;
     assert_eq!(look(&members[1]).await.0, 429, "not a moment earlier");
     tokio::time::sleep(Duration::from_millis(1_500)).await;
@@ -113,8 +113,8 @@ async fn requests_that_hold_every_connection_keep_no_work_on_calls_waiting() {
     apart.expect("at once").expect("the database is there");
 }
 
-/// Sends the same request so often, all at the same time, and each again until it is decided: the accepted calls, and how
-/// often each code was answered instead.
+/// Sends the same request this many times concurrently, and repeats each until it is decided. Returns the accepted calls, and how
+/// often each other code was returned.
 async fn race(clients: &[Client; 3], requests: usize, body: &Value) -> (Vec<String>, BTreeMap<String, usize>) {
     let again = AtomicUsize::new(0);
     let decide = async |client: &Client| loop {
@@ -123,7 +123,7 @@ async fn race(clients: &[Client; 3], requests: usize, body: &Value) -> (Vec<Stri
         let shown: Value = answer.json().await.expect("JSON");
         match status {
             201 => return Ok(text(&shown["id"])),
-            // So many at once may be too many for the database's connections, and nothing has happened then.
+            // So many at once may exceed the database's connections; the request then had no effect.
             503 if wait.is_some() => drop(again.fetch_add(1, Ordering::Relaxed)),
             _ => return Err((status, wait, text(&shown["code"]))),
         }

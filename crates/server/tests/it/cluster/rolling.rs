@@ -1,4 +1,4 @@
-//! One node after another is replaced while calls run.
+//! A rolling update: one node after another is replaced while calls run.
 
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ async fn a_rolling_restart_drops_no_call_and_refuses_no_request() {
         until("it is not ready", SOON, async || draining.client.get("/readyz").await.0 == 503).await;
         balancer.serves(members.iter());
         if round == 0 {
-            // It does not dial any more, but it answers, and others dial what it accepts.
+            // It no longer dials, but it responds, and other nodes dial what it accepts.
             let accepted = place(&draining.client, &agent.id, "+12025550111", 1).await;
             assert_eq!(client.wait_for_end(&accepted[0].call).await["status"], "completed");
             placed.extend(accepted);

@@ -1,6 +1,6 @@
-//! The service under load, killed again and again, and what its history says.
+//! The service under load, killed again and again, and checked against the rules of its history.
 //!
-//! `just crash` does it for long.
+//! `just crash` runs it for a long time.
 
 use std::fmt;
 use std::io::Write as _;
@@ -16,10 +16,10 @@ use super::witness::Witness;
 use crate::harness::process::{Node, json_of};
 use crate::harness::{Client, text};
 
-/// How often the service is killed, unless the environment says otherwise.
+/// How often the service is killed, unless the environment overrides it.
 const CYCLES: u64 = 6;
 const CUSTOMERS: u64 = 5;
-/// How long everything may take to come to rest after the last start. The calls of the last death are over within 30 s.
+/// How long everything may take to finish after the last start. The calls of the last death are over within 30 s.
 const TIMEOUT: Duration = Duration::from_secs(150);
 
 #[tokio::test(flavor = "multi_thread")]
@@ -73,7 +73,7 @@ async fn whenever_the_service_is_killed_nothing_is_lost_and_nothing_happens_twic
     assert!(!node.log().contains("panicked"), "seed {seed}: {}", node.log());
 }
 
-/// Mostly moments; now and then long enough for what the last death left behind to be cleaned up.
+/// Returns a lifetime: mostly moments, occasionally long enough to clean up after the last death.
 fn life(rng: &mut Rng) -> Duration {
     let millis = if rng.below(6) == 0 { 4_000 + rng.below(4_000) } else { rng.below(2_500) };
     Duration::from_millis(millis)
@@ -84,8 +84,8 @@ fn from_environment(name: &str) -> Option<u64> {
     Some(text.parse().unwrap_or_else(|_| panic!("{name} is a whole number, not {text:?}")))
 }
 
-/// Tells whoever watches.
+/// Prints progress.
 fn say(words: fmt::Arguments<'_>) {
-    // Nobody watching is fine.
+    // A closed stderr is fine.
     let _ = writeln!(std::io::stderr(), "crash: {words}");
 }

@@ -1,27 +1,27 @@
-//! What customers, the phone network and a receiver saw of a service that was disturbed, and the rules that must hold of it.
+//! What customers, the phone network and a receiver observed of a disturbed service, and the rules that must hold.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use switchhook_core::Timestamp;
 
-/// A POST of a delivery is made at most so often.
+/// The most POSTs of one delivery.
 const MOST_ATTEMPTS: usize = 8;
 const TERMINAL: [&str; 2] = ["call.completed", "call.failed"];
 
-/// Everything that was seen, once nothing moved any more.
+/// All observations, once nothing moves.
 #[derive(Clone, Default)]
 pub(crate) struct History {
-    /// What customers were told, in their words.
+    /// The requests that were acknowledged to customers.
     pub(crate) acknowledged: Vec<Acknowledged>,
-    /// What the API shows.
+    /// The calls in the API.
     pub(crate) calls: Vec<SeenCall>,
-    /// Who was rung, by the phone network's own log.
+    /// The calls that were dialled, by the phone network's log.
     pub(crate) dials: Vec<String>,
-    /// What the receiver got.
+    /// The POSTs that the receiver got.
     pub(crate) posts: Vec<Post>,
-    /// What the API shows of the receiver's deliveries.
+    /// The receiver's deliveries in the API.
     pub(crate) deliveries: Vec<SeenDelivery>,
-    /// The tenant's usage, as the API shows it.
+    /// The tenant's usage in the API.
     pub(crate) usage: Usage,
 }
 
@@ -38,10 +38,10 @@ pub(crate) struct SeenCall {
     pub(crate) status: String,
     pub(crate) created_at: Timestamp,
     pub(crate) ended_at: Option<Timestamp>,
-    /// Whether the dial was intended.
+    /// Whether the dial was recorded as intended.
     pub(crate) dialing: bool,
     pub(crate) answered: bool,
-    /// Sequence and kind, in the order in which they are listed.
+    /// Sequence and kind, in the listed order.
     pub(crate) events: Vec<(u64, String)>,
 }
 
@@ -57,7 +57,7 @@ pub(crate) struct Post {
 pub(crate) struct SeenDelivery {
     pub(crate) id: String,
     pub(crate) state: String,
-    /// The numbers in its log.
+    /// The attempt numbers in its log.
     pub(crate) attempts: Vec<u64>,
 }
 
@@ -69,7 +69,7 @@ pub(crate) struct Usage {
 }
 
 impl History {
-    /// Every broken rule, as a sentence.
+    /// Returns every broken rule, as a sentence.
     pub(crate) fn violations(&self) -> Vec<String> {
         let mut found = Vec::new();
         self.every_acknowledged_call_is_there_once(&mut found);
@@ -176,7 +176,7 @@ impl History {
         }
     }
 
-    /// The most calls that lived at one time. A slot is free a little later than its call's end, so this errs on the safe side.
+    /// Returns the most calls alive at one time. A slot is freed a little after its call's end, so this errs on the safe side.
     fn most_at_once(&self) -> u64 {
         let starts = self.calls.iter().map(|call| (call.created_at, 1));
         let ends = self.calls.iter().filter_map(|call| Some((call.ended_at?, -1)));
@@ -211,7 +211,7 @@ mod tests {
 
     const EVENTS: [&str; 5] = ["call.queued", "call.dialing", "call.in_progress", "carrier.hangup", "call.completed"];
 
-    /// One call, as it should be.
+    /// Returns the history of one correct call.
     fn one_call() -> History {
         let call = SeenCall {
             id: "c".to_owned(),

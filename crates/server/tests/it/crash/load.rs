@@ -1,4 +1,4 @@
-//! Customers who place calls all the time, and ask again until they have an answer.
+//! Customers who keep placing calls, and retry until they get a response.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,14 +13,14 @@ use super::history::Acknowledged;
 use super::rng::Rng;
 use crate::harness::{Client, text};
 
-/// Between two calls of one customer, in milliseconds: somewhere in this range.
+/// The pause between two calls of one customer, in milliseconds: a random value in this range.
 const PAUSE_MS: std::ops::Range<u64> = 40..160;
-/// Before a request that was not served is sent again.
+/// The pause before a failed request is repeated.
 const AGAIN: Duration = Duration::from_millis(50);
-/// How long one request may take; a node that stands still answers never.
+/// How long one request may take; a stopped node never responds.
 const ONE_REQUEST: Duration = Duration::from_secs(15);
 
-/// The nodes that take requests now, in turn. Clones share them.
+/// The nodes that accept requests now, in turn. Clones share them.
 #[derive(Clone, Default)]
 pub(crate) struct Nodes(Arc<Mutex<(Vec<Client>, usize)>>);
 
@@ -29,12 +29,12 @@ impl Nodes {
         Self(Arc::new(Mutex::new((clients, 0))))
     }
 
-    /// From now on these.
+    /// Sets the nodes.
     pub(crate) fn are(&self, clients: Vec<Client>) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).0 = clients;
     }
 
-    /// The next one.
+    /// Returns the next node.
     pub(crate) fn next(&self) -> Client {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         state.1 += 1;
@@ -42,15 +42,15 @@ impl Nodes {
     }
 }
 
-/// What came of a load.
+/// The results of a load.
 #[derive(Default)]
 pub(crate) struct Served {
     pub(crate) acknowledged: Vec<Acknowledged>,
-    /// How often each status was answered.
+    /// How often each status was returned.
     pub(crate) answers: BTreeMap<u16, usize>,
-    /// How often there was no answer.
+    /// How often there was no response.
     pub(crate) unanswered: usize,
-    /// Answers that must not be.
+    /// Responses that must not occur.
     pub(crate) wrong: Vec<String>,
 }
 
@@ -74,7 +74,7 @@ impl Load {
         Self { stop, customers }
     }
 
-    /// Lets every customer come to an end with the call that they are placing.
+    /// Lets every customer finish the call that they are placing.
     pub(crate) async fn finish(mut self) -> Served {
         self.stop.cancel();
         let mut all = Served::default();
@@ -119,7 +119,7 @@ impl Customer {
         self.served
     }
 
-    /// Mostly somebody who ends the call at once; also who is busy, does not answer, or stays on the line.
+    /// Returns a number: mostly one that ends the call at once, else one that is busy, does not answer, or stays on the line.
     fn somebody(&mut self) -> &'static str {
         match self.rng.below(100) {
             0..6 => "+12025550101",
@@ -129,7 +129,7 @@ impl Customer {
         }
     }
 
-    /// Sends the same request until it has succeeded.
+    /// Repeats a request until it has succeeded.
     async fn insist(&mut self, path: &str, key: Option<&str>, body: &Value, success: StatusCode) -> Value {
         loop {
             let mut request = self.nodes.next().request(Method::POST, path).json(body).timeout(ONE_REQUEST);
@@ -148,7 +148,7 @@ impl Customer {
         }
     }
 
-    /// The body of a success. A refusal is fine if it says that it is worth another try.
+    /// Returns the body of a success. A refusal is fine if it says that a retry may succeed.
     async fn judge(&mut self, answer: Response, success: StatusCode) -> Option<Value> {
         let status = answer.status();
         let retry_after = answer.headers().get("retry-after").is_some();

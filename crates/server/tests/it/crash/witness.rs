@@ -1,4 +1,4 @@
-//! A receiver that outlives the service and remembers every POST. Now and then it fails or takes its time, as receivers do.
+//! A receiver that outlives the service and remembers every POST. Occasionally it fails or is slow, as receivers do.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,7 +14,7 @@ use super::history::Post;
 use super::rng::Rng;
 use crate::harness::text;
 
-/// How long a slow answer takes.
+/// How long a slow response takes.
 const SLOW: Duration = Duration::from_millis(300);
 
 /// Listens as long as the test runs.
@@ -27,7 +27,7 @@ pub(crate) struct Witness {
 struct Seen {
     posts: Vec<Post>,
     rng: Rng,
-    /// How often a delivery was refused: its last attempts are spared, so that it succeeds.
+    /// How often each delivery was refused: the last attempts are accepted, so that it succeeds.
     refused: HashMap<String, u32>,
 }
 
@@ -66,7 +66,7 @@ async fn take(State(seen): State<Arc<Mutex<Seen>>>, body: String) -> StatusCode 
 }
 
 impl Seen {
-    /// What to answer, and whether slowly.
+    /// Returns the status to respond with, and whether to respond slowly.
     fn judge(&mut self, post: Post) -> (StatusCode, bool) {
         let refused = self.refused.entry(post.delivery.clone()).or_default();
         self.posts.push(post);

@@ -1,4 +1,4 @@
-//! Dead receivers wait for themselves.
+//! Dead receivers delay only their own deliveries.
 
 use switchhook::config::Config;
 use switchhook::store::Store;
@@ -17,16 +17,16 @@ use crate::harness::TIMEOUT;
 
 /// Endpoints that lead to a dead receiver.
 const DEAD: usize = 300;
-/// Deliveries that wait for each.
+/// Deliveries waiting for each.
 const WAITING: usize = 34;
-/// Attempts at dead receivers that have begun when the healthy one is looked at: more than a quarter of what a node makes at once.
+/// Attempts at dead receivers that have begun when the healthy one is checked: more than a quarter of a node's concurrent attempts.
 const BEGUN: usize = 600;
-/// A healthy receiver is watched this often.
+/// How often a healthy receiver is checked.
 const ROUNDS: usize = 5;
-/// A third of the 15 s that an attempt at a receiver that hangs lasts: who waits for one to end waits longer.
+/// A third of the 15 s that an attempt at a hanging receiver lasts: a delivery that waits for one of them waits longer.
 const FREE: Duration = Duration::from_secs(5);
 
-/// Registers more endpoints than the API lets one tenant have.
+/// Registers more endpoints than the API allows one tenant.
 async fn register(service: &TestService, tenant: TenantId, url: &str, now: Timestamp) -> Vec<WebhookId> {
     let vault = Config::for_tests(service.data_dir()).open_vault().expect("the service's key");
     let mut tx = service.store().begin().await.expect("a transaction");
@@ -41,7 +41,7 @@ async fn register(service: &TestService, tenant: TenantId, url: &str, now: Times
     ids
 }
 
-/// Queues deliveries past the API, in one transaction.
+/// Queues deliveries directly in the database, in one transaction.
 async fn queue(store: &Store, tenant: TenantId, endpoints: &[WebhookId], each: usize, now: Timestamp) {
     let new = |webhook| {
         let id = DeliveryId::new(now, clock::random());
@@ -55,10 +55,10 @@ async fn queue(store: &Store, tenant: TenantId, endpoints: &[WebhookId], each: u
     tx.commit().await.expect("committed");
 }
 
-/// What healthy deliveries live through beside ten thousand others.
+/// The waits of healthy deliveries beside ten thousand others.
 struct Beside {
     longest_wait: Duration,
-    /// Attempts made at the dead receiver while one waited, in the middle of several.
+    /// Attempts made at the dead receiver while one delivery waited; the median.
     others: usize,
 }
 
@@ -70,7 +70,7 @@ async fn beside(dead: &Peer) -> Beside {
     let tenant: TenantId = text(&tenant["id"]).parse().expect("an id");
     let mut receiver = Receiver::start(([127, 0, 0, 1], 0).into()).await.expect("a port");
     let healthy = Endpoint::register(client, &receiver.url()).await;
-    // Older ones, so that nothing but fairness brings the healthy one forward.
+    // Older endpoints, so that only fairness brings the healthy one forward.
     let endpoints = register(&service, tenant, &dead.url(), clock.now() - Duration::from_secs(1)).await;
     queue(service.store(), tenant, &endpoints, WAITING, clock.now()).await;
 
@@ -88,15 +88,15 @@ async fn beside(dead: &Peer) -> Beside {
     Beside { longest_wait, others: others[ROUNDS / 2] }
 }
 
-/// Hundreds of attempts are under way and stay so until their 15 s are over; the machine has nothing to do meanwhile.
+/// Hundreds of attempts stay in progress until their 15 s are over; the machine is idle meanwhile.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_healthy_delivery_does_not_wait_for_ten_thousand_at_receivers_that_hang() {
     let Beside { longest_wait, .. } = beside(&Peer::silent().await).await;
     assert!(longest_wait < FREE, "{longest_wait:?}");
 }
 
-/// Receivers that fail at once keep the machine busy, and how long that takes is the machine's affair: what counts is how
-/// many others are served first. At three thousand a second a tenth of those that wait are a third of a second.
+/// Receivers that fail at once keep the machine busy, and how long that takes depends on the machine: what counts is how many others
+/// are served first. At three thousand per second, a tenth of the waiting deliveries take a third of a second.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_healthy_delivery_does_not_queue_behind_ten_thousand_that_fail_at_once() {
     let Beside { others, .. } = beside(&Peer::answering("500 Broken").await).await;

@@ -1,4 +1,4 @@
-//! Receivers that drip, flood, hang up, redirect and talk nonsense.
+//! Receivers that drip, flood, hang up, redirect and violate the protocol.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,7 +13,7 @@ use super::*;
 
 const OK: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n";
 
-/// Sends `head` and then `piece` again and again, as fast as it is taken; counts the bytes.
+/// Sends `head` and then `piece` repeatedly, as fast as possible; counts the bytes.
 async fn flood(mut stream: TcpStream, head: &[u8], piece: &[u8], sent: Arc<AtomicUsize>) {
     let _asked = read(&mut stream).await;
     let mut next = head;
@@ -23,7 +23,7 @@ async fn flood(mut stream: TcpStream, head: &[u8], piece: &[u8], sent: Arc<Atomi
     }
 }
 
-/// Sends `head` at once and then `x` again and again, ten a second.
+/// Sends `head` at once and then `x` repeatedly, ten per second.
 async fn drip(mut stream: TcpStream, head: &[u8]) {
     let _asked = read(&mut stream).await;
     let mut bytes = head.to_vec();
@@ -43,7 +43,7 @@ async fn answers(answer: &'static [u8]) -> Peer {
     .await
 }
 
-/// What one attempt at a receiver must come to: the delivery's state, the status, words of the error.
+/// Checks the outcome of one attempt: the delivery's state, the status, and part of the error.
 fn check(name: &str, attempt: &Value, state: &str, status: Option<u16>, error: &str) {
     assert_eq!((&attempt["state"], &attempt["status"]), (&json!(state), &json!(status)), "{name}: {attempt}");
     let words = attempt["error"].as_str().unwrap_or_default();
@@ -117,7 +117,7 @@ async fn gigabytes_are_not_read() {
         let attempt = Endpoint::register(&service.client, &peer.url()).await.try_once().await;
         check(name, &attempt, state, status, error);
         assert!(attempt["response_excerpt"].as_str().unwrap_or_default().len() <= 1024, "{name}");
-        // What the kernel holds between two sockets is a few megabytes; a second of flood would be gigabytes.
+        // The kernel buffers a few megabytes between two sockets; a second of flood would be gigabytes.
         let sent = sent.load(Ordering::SeqCst);
         assert!(sent < 32 * 1024 * 1024, "{name}: {sent} bytes in {:?}", start.elapsed());
         assert!(attempt["duration_ms"].as_u64().is_some_and(|took| took < 900), "{name} is not waited out: {attempt}");

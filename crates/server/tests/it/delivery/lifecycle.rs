@@ -1,4 +1,4 @@
-//! A delivery from its first attempt to its last, and endpoints that change under it.
+//! A delivery from its first attempt to its last, and endpoints that change meanwhile.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering};
@@ -10,7 +10,7 @@ use tokio::sync::{Semaphore, mpsc};
 use super::peer::{Peer, Request, read};
 use super::*;
 
-/// A receiver that shows what it is sent, waits for leave, and answers with a status that may change.
+/// A receiver that shows what it is sent, waits for permission, and responds with a status that may change.
 struct Desk {
     peer: Peer,
     requests: mpsc::UnboundedReceiver<Request>,
@@ -122,7 +122,7 @@ async fn a_receiver_that_asks_for_time_gets_it_and_cannot_hasten_the_next_attemp
     }
 }
 
-/// Fills an endpoint with ten attempts under way and five that wait.
+/// Fills an endpoint with ten attempts in progress and five waiting deliveries.
 async fn filled<'a>(service: &'a TestService, desk: &mut Desk) -> (Endpoint<'a>, Vec<String>) {
     let endpoint = Endpoint::register(&service.client, &desk.peer.url()).await;
     let mut deliveries = Vec::new();
@@ -135,7 +135,7 @@ async fn filled<'a>(service: &'a TestService, desk: &mut Desk) -> (Endpoint<'a>,
     (endpoint, deliveries)
 }
 
-/// Turns the clock by a day, and waits until the worker has done what was due by then.
+/// Advances the clock by a day, and waits until the worker has handled everything due by then.
 async fn a_day_passes(service: &TestService, clock: &Clock, desk: &Desk) {
     clock.advance(Duration::from_secs(24 * 3600));
     let before = desk.peer.connections();
@@ -155,7 +155,7 @@ async fn deleting_an_endpoint_stops_its_deliveries_at_once() {
     let (endpoint, deliveries) = filled(&service, &mut desk).await;
     assert_eq!(endpoint.send(Method::DELETE, Value::Null).await, 204);
     assert_eq!(service.client.get(&deliveries[0]).await.0, 404);
-    // What was under way fails; nobody takes it up again, and nobody follows.
+    // The attempts in progress fail; they are not retried, and no others follow.
     desk.answers(500);
     desk.let_go(1000);
     a_day_passes(&service, &clock, &desk).await;

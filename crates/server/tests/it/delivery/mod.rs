@@ -1,4 +1,4 @@
-//! What deliveries do when receivers, name servers and customers do their worst.
+//! Deliveries under misbehaving receivers, name servers and customers.
 
 mod fairness;
 mod hostile;
@@ -17,20 +17,20 @@ use switchhook_runtime::clock::Clock;
 
 use crate::harness::{Client, TestService, text};
 
-/// One attempt's time in tests that have to wait for its end.
+/// The timeout of one attempt in tests that wait for it.
 const SHORT: Duration = Duration::from_secs(1);
 
-/// A clock that stands still, so that nothing is tried again before it is turned.
+/// Returns a stopped clock, so that no retry happens before it is advanced.
 fn standing_clock() -> Clock {
     Clock::manual(Timestamp::parse("2026-11-21T09:00:00Z").expect("a date"))
 }
 
-/// A service by a standing clock, whose attempts may take [`SHORT`].
+/// Starts a service with a stopped clock, whose attempts may take [`SHORT`].
 async fn impatient() -> TestService {
     TestService::start_as(standing_clock(), |config| config.webhook_timeout = SHORT).await
 }
 
-/// An endpoint, as the customer sees it.
+/// An endpoint as seen by the customer.
 struct Endpoint<'a> {
     client: &'a Client,
     /// `/v1/webhooks/{id}`
@@ -44,18 +44,18 @@ impl<'a> Endpoint<'a> {
         Self { client, path: format!("/v1/webhooks/{}", text(&made["id"])), secret: text(&made["secret"]) }
     }
 
-    /// Puts a test delivery into the queue; its path.
+    /// Queues a test delivery. Returns its path.
     async fn test(&self) -> String {
         let made = self.client.create(&format!("{}/test", self.path), Value::Null).await;
         format!("{}/deliveries/{}", self.path, text(&made["id"]))
     }
 
-    /// The delivery at `path` once `attempts` have an outcome.
+    /// Returns the delivery at `path` once `attempts` have an outcome.
     async fn after(&self, path: &str, attempts: u64) -> Value {
         self.client.look_until(path, |shown| shown["attempts"] == attempts && shown["state"] != "sending").await
     }
 
-    /// The outcome of the only attempt of a new test delivery, with its delivery's state.
+    /// Returns the outcome of the only attempt of a new test delivery, with its delivery's state.
     async fn try_once(&self) -> Value {
         let path = self.test().await;
         let shown = self.after(&path, 1).await;
@@ -64,7 +64,7 @@ impl<'a> Endpoint<'a> {
         attempt
     }
 
-    /// Has a waiting delivery tried at once, whatever the time.
+    /// Makes a waiting delivery due immediately.
     async fn hasten(&self, path: &str) {
         let (status, same) = self.client.post(&format!("{path}/redeliver"), Value::Null).await;
         assert_eq!(status, StatusCode::OK, "{same}");

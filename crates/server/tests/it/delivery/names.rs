@@ -1,4 +1,4 @@
-//! Names that change what they mean between the registration and the attempt.
+//! Names that resolve differently between the registration and the attempt.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex};
@@ -8,18 +8,18 @@ use tokio::net::UdpSocket;
 use super::peer::Peer;
 use super::*;
 
-/// A record of the only name there is.
+/// A record of the only name.
 #[derive(Clone, Copy, Debug)]
 enum Record {
     Address(IpAddr),
-    /// To `localhost`.
+    /// An alias of `localhost`.
     Alias,
 }
 
-/// What the name server says to one query after another; the last entry is said for ever.
+/// The name server's answers to consecutive queries; the last entry is repeated.
 type Script = Vec<Vec<Record>>;
 
-/// A name server whose answers may be kept for no time at all.
+/// A name server whose answers must not be cached.
 struct NameServer {
     address: SocketAddr,
     script: Arc<Mutex<Script>>,
@@ -45,7 +45,7 @@ impl NameServer {
         Self { address, script }
     }
 
-    /// From now on it says this.
+    /// Sets its answer.
     fn says(&self, addresses: &[&str]) {
         self.says_in_turn(vec![records(addresses)]);
     }
@@ -63,7 +63,7 @@ fn records(addresses: &[&str]) -> Vec<Record> {
     addresses.iter().map(record).collect()
 }
 
-/// The answer to a query (RFC 1035 section 4). Turns pass with the queries for IPv4 addresses.
+/// Returns the answer to a query (RFC 1035 section 4). Queries for IPv4 addresses advance the script.
 fn reply(query: &[u8], script: &Mutex<Script>) -> Vec<u8> {
     let kind = u16::from_be_bytes([query[query.len() - 4], query[query.len() - 3]]);
     let mut script = script.lock().expect("no panic");
@@ -104,7 +104,7 @@ async fn service(names: &NameServer, allow: &str) -> TestService {
 #[tokio::test]
 async fn a_name_that_turns_to_a_private_address_after_the_registration_is_not_connected_to() {
     let names = NameServer::start().await;
-    // Plain HTTP is for exempt addresses only.
+    // Only exempt addresses may use plain HTTP.
     let service = service(&names, &format!("{PUBLIC},2606:4700:4700::1111,http")).await;
     let here = Peer::answering("200 OK").await;
     let port = here.address.port();
@@ -159,11 +159,11 @@ async fn a_name_is_judged_when_it_is_registered_and_one_that_does_not_resolve_is
         names.says(addresses);
         assert_eq!(register("hooks.example.com").await, (201, None), "{addresses:?}");
     }
-    // The address is taken from the URL; the name server is not asked.
+    // The address is taken from the URL; the name server is not queried.
     for host in ["127.1", "0x7f.1", "2130706433", "[::ffff:7f00:1]", "①②⑦.0.0.1", "user@10.0.0.1"] {
         assert_eq!(register(host).await, refused, "{host}");
     }
-    // A change is a registration.
+    // A change is checked like a registration.
     names.says(&[PUBLIC]);
     let endpoint = Endpoint::register(&service.client, "https://hooks.example.com/").await;
     names.says(&["192.168.1.1"]);
@@ -171,7 +171,7 @@ async fn a_name_is_judged_when_it_is_registered_and_one_that_does_not_resolve_is
     assert_eq!(endpoint.send(Method::PATCH, change).await, 422);
 }
 
-/// 127.0.0.2 stands for a public address here: this machine answers there, and the operator allows it.
+/// 127.0.0.2 stands for a public address here: this machine listens there, and the operator allows it.
 #[tokio::test]
 async fn an_attempt_resolves_the_name_once_and_connects_to_what_was_judged() {
     let names = NameServer::start().await;
@@ -188,13 +188,13 @@ async fn an_attempt_resolves_the_name_once_and_connects_to_what_was_judged() {
     let url = format!("http://hooks.example.com:{}/", at.port());
     let endpoint = Endpoint::register(&service.client, &url).await;
 
-    // Judged by the first answer, connected by the second: that is the attack.
+    // Checked by the first answer, connected by the second: that is the attack.
     names.says_in_turn(vec![records(&["127.0.0.2"]), records(&["127.0.0.1"])]);
     let delivery = endpoint.test().await;
     let shown = endpoint.after(&delivery, 1).await;
     assert_eq!((&shown["attempt_log"][0]["status"], public.connections()), (&json!(500), 1), "{shown}");
 
-    // The next attempts get the second answer, then a good one again.
+    // The next attempts get the second answer, then a valid one again.
     endpoint.hasten(&delivery).await;
     let shown = endpoint.after(&delivery, 2).await;
     assert!(text(&shown["attempt_log"][1]["error"]).starts_with(REFUSED), "{shown}");

@@ -1,4 +1,4 @@
-//! In which order the events of a call arrive for the first time.
+//! The order in which the events of a call first arrive.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
@@ -10,11 +10,11 @@ use super::peer::{Peer, read};
 use super::*;
 use crate::harness::TIMEOUT;
 
-/// What a receiver knows of what it was sent.
+/// A receiver's record of what it was sent.
 #[derive(Default)]
 struct Seen {
     deliveries: BTreeSet<String>,
-    /// Calls of which a first attempt waits for its answer.
+    /// Calls with a first attempt that waits for its response.
     busy: BTreeSet<String>,
     requests: usize,
 }
@@ -24,12 +24,12 @@ struct First {
     call: String,
     sequence: u64,
     event: String,
-    /// Whether one of an earlier event was still under way.
+    /// Whether an attempt at an earlier event was still in progress.
     overlaps: bool,
 }
 
 impl Seen {
-    /// Notes a request, and tells whether it is a first attempt.
+    /// Records a request. Returns it if it is a first attempt.
     fn note(&mut self, body: &Value) -> Option<First> {
         self.requests += 1;
         let call = text(&body["data"]["call_id"]);
@@ -62,7 +62,7 @@ async fn the_first_attempts_of_a_call_go_out_one_after_another_in_the_order_of_i
                 seen.lock().expect("no panic").busy.remove(&first.call);
                 let _test_is_over = told.send(first);
             }
-            // Every third request is refused, every third one ends without an answer.
+            // Of every three requests, one is refused and one ends without a response.
             let answer = match number % 3 {
                 0 => b"HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 0\r\n\r\n".as_slice(),
                 1 => b"HTTP/1.1 500 No\r\nconnection: close\r\ncontent-length: 0\r\n\r\n",
@@ -77,7 +77,7 @@ async fn the_first_attempts_of_a_call_go_out_one_after_another_in_the_order_of_i
     for _ in 0..8 {
         calls.insert(service.client.place(&agent, "+12025550111").await);
     }
-    // Everything that is to be told waits behind the first events, to which nobody answers before now.
+    // Everything else waits behind the first events, which are not answered before now.
     for call in &calls {
         service.client.wait_for_end(call).await;
     }

@@ -1,4 +1,4 @@
-//! A receiver that does to its connections whatever a test wants.
+//! A receiver that treats its connections as a test requires.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ pub(super) struct Peer {
     connections: Arc<AtomicUsize>,
 }
 
-/// What was asked.
+/// A received request.
 #[derive(Clone, Debug)]
 pub(super) struct Request {
     pub(super) head: String,
@@ -21,7 +21,7 @@ pub(super) struct Request {
 }
 
 impl Peer {
-    /// Gives every connection to `serve`.
+    /// Passes every connection to `serve`.
     pub(super) async fn start<S, F>(serve: S) -> Self
     where
         S: Fn(TcpStream) -> F + Send + 'static,
@@ -48,7 +48,7 @@ impl Peer {
         Self { address, connections }
     }
 
-    /// Reads every request and answers with `head`, without a body.
+    /// Reads every request and responds with `head`, without a body.
     pub(super) async fn answering(head: &'static str) -> Self {
         Self::start(move |mut stream| async move {
             if read(&mut stream).await.is_some() {
@@ -59,7 +59,7 @@ impl Peer {
         .await
     }
 
-    /// Takes connections and never says a word.
+    /// Accepts connections and never responds.
     pub(super) async fn silent() -> Self {
         Self::start(|mut stream| async move { while stream.read(&mut [0; 4096]).await.is_ok_and(|read| read > 0) {} })
             .await
@@ -69,18 +69,18 @@ impl Peer {
         format!("http://{}/", self.address)
     }
 
-    /// How many connections there were.
+    /// Returns the number of connections so far.
     pub(super) fn connections(&self) -> usize {
         self.connections.load(Ordering::SeqCst)
     }
 }
 
-/// A port of this machine at which nobody listens.
+/// Returns a port of this machine without a listener.
 pub(super) async fn closed_port() -> SocketAddr {
     TcpListener::bind("127.0.0.1:0").await.expect("a port").local_addr().expect("bound")
 }
 
-/// Reads one request; nothing when the connection ends before it does.
+/// Reads one request; returns `None` if the connection ends first.
 pub(super) async fn read(stream: &mut (impl AsyncRead + Unpin)) -> Option<Request> {
     let mut bytes = Vec::new();
     loop {
@@ -98,7 +98,7 @@ pub(super) async fn read(stream: &mut (impl AsyncRead + Unpin)) -> Option<Reques
 }
 
 impl Request {
-    /// A header by its lower-case name.
+    /// Returns a header by its lower-case name.
     pub(super) fn header(&self, name: &str) -> &str {
         let lines = self.head.split("\r\n").filter_map(|line| line.split_once(": "));
         lines.filter(|(given, _)| *given == name).map(|(_, value)| value).next().unwrap_or_default()

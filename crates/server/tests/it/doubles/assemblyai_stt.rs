@@ -1,4 +1,4 @@
-//! AssemblyAI streaming, `/v3/ws`. Keys and parameters are looked at after the handshake only.
+//! AssemblyAI streaming, `/v3/ws`. Keys and parameters are checked only after the handshake.
 
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Message;
@@ -22,15 +22,15 @@ const KNOWN: &[&str] = &[
 pub(crate) struct AssemblyAi {
     encoding: String,
     refused: Option<(u16, String)>,
-    /// Whether it ends turns itself.
+    /// Whether it detects ends of turn itself.
     judges: bool,
-    /// Whether no turn ever ends: what was said so far then.
+    /// The text so far, if no turn ever ends.
     never_final: Option<String>,
     order: u64,
 }
 
 impl AssemblyAi {
-    /// Goes on with one turn for ever.
+    /// Creates a server whose first turn never ends.
     pub(crate) fn never_final() -> Self {
         Self { never_final: Some(String::new()), ..Self::default() }
     }

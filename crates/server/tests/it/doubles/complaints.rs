@@ -1,4 +1,4 @@
-//! What the real peer would have refused.
+//! Records what the real peer would have refused.
 
 use std::io::Write as _;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,7 +12,7 @@ impl Complaints {
         self.with(|all| all.push(complaint.into()));
     }
 
-    /// Takes those that a test has caused on purpose.
+    /// Takes the complaints that a test has caused on purpose.
     pub(crate) fn take(&self) -> Vec<String> {
         self.with(std::mem::take)
     }
@@ -22,14 +22,14 @@ impl Complaints {
     }
 }
 
-/// Fails the test at whose end there are complaints that nobody has taken.
+/// Fails the test at the end if there are complaints that were not taken.
 pub(crate) struct Guard(pub(crate) Complaints);
 
 impl Drop for Guard {
     fn drop(&mut self) {
         let complaints = self.0.take();
         if std::thread::panicking() {
-            // They may be the reason. Nobody watching is fine.
+            // They may be the reason of the panic. A closed stderr is fine.
             let _ = writeln!(std::io::stderr(), "complaints: {complaints:#?}");
             return;
         }

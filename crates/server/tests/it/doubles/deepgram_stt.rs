@@ -56,9 +56,9 @@ fn text(message: &Value) -> Message {
 #[derive(Default)]
 pub(crate) struct Nova {
     encoding: String,
-    /// Whether it ends speech by itself, as copies do that know no Finalize.
+    /// Whether it ends speech on its own, like compatible servers without Finalize.
     ends_by_itself: bool,
-    /// Whether nothing ever becomes final: what was said so far then.
+    /// The text so far, if nothing ever becomes final.
     never_final: Option<String>,
 }
 
@@ -67,12 +67,12 @@ impl Nova {
         Self { ends_by_itself: true, ..Self::default() }
     }
 
-    /// Takes Finalize, and goes on with what may still change.
+    /// Creates a server that accepts Finalize, but continues with preliminary text.
     pub(crate) fn never_final() -> Self {
         Self { never_final: Some(String::new()), ..Self::default() }
     }
 
-    /// What may still change: everything since the last final text.
+    /// Returns the preliminary text: everything since the last final text.
     fn so_far(&mut self, stt: &mut TestStt) -> Vec<Message> {
         let Some(so_far) = &mut self.never_final else { return Vec::new() };
         let words = stt.words();
@@ -85,7 +85,7 @@ impl Nova {
 
     fn ended(&self, stt: &mut TestStt) -> Vec<Message> {
         let words = stt.words();
-        // With nothing buffered it is not always answered.
+        // With nothing buffered it may not respond.
         if words.is_empty() {
             return Vec::new();
         }

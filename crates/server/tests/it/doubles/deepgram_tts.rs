@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::voice::{Connected, Fate, KEY, Stage, Utterance, audio_of};
 
-/// More on one connection within a minute are not followed.
+/// The most flushes on one connection within a minute; further ones are ignored.
 const MOST_FLUSHES: usize = 20;
 
 pub(crate) fn router(stage: Stage) -> Router {
@@ -44,7 +44,7 @@ async fn open(
     })
 }
 
-/// Ends with the connection.
+/// Serves a connection until it ends.
 async fn talk(mut socket: WebSocket, stage: &Stage, asked: &Value) -> Option<()> {
     say(&mut socket, &json!({ "type": "Metadata", "request_id": "r", "model_name": "aura" })).await?;
     let (mut text, mut flushes) = (String::new(), 0);
@@ -52,7 +52,7 @@ async fn talk(mut socket: WebSocket, stage: &Stage, asked: &Value) -> Option<()>
     loop {
         let message = match socket.recv().await?.ok()? {
             Message::Text(message) => message,
-            // The answer to the ping behind `Cleared`, which has been read therefore.
+            // The response to the ping after `Cleared`, which has therefore been read.
             Message::Pong(_) => {
                 stage.note(|seen| seen.settled += 1);
                 continue;
@@ -101,7 +101,7 @@ async fn talk(mut socket: WebSocket, stage: &Stage, asked: &Value) -> Option<()>
                 for piece in &late {
                     socket.send(Message::binary(audio_of(piece))).await.ok()?;
                 }
-                // It may have come to the end of what it was told in the meantime.
+                // The text may have been spoken to its end in the meantime.
                 say(&mut socket, &json!({ "type": "Flushed", "sequence_id": flushes })).await?;
                 if deaf {
                     stalled = Some((late, deaf));

@@ -13,7 +13,7 @@ const KNOWN: &[&str] =
 #[derive(Default)]
 pub(crate) struct Scribe {
     format: String,
-    /// Whether it commits when it hears silence.
+    /// Whether it commits when it detects silence.
     commits: bool,
     refused: bool,
 }

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::voice::{Connected, Fate, KEY, Stage, Utterance, audio_of};
 
-/// One more is refused, and the socket closed.
+/// The most contexts; one more is refused, and the socket closed.
 const MOST_CONTEXTS: usize = 5;
 
 pub(crate) fn router(stage: Stage) -> Router {
@@ -78,10 +78,10 @@ struct Context {
     flushed: bool,
 }
 
-/// Ends with the connection.
+/// Serves a connection until it ends.
 async fn talk(mut socket: WebSocket, stage: &Stage, address: &Value) -> Option<()> {
     let mut open: HashMap<String, Context> = HashMap::new();
-    // Contexts that were closed and go on until their audio is sent; the deaf ones for ever.
+    // Closed contexts that continue until their audio is sent; deaf ones never end.
     let mut stalled: Vec<(String, Vec<Vec<char>>, bool)> = Vec::new();
     loop {
         let Message::Text(text) = socket.recv().await?.ok()? else { continue };
@@ -119,7 +119,7 @@ async fn talk(mut socket: WebSocket, stage: &Stage, address: &Value) -> Option<(
                 if text != " " {
                     stage.complain("a context is opened with one space");
                 }
-                // Those that stall have been closed and are not over.
+                // Stalled contexts have been closed but are not over.
                 if open.len() + stalled.len() == MOST_CONTEXTS {
                     stage.complain("too many contexts");
                     let frame = CloseFrame { code: 1008, reason: "Maximum simultaneous contexts exceeded".into() };
@@ -137,7 +137,7 @@ async fn talk(mut socket: WebSocket, stage: &Stage, address: &Value) -> Option<(
                 }
                 context.text.push_str(text);
                 context.flushed |= message["flush"] == true;
-                // What stalls comes to its end at last.
+                // Stalled contexts end now.
                 for (name, late, _) in stalled.extract_if(.., |(_, _, deaf)| !*deaf) {
                     for (at, piece) in late.iter().enumerate() {
                         say(&mut socket, &chunk(&name, piece, at)).await?;
@@ -149,10 +149,10 @@ async fn talk(mut socket: WebSocket, stage: &Stage, address: &Value) -> Option<(
     }
 }
 
-/// What is still to come of an utterance, and whether it ever will not.
+/// The rest of an utterance, and whether it never arrives.
 type Late = (Vec<Vec<char>>, bool);
 
-/// Speaks, and gives what is still to come of an utterance that stalls.
+/// Speaks, and returns the rest of an utterance that stalls.
 async fn speak(socket: &mut WebSocket, name: &str, utterance: Utterance) -> Option<Option<Late>> {
     let Utterance { pieces, late, fate } = utterance;
     for (at, piece) in pieces.iter().enumerate() {
@@ -178,7 +178,7 @@ async fn speak(socket: &mut WebSocket, name: &str, utterance: Utterance) -> Opti
     Some(None)
 }
 
-/// Times are counted from the start of the chunk. Field names are those of different versions of the service.
+/// Times are relative to the start of the chunk. Field names differ between versions of the API.
 fn chunk(name: &str, piece: &[char], at: usize) -> Value {
     let count = piece.len();
     let starts: Vec<usize> = (0..count).map(|at| at * 10).collect();

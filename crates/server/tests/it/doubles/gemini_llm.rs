@@ -1,5 +1,5 @@
-//! A server of Google's Gemini interface. Its models sign the first function call of an answer and want the signature back, or
-//! what Google says is to stand in its place where another model has called.
+//! A server of Google's Gemini API. Its models sign the first function call of a response and require the signature in later
+//! requests, or Google's documented placeholder if another model made the call.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use super::model::{KEY, Piece, Protocol, data, header};
 #[derive(Clone, Copy)]
 pub(crate) struct Gemini;
 
-/// One chunk of a stream.
+/// Returns one chunk of a stream.
 pub(crate) fn chunk(parts: &Value, finish: Option<&str>) -> String {
     let mut candidate = json!({ "content": { "role": "model", "parts": parts }, "index": 0 });
     if let Some(reason) = finish {
@@ -25,7 +25,7 @@ pub(crate) fn chunk(parts: &Value, finish: Option<&str>) -> String {
     data(&json!({ "candidates": [candidate], "usageMetadata": usage, "modelVersion": "gemini", "responseId": "r1" }))
 }
 
-/// The signature that is not checked.
+/// The placeholder that is not checked.
 const ANY_SIGNATURE: &str = "skip_thought_signature_validator";
 
 fn signature(name: &str) -> String {

@@ -1,7 +1,7 @@
-//! What the doubles of STT providers have in common: a websocket server that behaves as a test wants, and an STT that understands.
+//! The shared part of the doubles of STT providers: a websocket server that misbehaves as a test requires, and a working STT.
 //!
-//! The STT understands for real: it knows the simulated caller's recordings by their audio. What does not arrive whole, in order and
-//! in the agreed encoding has no words.
+//! The STT recognises the simulated caller's recordings by their audio. Audio that does not arrive complete, in order and in the agreed
+//! encoding yields no words.
 
 use std::collections::{HashMap, VecDeque};
 use std::net::SocketAddr;
@@ -34,43 +34,43 @@ pub(crate) enum Behaviour {
     Refuses(u16, Vec<(&'static str, &'static str)>, &'static str),
     /// The handshake is never answered.
     Silent,
-    /// It opens, and nothing is ever said.
+    /// It opens, but nothing is ever sent.
     Mute,
-    /// It is served until so many messages came, then the connection breaks.
+    /// It is served until this many messages arrived, then the connection breaks.
     Dies(usize),
-    /// The same as soon as it has heard speech.
+    /// The same, as soon as speech was received.
     DiesInSpeech,
-    /// As [`Behaviour::Dies`], but the connection stays open and nobody reads it.
+    /// Like [`Behaviour::Dies`], but the connection stays open and is not read.
     Freezes(usize),
-    /// It is served until so many messages came, then the server closes it.
+    /// It is served until this many messages arrived, then the server closes it.
     Closes(usize, u16, &'static str),
-    /// After so many messages, this is said.
+    /// After this many messages, this is sent.
     Says(usize, String),
-    /// This is said first, and no greeting.
+    /// This is sent first instead of a greeting.
     Greets(&'static str),
-    /// After so many messages this is said, and the server closes with this code. After none it is said in place of a greeting.
+    /// After this many messages this is sent, and the server closes with this code. After none, it is sent instead of a greeting.
     Ends(usize, &'static str, u16),
-    /// After so many messages it takes everything, and says nothing any more.
+    /// After this many messages, everything is accepted but no further messages are sent.
     Deaf(usize),
-    /// Whatever it says comes so much later.
+    /// All messages are delayed by this much.
     Late(Duration),
-    /// The same of messages that are like this; the others come at once.
+    /// Only matching messages are delayed.
     LateWhere(Duration, fn(&str) -> bool),
 }
 
-/// One provider's side of a connection.
+/// The server side of one provider's connection.
 pub(crate) trait Peer: Send {
-    /// Looks at the handshake.
+    /// Checks the handshake.
     ///
     /// # Errors
-    /// The status and body with which the real one refuses it.
+    /// The status and body with which the real server refuses it.
     fn opens(&mut self, asked: &Asked) -> Result<(), (u16, String)>;
-    /// What it says first.
+    /// Returns the first messages.
     fn greeting(&mut self) -> Vec<Message>;
-    /// What it says to a message.
+    /// Returns the responses to a message.
     ///
     /// # Errors
-    /// What the real one would refuse.
+    /// What the real server would refuse.
     fn answer(&mut self, message: Said, stt: &mut TestStt) -> Result<Vec<Message>, String>;
 }
 
@@ -82,7 +82,7 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
-    /// The only value of this name; empty when there is none.
+    /// Returns the only value of this name; empty if there is none.
     pub(crate) fn one(&self, name: &str) -> &str {
         let mut values = self.query.iter().filter(|(other, _)| other == name);
         let value = values.next().map_or("", |(_, value)| value);
@@ -94,14 +94,14 @@ impl Asked {
         self.headers.get(name).map_or("", String::as_str)
     }
 
-    /// The words for parameters that are not among `known`.
+    /// Describes the parameters that are not among `known`.
     pub(crate) fn unknown(&self, known: &[&str]) -> Option<String> {
         let unknown = self.query.iter().find(|(name, _)| !known.contains(&name.as_str()))?;
         Some(format!("there is no parameter {}", unknown.0))
     }
 }
 
-/// A message of ours.
+/// A message from the service.
 pub(crate) enum Said {
     Text(String),
     Binary(Vec<u8>),
@@ -115,17 +115,17 @@ pub(crate) struct Listening {
 
 struct Shared {
     make: Box<dyn Fn() -> Box<dyn Peer> + Send + Sync>,
-    /// What happens to the connections to come; the last one also to all after it.
+    /// The behaviour of future connections; the last one is for all further ones.
     behaviours: Mutex<VecDeque<Behaviour>>,
-    /// What happens to the one that is open, from its next message on.
+    /// The behaviour of the open connection, from its next message on.
     now: Mutex<Option<Behaviour>>,
     complaints: Mutex<Vec<String>>,
-    /// The parameters of each handshake.
+    /// The query parameters of each handshake.
     queries: Mutex<Vec<Vec<(String, String)>>>,
     connections: watch::Sender<usize>,
-    /// Connections that are over.
+    /// Connections that have ended.
     over: watch::Sender<usize>,
-    /// Messages that came.
+    /// Messages that arrived.
     messages: watch::Sender<usize>,
 }
 
@@ -149,7 +149,7 @@ impl Listening {
         let server = Arc::clone(&shared);
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                // As servers of speech do: what is said does not wait for a receipt of what was said before.
+                // As servers of speech do: a message must not wait for the acknowledgement of the previous one.
                 stream.set_nodelay(true).expect("a socket");
                 let server = Arc::clone(&server);
                 server.connections.send_modify(|count| *count += 1);
@@ -170,17 +170,17 @@ impl Listening {
         *self.shared.connections.borrow()
     }
 
-    /// From now on this happens to the connection that is open; its messages are counted from the next one on.
+    /// Sets the behaviour of the open connection from now on; its messages are counted from the next one.
     pub(crate) fn now(&self, behaviour: Behaviour) {
         *locked(&self.shared.now) = Some(behaviour);
     }
 
-    /// Waits until so many messages came.
+    /// Waits until this many messages have arrived.
     pub(crate) async fn messages(&self, count: usize) {
         self.shared.messages.subscribe().wait_for(|now| *now >= count).await.expect("the server lives");
     }
 
-    /// Waits until so many connections are over.
+    /// Waits until this many connections have ended.
     pub(crate) async fn over(&self, count: usize) {
         self.shared.over.subscribe().wait_for(|now| *now >= count).await.expect("the server lives");
     }
@@ -189,7 +189,7 @@ impl Listening {
         locked(&self.shared.complaints).clone()
     }
 
-    /// What this parameter was in the last handshake, as often as it was given.
+    /// Returns all values of this parameter in the last handshake.
     pub(crate) fn parameter(&self, name: &str) -> Vec<String> {
         let queries = locked(&self.shared.queries);
         let last = queries.last().into_iter().flatten();
@@ -209,7 +209,7 @@ async fn serve(shared: &Shared, stream: TcpStream) {
     };
     let behaviour = behaviour.unwrap_or(Behaviour::Well);
     if matches!(behaviour, Behaviour::Silent) {
-        // Held until the other side gives up.
+        // Held until the client gives up.
         let _ = stream.peek(&mut [0; 1]).await;
         return std::future::pending().await;
     }
@@ -266,7 +266,7 @@ struct Serving<'a> {
     shared: &'a Shared,
     behaviour: Behaviour,
     socket: WebSocketStream<TcpStream>,
-    /// What is still to be said, and when.
+    /// Delayed messages, and when they are due.
     late: VecDeque<(Instant, Message)>,
     stt: TestStt,
 }
@@ -335,7 +335,7 @@ impl Serving<'_> {
         }
     }
 
-    /// The next message; what is said late is said meanwhile.
+    /// Returns the next message, and sends delayed ones meanwhile.
     async fn next(&mut self) -> Option<Result<Message, tokio_tungstenite::tungstenite::Error>> {
         loop {
             let due = self.late.front().map(|(at, _)| *at);
@@ -360,7 +360,7 @@ impl Serving<'_> {
         while let Some(Ok(_)) = self.socket.next().await {}
     }
 
-    /// Does what the test wants at this message, and says whether that was the end.
+    /// Applies the test's behaviour at this message. Returns whether that ended the connection.
     async fn misbehaved(&mut self, count: usize) -> bool {
         match &self.behaviour {
             Behaviour::Dies(after) if count == *after => true,
@@ -385,17 +385,17 @@ impl Serving<'_> {
     }
 }
 
-/// Understands the simulated caller's recordings.
+/// Recognises the simulated caller's recordings.
 pub(crate) struct TestStt {
     session: Box<dyn SttSession>,
     heard: mpsc::Receiver<SttEvent>,
     vad: Vad,
-    /// Whether speech has started, and stopped, since this was last asked.
+    /// Whether speech has started, and stopped, since the last query.
     started: bool,
     stopped: bool,
     heard_speech: bool,
     rest: Vec<u8>,
-    /// Samples since [`TestStt::words`] was last asked.
+    /// Samples since the last call of [`TestStt::words`].
     samples: usize,
 }
 
@@ -415,7 +415,7 @@ impl TestStt {
         }
     }
 
-    /// Audio as the providers call it: `mulaw`, `pcm_mulaw`, `alaw`, `linear16` or `pcm_s16le`, 8 kHz.
+    /// Takes audio in an encoding by the providers' names: `mulaw`, `pcm_mulaw`, `alaw`, `linear16` or `pcm_s16le`, 8 kHz.
     pub(crate) fn hear(&mut self, encoding: &str, sound: &[u8]) {
         self.rest.extend_from_slice(sound);
         let is = |names: &[&str]| names.iter().any(|name| encoding.contains(name));
@@ -448,22 +448,22 @@ impl TestStt {
         self.stopped |= voice == Some(VadEvent::SpeechStopped);
     }
 
-    /// Whether speech has started since this was last asked.
+    /// Returns whether speech has started since the last query.
     pub(crate) fn has_started(&mut self) -> bool {
         std::mem::take(&mut self.started)
     }
 
-    /// Whether speech has stopped since this was last asked.
+    /// Returns whether speech has stopped since the last query.
     pub(crate) fn has_stopped(&mut self) -> bool {
         std::mem::take(&mut self.stopped)
     }
 
-    /// How much audio came since the words were last asked for, in milliseconds.
+    /// Returns how much audio arrived since the words were last queried, in milliseconds.
     pub(crate) fn heard_ms(&self) -> usize {
         self.samples / 8
     }
 
-    /// The words of everything since the last ones; empty when there are none.
+    /// Returns the words since the last query; empty if there are none.
     pub(crate) fn words(&mut self) -> String {
         self.samples = 0;
         self.session.speech_stopped(0);
@@ -474,12 +474,12 @@ impl TestStt {
     }
 }
 
-/// A message as JSON.
+/// Parses a message as JSON.
 pub(crate) fn json(text: &str) -> Result<Value, String> {
     serde_json::from_str(text).map_err(|_| format!("this is not JSON: {text}"))
 }
 
-/// The first words and the rest.
+/// Splits words into the first ones and the rest.
 pub(crate) fn halves(words: &str) -> (String, String) {
     let middle = words.split_whitespace().count().div_ceil(2);
     let part = |words: Vec<&str>| words.join(" ");

@@ -1,5 +1,5 @@
-//! A server of the Model Context Protocol over streamable HTTP, as the specification of 2025-06-18 has it. It complains about
-//! clients that do not keep to it.
+//! A server of the Model Context Protocol over streamable HTTP, as the specification of 2025-06-18 describes it. It complains about
+//! clients that violate it.
 
 use std::collections::{HashMap, HashSet};
 use std::net::SocketAddr;
@@ -17,38 +17,38 @@ use tokio::sync::{Notify, watch};
 
 use super::model::header;
 
-/// The version that this server speaks, whatever newer one it is asked for.
+/// The version that this server speaks, even if a newer one is requested.
 const VERSION: &str = "2025-06-18";
-/// Longer than anything here takes when it works.
+/// Longer than any working test takes.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// What a tool does when it is called.
+/// The behaviour of a tool when it is called.
 #[derive(Clone)]
 pub(crate) enum Does {
-    /// Answers with this result, as one JSON object.
+    /// Responds with this result, as one JSON object.
     Says(Value),
-    /// The same as the last of several events.
+    /// Responds with this result as the last of several events.
     Streams(Value),
-    /// Refuses with this code and these words.
+    /// Refuses with this code and message.
     Refuses(i64, &'static str),
-    /// Answers with this status, and headers.
+    /// Responds with this status and these headers.
     Fails(u16, &'static [(&'static str, &'static str)]),
-    /// Begins to answer, and the connection breaks.
+    /// Begins to respond, and the connection breaks.
     Breaks,
-    /// Answers with what is not JSON.
+    /// Responds with something that is not JSON.
     Garbage,
-    /// Nothing at all.
+    /// Does not respond.
     Nothing,
 }
 
-/// A tool that the server has.
+/// A tool of the server.
 #[derive(Clone)]
 pub(crate) struct Has {
     pub(crate) tool: Value,
     pub(crate) does: Does,
 }
 
-/// A tool without arguments.
+/// Creates a tool without arguments.
 pub(crate) fn has(name: &str, does: Does) -> Has {
     let schema = json!({ "$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object" });
     Has { tool: json!({ "name": name, "description": format!("It is {name}."), "inputSchema": schema }), does }
@@ -58,7 +58,7 @@ pub(crate) fn words(text: &str) -> Value {
     json!({ "content": [{ "type": "text", "text": text }] })
 }
 
-/// A session: whether the client has said that it is ready, and the ids that it has used.
+/// A session: whether the client has reported that it is ready, and the ids that it has used.
 #[derive(Default)]
 struct Session {
     ready: bool,
@@ -73,16 +73,16 @@ struct Inner {
     closed: Mutex<u32>,
     listed: Mutex<u32>,
     forgetful: Mutex<bool>,
-    /// Each request's call and authorization.
+    /// The call and the authorization of each request.
     known_by: Mutex<HashSet<String>>,
     called: Mutex<Vec<(String, Value)>>,
     complaints: Mutex<Vec<String>>,
     ended: Notify,
-    /// Uses of a tool that are waited for.
+    /// Tool calls that clients wait for.
     awaited: watch::Sender<usize>,
 }
 
-/// A use of a tool, until whoever wants it has gone.
+/// A tool call, until its client disconnects.
 struct Awaited<'a>(&'a Inner);
 
 impl<'a> Awaited<'a> {
@@ -98,7 +98,7 @@ impl Drop for Awaited<'_> {
     }
 }
 
-/// A server that listens until it is finished with.
+/// A server that runs until [`McpDouble::finish`].
 pub(crate) struct McpDouble {
     inner: Arc<Inner>,
     address: SocketAddr,
@@ -106,7 +106,7 @@ pub(crate) struct McpDouble {
 }
 
 impl McpDouble {
-    /// With these pages of tools.
+    /// Starts a server with these pages of tools.
     pub(crate) async fn start(pages: Vec<Vec<Has>>) -> Self {
         Self::start_at("127.0.0.1:0", pages).await
     }
@@ -130,32 +130,32 @@ impl McpDouble {
         format!("http://{}/mcp", self.address)
     }
 
-    /// Another address, from which two redirects lead to the server.
+    /// Returns another URL, from which two redirects lead to the server.
     pub(crate) fn moved_url(&self) -> String {
         format!("http://{}/moved", self.address)
     }
 
-    /// Forgets the session at the next use of a tool, as a server that was restarted does.
+    /// Forgets the session at the next tool call, as a restarted server does.
     pub(crate) fn forget_once(&self) {
         *self.inner.forgetful.lock().expect("whole") = true;
     }
 
-    /// How often it was connected to, and asked for its tools from the first page on.
+    /// Returns how often a client connected, and listed tools from the first page.
     pub(crate) fn opened_and_listed(&self) -> (u32, u32) {
         (*self.inner.opened.lock().expect("whole"), *self.inner.listed.lock().expect("whole"))
     }
 
-    /// The tools that were used, with their arguments.
+    /// Returns the tools that were called, with their arguments.
     pub(crate) fn called(&self) -> Vec<(String, Value)> {
         self.inner.called.lock().expect("whole").clone()
     }
 
-    /// The `X-Voice-Call` and `Authorization` that requests came with.
+    /// Returns the `X-Voice-Call` and `Authorization` headers of requests.
     pub(crate) fn known_by(&self) -> HashSet<String> {
         self.inner.known_by.lock().expect("whole").clone()
     }
 
-    /// Waits until so many sessions have been closed by their clients.
+    /// Waits until this many sessions have been closed by their clients.
     pub(crate) async fn closed(&self, count: u32) {
         let waiting = async {
             while *self.inner.closed.lock().expect("whole") < count {
@@ -165,14 +165,14 @@ impl McpDouble {
         tokio::time::timeout(TIMEOUT, waiting).await.expect("sessions are closed");
     }
 
-    /// Waits until so many uses of a tool are waited for.
+    /// Waits until clients wait for this many tool calls.
     pub(crate) async fn awaited(&self, count: usize) {
         let mut awaited = self.inner.awaited.subscribe();
         let waiting = awaited.wait_for(|awaited| *awaited == count);
         tokio::time::timeout(TIMEOUT, waiting).await.expect("it comes to that").expect("the server lives");
     }
 
-    /// Nothing was asked that a real server would refuse.
+    /// Asserts that no request was one that a real server would refuse.
     pub(crate) fn finish(self) {
         self.server.abort();
         assert_eq!(*self.inner.complaints.lock().expect("whole"), Vec::<String>::new());
@@ -232,7 +232,7 @@ impl Inner {
     }
 }
 
-/// One request, as far as its body goes.
+/// The body of one request.
 struct Asked {
     id: Value,
     method: String,
@@ -276,7 +276,7 @@ async fn serve(State(inner): State<Arc<Inner>>, method: Method, headers: HeaderM
     answer(&inner, &session, asked).await
 }
 
-/// Whether a message may come now.
+/// Checks whether a message is allowed now.
 fn in_session(inner: &Inner, headers: &HeaderMap, session: &str, asked: &Asked) -> Result<(), Box<Response>> {
     if session.is_empty() {
         return Err(Box::new(inner.refuse(StatusCode::BAD_REQUEST, "a message comes without a session")));
@@ -285,7 +285,7 @@ fn in_session(inner: &Inner, headers: &HeaderMap, session: &str, asked: &Asked) 
         inner.complain(format!("{} does not say which version was agreed upon", asked.method));
     }
     let mut sessions = inner.sessions.lock().expect("whole");
-    // That it is gone is told by the status; asking anyway is no mistake.
+    // The status reports that the session is gone; asking anyway is not a violation.
     let Some(open) = sessions.get_mut(session) else { return Err(Box::new(StatusCode::NOT_FOUND.into_response())) };
     if asked.id.is_null() {
         open.ready |= asked.method == "notifications/initialized";
@@ -351,7 +351,7 @@ async fn answer(inner: &Inner, session: &str, asked: Asked) -> Response {
     }
 }
 
-/// The answer to `initialize`, which is made with its headers first.
+/// Completes the response to `initialize`, whose headers are created first.
 async fn with_id(id: &Value, response: Response) -> Response {
     let (parts, body) = response.into_parts();
     let result = axum::body::to_bytes(body, usize::MAX).await.expect("in memory");
@@ -371,7 +371,7 @@ fn refused(id: &Value, code: i64, words: &str) -> Response {
     axum::Json(json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": words } })).into_response()
 }
 
-/// As events: a comment, an event without data, a notification, the answer.
+/// Formats events: a comment, an event without data, a notification, the response.
 fn streamed(id: &Value, result: &Value) -> Response {
     let news = json!({ "jsonrpc": "2.0", "method": "notifications/message", "params": { "level": "info", "data": "Looking." } });
     let answer = json!({ "jsonrpc": "2.0", "id": id, "result": result });

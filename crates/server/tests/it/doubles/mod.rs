@@ -1,4 +1,4 @@
-//! Fake peers on sockets of this machine. They speak the protocols of real ones, and complain about whatever those would refuse.
+//! Fake peers on local sockets. They speak the protocols of real ones, and complain about anything those would refuse.
 
 pub(crate) mod anthropic_llm;
 pub(crate) mod assemblyai_stt;
@@ -26,7 +26,7 @@ pub(crate) mod voice;
 use axum::serve::{ListenerExt as _, TapIo};
 use tokio::net::{TcpListener, TcpStream};
 
-/// A server that sends what it has at once, as servers of speech do, and does not wait for a receipt of what it sent before.
+/// Returns a listener that sends data at once, as servers of speech do, without waiting for acknowledgements of earlier data.
 pub(crate) fn without_delay(listener: TcpListener) -> TapIo<TcpListener, fn(&mut TcpStream)> {
     listener.tap_io(|stream| stream.set_nodelay(true).expect("a socket"))
 }

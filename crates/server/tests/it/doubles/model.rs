@@ -1,4 +1,4 @@
-//! A model server: answers as it is told, one answer for each request, or breaks off as real ones do.
+//! A model server: sends scripted responses, one per request, or fails as real servers do.
 
 use std::collections::VecDeque;
 use std::io;
@@ -27,57 +27,57 @@ use super::without_delay;
 /// The key that every double accepts.
 pub(crate) const KEY: &str = "sk-0123456789abcdef";
 
-/// Longer than anything here takes when it works.
+/// Longer than any working test takes.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// One provider's interface, from the other side.
+/// The server side of one provider's API.
 pub(crate) trait Protocol: Copy + Send + Sync + 'static {
-    /// What the real server would refuse.
+    /// Returns what the real server would refuse.
     fn complaints(self, uri: &Uri, headers: &HeaderMap, body: &Value) -> Vec<String>;
 
-    /// The stream of an answer, event by event, each with its empty line. It has read 12 tokens, 4 of them from its cache, and
-    /// written 7.
+    /// Returns the stream of a response, event by event, each with its empty line. Its usage is 12 tokens read, 4 of them from the cache,
+    /// and 7 written.
     fn answer(self, pieces: &[Piece]) -> Vec<String>;
 
-    /// The body of a refusal.
+    /// Returns the body of a refusal.
     fn error(self, status: u16, words: &str) -> Value;
 
-    /// The status with which a wrong key is refused.
+    /// Returns the status with which a wrong key is refused.
     fn wrong_key(self) -> StatusCode {
         StatusCode::UNAUTHORIZED
     }
 
-    /// An event that says that something went wrong inside an answer.
+    /// Returns an event that reports an error inside a response.
     fn error_event(self, words: &str) -> String;
 
-    /// The adapter.
+    /// Creates the adapter.
     fn make(self, connect: &AdapterConfig<'_>) -> Result<Arc<dyn Llm>, String>;
 
-    /// What of a request is a conversation, as (by whom, what), instructions left out. Calls are `call NAME ARGUMENTS`, results
+    /// Returns the conversation in a request as (role, text), without the instructions. Calls are `call NAME ARGUMENTS`, results
     /// `result TEXT`.
     fn conversation(self, body: &Value) -> Vec<(&'static str, String)>;
 }
 
-/// A piece of an answer.
+/// A piece of a response.
 #[derive(Clone)]
 pub(crate) enum Piece {
     Text(&'static str),
     Tool { id: &'static str, name: &'static str, arguments: Value },
 }
 
-/// What is done with one request.
+/// The reply to one request.
 pub(crate) enum Reply {
-    /// A whole answer.
+    /// A complete response.
     Answer(Vec<Piece>),
     /// These events, and the end of the stream.
     Events(Vec<String>),
-    /// These events, and nothing more: the socket is dead.
+    /// These events, then nothing: the socket is dead.
     Stalls(Vec<String>),
-    /// These events, and the connection is torn.
+    /// These events, then the connection breaks.
     Breaks(Vec<String>),
     /// A status, headers and a body.
     Refuses(u16, Vec<(&'static str, &'static str)>, Value),
-    /// Nothing at all.
+    /// No response.
     Silence,
 }
 
@@ -90,14 +90,14 @@ struct Inner<P> {
     replies: Mutex<VecDeque<Reply>>,
     asked: Mutex<Vec<Value>>,
     asked_at: Mutex<Vec<Instant>>,
-    /// Who connected to be greeted, and who asked.
+    /// The peers that connected for a warmup, and those that sent requests.
     greeted: Mutex<Vec<SocketAddr>>,
     askers: Mutex<Vec<SocketAddr>>,
     complaints: Mutex<Vec<String>>,
     freed: Notify,
 }
 
-/// A server that listens until it is finished with.
+/// A server that runs until [`Double::finish`].
 pub(crate) struct Double<P: Protocol> {
     inner: Arc<Inner<P>>,
     address: SocketAddr,
@@ -130,12 +130,12 @@ impl<P: Protocol> Double<P> {
         format!("http://{}", self.address)
     }
 
-    /// The adapter with these settings. A dead socket is found out in the time of a test.
+    /// Creates the adapter with these settings. Its timeouts are short enough for tests.
     pub(crate) fn llm_with(&self, settings: Value) -> Arc<dyn Llm> {
         self.llm_of(settings, KEY)
     }
 
-    /// The adapter with this key.
+    /// Creates the adapter with this key.
     pub(crate) fn llm_with_key(&self, key: &str) -> Arc<dyn Llm> {
         self.llm_of(json!({}), key)
     }
@@ -160,28 +160,28 @@ impl<P: Protocol> Double<P> {
         self.llm_with(json!({}))
     }
 
-    /// The bodies of all requests so far.
+    /// Returns the bodies of all requests so far.
     pub(crate) fn asked(&self) -> Vec<Value> {
         self.inner.asked.lock().expect("whole").clone()
     }
 
-    /// When each of them came.
+    /// Returns when each of them arrived.
     pub(crate) fn asked_at(&self) -> Vec<Instant> {
         self.inner.asked_at.lock().expect("whole").clone()
     }
 
-    /// The connections that were made ahead of a question, and those of the questions.
+    /// Returns the connections opened ahead of a request, and those of the requests.
     pub(crate) fn connections(&self) -> (Vec<SocketAddr>, Vec<SocketAddr>) {
         let all = |peers: &Mutex<Vec<SocketAddr>>| peers.lock().expect("whole").clone();
         (all(&self.inner.greeted), all(&self.inner.askers))
     }
 
-    /// Waits until a request that was not answered to its end has lost its connection.
+    /// Waits until a request that was not answered completely has lost its connection.
     pub(crate) async fn freed(&self) {
         tokio::time::timeout(TIMEOUT, self.inner.freed.notified()).await.expect("the connection is let go of");
     }
 
-    /// Everything was asked that should be, and nothing that the real server would refuse.
+    /// Asserts that all scripted requests arrived, and none that the real server would refuse.
     pub(crate) fn finish(self) {
         self.server.abort();
         assert_eq!(*self.inner.complaints.lock().expect("whole"), Vec::<String>::new());
@@ -189,7 +189,7 @@ impl<P: Protocol> Double<P> {
     }
 }
 
-/// Tells that a request is gone before its answer was whole.
+/// Reports that a request was dropped before its response was complete.
 struct Unfinished<P>(Arc<Inner<P>>);
 
 impl<P> Drop for Unfinished<P> {
@@ -219,7 +219,7 @@ async fn serve<P: Protocol>(
         return axum::Json(json!({ "data": ["x".repeat(10_000)] })).into_response();
     }
     inner.askers.lock().expect("whole").push(peer);
-    // Whatever is behind a gateway is served there.
+    // A path prefix, as behind a gateway, is accepted.
     let uri = match uri.to_string().strip_prefix("/gateway") {
         Some(rest) => rest.parse().expect("an address"),
         None => uri,
@@ -263,14 +263,14 @@ async fn serve<P: Protocol>(
     }
 }
 
-/// Events in pieces that nobody would cut them into.
+/// Splits events into pieces at unusual positions.
 fn events(
     sent: Vec<String>,
     then: impl futures_util::Stream<Item = Result<Bytes, io::Error>> + Send + 'static,
 ) -> Response {
     let bytes = sent.concat().into_bytes();
     let pieces: Vec<_> = bytes.chunks(7).map(|piece| Ok(Bytes::copy_from_slice(piece))).collect();
-    // What breaks takes everything with it that has not been flushed, which happens between two pieces.
+    // A break discards everything that has not been flushed, so yield between two pieces.
     let spaced = stream::iter(pieces).chain(then).then(|piece| async move {
         tokio::task::yield_now().await;
         piece
@@ -280,17 +280,17 @@ fn events(
     response
 }
 
-/// An event of OpenAI's kind, without a name.
+/// Formats an event as OpenAI does, without a name.
 pub(crate) fn data(data: &Value) -> String {
     format!("data: {data}\n\n")
 }
 
-/// A header's text.
+/// Returns a header's text.
 pub(crate) fn header<'h>(headers: &'h HeaderMap, name: &str) -> &'h str {
     headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
 }
 
-/// Collects what a model gives.
+/// Collects a model's response.
 pub(crate) async fn ask(
     llm: &dyn Llm,
     request: switchhook_providers::LlmRequest,

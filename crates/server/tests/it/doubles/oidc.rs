@@ -1,5 +1,5 @@
-//! An OpenID Connect provider, as Core 1.0 and Discovery 1.0 describe it. It signs with ES256, insists on PKCE and on the client's
-//! secret, and gives each code away once. Tests decide who signs in, how its ID token is wrong, and when it is silent.
+//! An OpenID Connect provider, as Core 1.0 and Discovery 1.0 describe it. It signs with ES256, requires PKCE and the client's
+//! secret, and issues each code once. Tests decide who signs in, how the ID token is wrong, and when the provider is silent.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -45,17 +45,17 @@ struct Shared {
     clock: Clock,
     key: EcdsaKeyPair,
     codes: Mutex<HashMap<String, Grant>>,
-    /// What the user info endpoint says, by access token.
+    /// The response of the user info endpoint, by access token.
     user_info: Mutex<HashMap<String, Value>>,
     /// Connections that were opened.
     connections: AtomicUsize,
     /// The paths of all requests.
     requests: watch::Sender<Vec<String>>,
-    /// Whether requests wait.
+    /// Whether requests are held.
     silent: watch::Sender<bool>,
 }
 
-/// What a code stands for.
+/// What a code grants.
 struct Grant {
     challenge: String,
     redirect: String,
@@ -66,7 +66,7 @@ struct Grant {
 /// How an ID token is signed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Signed {
-    /// As it should be.
+    /// Correctly.
     Well,
     /// With `alg: none`.
     Not,
@@ -122,12 +122,12 @@ impl Oidc {
         }
     }
 
-    /// Signs somebody in who was sent to `url`, and returns the code. `claims` replace those of the ID token; `null` leaves one out.
+    /// Signs in the user who was sent to `url`, and returns the code. `claims` replace those of the ID token; `null` removes one.
     pub(crate) fn code(&self, url: &Url, claims: Value, signed: Signed) -> String {
         self.code_with(url, claims, signed, json!({}))
     }
 
-    /// The same; the user info endpoint says this.
+    /// The same, with this response of the user info endpoint.
     pub(crate) fn code_with(&self, url: &Url, claims: Value, signed: Signed, user_info: Value) -> String {
         let sent: HashMap<String, String> = url.query_pairs().into_owned().collect();
         assert!(url.as_str().starts_with(&format!("{}/authorize?", self.issuer())), "{url}");
@@ -156,22 +156,22 @@ impl Oidc {
         code
     }
 
-    /// Sets whether every request waits.
+    /// Sets whether requests are held.
     pub(crate) fn set_silent(&self, silent: bool) {
         self.shared.silent.send_replace(silent);
     }
 
-    /// How many connections it was opened.
+    /// Returns how many connections were opened.
     pub(crate) fn connections(&self) -> usize {
         self.shared.connections.load(Ordering::Relaxed)
     }
 
-    /// How many requests of this path have come.
+    /// Returns how many requests with this path have arrived.
     pub(crate) fn requests(&self, path: &str) -> usize {
         self.shared.requests.borrow().iter().filter(|came| *came == path).count()
     }
 
-    /// Waits for so many requests of this path.
+    /// Waits for this many requests with this path.
     pub(crate) async fn until_requested(&self, path: &str, times: usize) {
         let mut requests = self.shared.requests.subscribe();
         let come = |all: &Vec<String>| all.iter().filter(|came| *came == path).count() >= times;
@@ -179,7 +179,7 @@ impl Oidc {
         waiting.expect("they come within a minute").expect("it runs");
     }
 
-    /// Takes the provider off the network, with the connections that clients keep.
+    /// Takes the provider off the network, including the clients' open connections.
     pub(crate) async fn stop(mut self) {
         self.stop.cancel();
         (&mut self.task).await.expect("it ends");
@@ -193,7 +193,7 @@ impl Drop for Oidc {
 }
 
 impl Shared {
-    /// RFC 7515, the compact form.
+    /// Signs claims in the compact form of RFC 7515.
     fn sign(&self, claims: &Value, signed: Signed) -> String {
         let (algorithm, other) = match signed {
             Signed::Well => ("ES256", None),
@@ -241,7 +241,7 @@ async fn configuration(State(shared): State<Arc<Shared>>) -> Json<Value> {
         "issuer": issuer, "authorization_endpoint": format!("{issuer}/authorize"),
         "token_endpoint": format!("{issuer}/token"), "userinfo_endpoint": format!("{issuer}/userinfo"),
         "jwks_uri": format!("{issuer}/jwks"), "response_types_supported": ["code"], "subject_types_supported": ["public"],
-        // What a careless provider offers.
+        // As a careless provider offers it.
         "id_token_signing_alg_values_supported": ["ES256", "HS256", "none"],
     }))
 }
@@ -274,7 +274,7 @@ async fn token(
     Json(body).into_response()
 }
 
-/// Id and secret, each encoded as in a form (RFC 6749 section 2.3.1).
+/// Returns id and secret, each form-encoded (RFC 6749 section 2.3.1).
 fn basic(headers: &HeaderMap) -> Option<String> {
     let coded = headers.get("authorization")?.to_str().ok()?.strip_prefix("Basic ")?;
     let text = String::from_utf8(STANDARD.decode(coded).ok()?).ok()?;

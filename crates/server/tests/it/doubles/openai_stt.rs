@@ -10,7 +10,7 @@ use super::listening::{Asked, Peer, Said, TestStt, halves, json as parse};
 #[derive(Default)]
 pub(crate) struct Realtime {
     format: Option<String>,
-    /// Whether it commits when it hears silence.
+    /// Whether it commits when it detects silence.
     commits: bool,
     items: u32,
 }

@@ -1,4 +1,4 @@
-//! A server for Whisper as OpenAI and its copies offer it: `POST /v1/audio/transcriptions`.
+//! A Whisper server as OpenAI and compatible servers offer it: `POST /v1/audio/transcriptions`.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -21,13 +21,13 @@ use tokio::sync::watch;
 use super::listening::TestStt;
 use super::without_delay;
 
-/// What happens to one request.
+/// The reply to one request.
 #[derive(Clone, Debug)]
 pub(crate) enum Answers {
     Well,
     With(u16, Vec<(&'static str, &'static str)>, &'static str),
     Never,
-    /// The answer begins, and the connection breaks.
+    /// The response begins, and the connection breaks.
     Breaks,
 }
 
@@ -35,17 +35,17 @@ pub(crate) enum Answers {
 #[derive(Clone)]
 pub(crate) struct Whisper {
     pub(crate) address: SocketAddr,
-    /// What happens to the requests to come; the last one also to all after it.
+    /// The replies to future requests; the last one is for all further ones.
     answers: Arc<Mutex<VecDeque<Answers>>>,
     complaints: Arc<Mutex<Vec<String>>>,
     requests: watch::Sender<usize>,
-    /// Samples that came, at 8 kHz.
+    /// Samples received, at 8 kHz.
     samples: watch::Sender<usize>,
-    /// Requests that were given up by whoever sent them.
+    /// Requests that the client abandoned.
     given_up: watch::Sender<usize>,
-    /// What it answers to the question for its models: many have no such list.
+    /// The response to a request for its models: many servers have no such list.
     models: Arc<Mutex<(u16, &'static str)>>,
-    /// How often that was asked.
+    /// How often that was requested.
     knocks: watch::Sender<usize>,
 }
 
@@ -71,7 +71,7 @@ impl Whisper {
         double
     }
 
-    /// From now on it answers so when it is asked for its models.
+    /// Sets the response to requests for its models.
     pub(crate) fn answers_for_models(&self, status: u16, body: &'static str) {
         *self.models.lock().expect("whole") = (status, body);
     }
@@ -92,12 +92,12 @@ impl Whisper {
         *self.requests.borrow()
     }
 
-    /// From now on this happens to requests, one after the other; the last one also to all after it.
+    /// Sets the replies to requests, in order; the last one is for all further ones.
     pub(crate) fn now(&self, answers: impl IntoIterator<Item = Answers>) {
         *self.answers.lock().expect("whole") = answers.into_iter().collect();
     }
 
-    /// How much audio came.
+    /// Returns how much audio arrived.
     pub(crate) fn heard(&self) -> Duration {
         Duration::from_micros(u64::try_from(*self.samples.borrow() * 125).expect("small"))
     }
@@ -117,7 +117,7 @@ impl Whisper {
     }
 }
 
-/// Counts when it is dropped before its time.
+/// Counts a request that is dropped before it was answered.
 struct GivenUp(Option<watch::Sender<usize>>);
 
 impl Drop for GivenUp {
@@ -212,7 +212,7 @@ async fn understand(double: &Whisper, headers: &HeaderMap, body: &[u8]) -> Resul
     Ok(stt.words())
 }
 
-/// The file of a form.
+/// Returns the file of a form.
 pub(crate) fn file_of(headers: &HeaderMap, body: &[u8]) -> Result<Vec<u8>, String> {
     let kind = headers.get("content-type").and_then(|value| value.to_str().ok()).unwrap_or_default();
     let boundary = kind.strip_prefix("multipart/form-data; boundary=").ok_or(format!("{kind} is no form"))?;
@@ -221,7 +221,7 @@ pub(crate) fn file_of(headers: &HeaderMap, body: &[u8]) -> Result<Vec<u8>, Strin
     file.map(|(_, file)| file.to_vec()).ok_or_else(|| "there is no file".to_owned())
 }
 
-/// Heads and bodies of a form (RFC 7578).
+/// Returns the heads and bodies of a form (RFC 7578).
 fn parts<'a>(body: &'a [u8], boundary: &str) -> Result<Vec<(String, &'a [u8])>, String> {
     let find = |within: &[u8], what: &[u8]| within.windows(what.len()).position(|window| window == what);
     let delimiter = format!("\r\n--{boundary}");

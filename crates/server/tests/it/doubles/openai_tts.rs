@@ -1,4 +1,4 @@
-//! OpenAI's speech interface: `POST /v1/audio/speech`, audio as the body.
+//! OpenAI's speech API: `POST /v1/audio/speech`, with the audio as the body.
 
 use std::collections::HashSet;
 use std::net::SocketAddr;
@@ -18,16 +18,16 @@ use switchhook_media::tone::sine;
 use super::voice::{Fate, KEY, PER_CHARACTER, Stage, Utterance};
 use super::without_delay;
 
-/// Its PCM.
+/// The sample rate of its PCM, in Hz.
 const RATE: u32 = 24_000;
-/// Bytes of a piece; samples are cut in two by it.
+/// Bytes per piece, which splits samples.
 const PIECE: usize = 2_401;
 
 pub(crate) fn router(stage: Stage) -> Router {
     Router::new().route("/v1/audio/speech", post(speak)).with_state(stage)
 }
 
-/// As long as `text` takes.
+/// Returns a tone with the length of `text`.
 pub(crate) fn tone(text: &str, rate: u32) -> Vec<i16> {
     let rate_of_telephones = 8_000;
     let samples = text.chars().count() * PER_CHARACTER * usize::try_from(rate).expect("small") / rate_of_telephones;
@@ -64,7 +64,7 @@ async fn speak(State(stage): State<Stage>, headers: HeaderMap, Json(request): Js
     let sent = stream::iter(sent).map(Ok);
     let body = match fate {
         Fate::End => Body::from_stream(sent),
-        // No headers come either.
+        // Not even headers are sent.
         Fate::Stay { .. } if pieces.is_empty() => {
             let _stopped = stopped;
             std::future::pending().await
@@ -75,7 +75,7 @@ async fn speak(State(stage): State<Stage>, headers: HeaderMap, Json(request): Js
         }))),
         Fate::Die | Fate::Close(..) => {
             let broken = async {
-                // What was given is sent while nothing more is there.
+                // What was written is sent while the task is idle.
                 tokio::task::yield_now().await;
                 Err(std::io::Error::other("the connection breaks"))
             };
@@ -87,7 +87,7 @@ async fn speak(State(stage): State<Stage>, headers: HeaderMap, Json(request): Js
     ([("content-type", "audio/pcm")], body).into_response()
 }
 
-/// Notes that nobody reads any more.
+/// Records that the response is no longer read.
 struct Stopped {
     stage: Stage,
     armed: bool,
@@ -101,7 +101,7 @@ impl Drop for Stopped {
     }
 }
 
-/// Of a stream: how long it will be is not known.
+/// Returns the header of a stream, whose length is not known.
 fn wav_header() -> Vec<u8> {
     let mut header = b"RIFF\xff\xff\xff\xffWAVEfmt \x10\0\0\0\x01\0\x01\0".to_vec();
     header.extend(RATE.to_le_bytes());
@@ -110,7 +110,7 @@ fn wav_header() -> Vec<u8> {
     header
 }
 
-/// Serves it, and counts who connects.
+/// Starts the server, which counts connections.
 pub(crate) async fn serve(stage: Stage) -> SocketAddr {
     let peers: Arc<Mutex<HashSet<SocketAddr>>> = Arc::default();
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
@@ -130,7 +130,7 @@ pub(crate) async fn serve(stage: Stage) -> SocketAddr {
     address
 }
 
-/// An error in the shape of OpenAI's.
+/// Formats an error as OpenAI does.
 pub(crate) fn error(message: &str, code: &str) -> Value {
     json!({ "error": { "message": message, "type": "invalid_request_error", "param": null, "code": code } })
 }

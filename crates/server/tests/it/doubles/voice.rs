@@ -1,4 +1,4 @@
-//! What the doubles of all voices share: how they are told to behave, what they have seen, and how they sound.
+//! The shared part of the doubles of TTS providers: their scripted behaviour, a record of requests, and their audio.
 
 use std::collections::{HashMap, VecDeque};
 use std::net::SocketAddr;
@@ -15,35 +15,35 @@ use crate::harness::TIMEOUT;
 
 /// The only key that doubles accept.
 pub(crate) const KEY: &str = "a-key-of-the-tests";
-/// A character is spoken in 10 ms: 80 bytes of µ-law.
+/// A character lasts 10 ms: 80 bytes of µ-law.
 pub(crate) const PER_CHARACTER: usize = 80;
-/// Characters in a piece of audio; words are cut in two by it.
+/// Characters per piece of audio, which splits words.
 const PIECE: usize = 5;
-/// Pieces of what is stopped that come all the same.
+/// Pieces that still arrive after an utterance was stopped.
 pub(crate) const LATE: usize = 2;
 
-/// How an utterance is spoken. Those that were not told are spoken well.
+/// How an utterance is spoken; [`Manner::Well`] by default.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Manner {
-    /// To the end.
+    /// Spoken to the end.
     Well,
-    /// This many pieces come and then no more, until it is stopped.
+    /// Stalls after this many pieces, until it is stopped.
     Stall(usize),
-    /// As [`Manner::Stall`], and being stopped is not confirmed.
+    /// Like [`Manner::Stall`], but a stop is not confirmed.
     Deaf,
-    /// This many pieces come, then the connection breaks.
+    /// The connection breaks after this many pieces.
     Die(usize),
-    /// The other side no longer reads or writes, though the connection is open.
+    /// The server stops reading and writing, but the connection stays open.
     Freeze,
-    /// Something comes that is not of the protocol.
+    /// Sends a message that violates the protocol.
     Nonsense,
-    /// This comes instead of audio; the context's name is filled in.
+    /// Sends this instead of audio; the context's name is filled in.
     Say(Value),
-    /// The other side closes the websocket in order.
+    /// The server closes the websocket properly.
     Close(u16, &'static str),
 }
 
-/// An answer to a request that is refused.
+/// The response to a refused request.
 #[derive(Clone, Debug)]
 pub(crate) struct No {
     pub(crate) status: u16,
@@ -51,7 +51,7 @@ pub(crate) struct No {
     pub(crate) body: Value,
 }
 
-/// What a double has seen.
+/// What a double has received.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
     /// Connections that were accepted.
@@ -62,13 +62,13 @@ pub(crate) struct Seen {
     pub(crate) refused: usize,
     /// Requests that were never answered.
     pub(crate) ignored: usize,
-    /// Texts, in the order in which they came.
+    /// Texts, in the order of their arrival.
     pub(crate) spoken: Vec<String>,
-    /// What was asked with them.
+    /// The requests of these texts.
     pub(crate) asked: Vec<Value>,
     /// Utterances that were stopped before their end.
     pub(crate) stopped: usize,
-    /// How many of those the other side knows to be over, as far as its protocol tells.
+    /// How many of those the client knows to be over, as far as the protocol reports it.
     pub(crate) settled: usize,
     complaints: Vec<String>,
 }
@@ -76,9 +76,9 @@ pub(crate) struct Seen {
 #[derive(Default)]
 struct Inner {
     seen: Mutex<Seen>,
-    /// Each of any utterance, or of one with these words.
+    /// For any utterance, or for one with these words.
     manners: Mutex<VecDeque<(Option<&'static str>, Manner)>>,
-    /// Of texts whose turn is not known.
+    /// For texts that arrive in any order.
     particular: Mutex<HashMap<String, Manner>>,
     noes: Mutex<VecDeque<No>>,
     /// Requests that will not be answered.
@@ -86,37 +86,37 @@ struct Inner {
     changed: Notify,
 }
 
-/// What a test and its double share.
+/// State shared by a test and its double.
 #[derive(Clone, Default)]
 pub(crate) struct Stage(Arc<Inner>);
 
 impl Stage {
-    /// How the next utterances are spoken.
+    /// Sets how the next utterances are spoken.
     pub(crate) fn next(&self, manners: impl IntoIterator<Item = Manner>) {
         lock(&self.0.manners).extend(manners.into_iter().map(|manner| (None, manner)));
     }
 
-    /// How the next utterance with these words is spoken.
+    /// Sets how the next utterance with these words is spoken.
     pub(crate) fn next_of(&self, words: &'static str, manner: Manner) {
         lock(&self.0.manners).push_back((Some(words), manner));
     }
 
-    /// How the next requests are refused.
+    /// Refuses the next requests.
     pub(crate) fn refuse(&self, noes: impl IntoIterator<Item = No>) {
         lock(&self.0.noes).extend(noes);
     }
 
-    /// How this text is spoken, whenever and as often as it comes.
+    /// Sets how this text is spoken whenever it arrives.
     pub(crate) fn always(&self, text: &str, manner: Manner) {
         lock(&self.0.particular).insert(text.to_owned(), manner);
     }
 
-    /// The next request is never answered.
+    /// Leaves the next request unanswered.
     pub(crate) fn ignore_one(&self) {
         *lock(&self.0.to_ignore) += 1;
     }
 
-    /// Returns unless this request is one that is not answered.
+    /// Returns, unless this request must stay unanswered.
     pub(crate) async fn answer(&self) {
         let ignored = {
             let mut left = lock(&self.0.to_ignore);
@@ -139,7 +139,7 @@ impl Stage {
         at.and_then(|at| manners.remove(at)).map_or(Manner::Well, |(_, manner)| manner)
     }
 
-    /// The refusal that is due, if one is.
+    /// Returns the refusal for this request, if there is one.
     pub(crate) fn no(&self) -> Option<Response> {
         let No { status, retry_after, body } = lock(&self.0.noes).pop_front()?;
         self.note(|seen| seen.refused += 1);
@@ -157,7 +157,7 @@ impl Stage {
         result
     }
 
-    /// An utterance is stopped, which needs no answer.
+    /// Records that an utterance was stopped where no confirmation is needed.
     pub(crate) fn note_stopped(&self) {
         self.note(|seen| {
             seen.stopped += 1;
@@ -169,7 +169,7 @@ impl Stage {
         lock(&self.0.seen).complaints.push(words.into());
     }
 
-    /// Complains unless it is `expected`.
+    /// Complains unless `found` is `expected`.
     pub(crate) fn expect(&self, what: &str, found: Option<&str>, expected: &str) {
         if found != Some(expected) {
             self.complain(format!("{what} is {found:?} and not {expected:?}"));
@@ -184,7 +184,7 @@ impl Stage {
         self.seen(|seen| seen.complaints.clone())
     }
 
-    /// Waits until what was seen is as `done` says.
+    /// Waits until `done` holds for the record.
     pub(crate) async fn until(&self, what: &str, done: impl Fn(&Seen) -> bool) {
         let waiting = async {
             loop {
@@ -202,7 +202,7 @@ impl Stage {
     }
 }
 
-/// Counts a connection for as long as it is held.
+/// Counts a connection as long as it is held.
 pub(crate) struct Connected(Stage);
 
 impl Connected {
@@ -218,7 +218,7 @@ impl Drop for Connected {
     }
 }
 
-/// What becomes of an utterance after its pieces.
+/// What happens to an utterance after its pieces.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Fate {
     End,
@@ -230,7 +230,7 @@ pub(crate) enum Fate {
     Close(u16, &'static str),
 }
 
-/// A text in pieces, and what follows those that come. The rest of a stalled one comes late.
+/// A text in pieces, and what follows those that are sent. The rest of a stalled one comes late.
 pub(crate) struct Utterance {
     pub(crate) pieces: Vec<Vec<char>>,
     pub(crate) late: Vec<Vec<char>>,
@@ -238,7 +238,7 @@ pub(crate) struct Utterance {
 }
 
 impl Utterance {
-    /// Speaks `text` as the stage says.
+    /// Speaks `text` as the test has scripted it.
     pub(crate) fn new(stage: &Stage, text: &str, asked: Value) -> Self {
         stage.note(|seen| {
             seen.spoken.push(text.to_owned());
@@ -264,7 +264,7 @@ impl Utterance {
     }
 }
 
-/// The µ-law of a piece.
+/// Returns the µ-law of a piece.
 pub(crate) fn audio_of(piece: &[char]) -> Vec<u8> {
     piece
         .iter()

@@ -1,4 +1,4 @@
-//! The database is away, behind a proxy without a server, or cannot be written to.
+//! The database is unavailable, behind a proxy without a server, or read-only.
 
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ async fn service_on(database: String) -> TestService {
     TestService::start_as(Clock::system(), |config| config.database_url = Some(Private::new(database))).await
 }
 
-/// Asserts that the response says that the database is away and when to ask again.
+/// Asserts that the response reports that the database is unavailable, and when to retry.
 async fn assert_away(client: &Client, method: Method, path: &str) {
     let response = client.request(method.clone(), path).json(&json!({})).send().await.expect("an answer");
     let (status, again) = (response.status(), response.headers().get("retry-after").cloned());
@@ -63,7 +63,7 @@ async fn a_database_that_becomes_read_only_is_away_until_it_can_be_written_to() 
     service.stop().await;
 }
 
-/// As after a failover during which the name of the database led to a replica: sessions from that time stay read-only.
+/// Simulates a failover during which the database's name led to a replica: sessions from that time stay read-only.
 #[tokio::test(flavor = "multi_thread")]
 async fn connections_to_a_replica_are_given_up_after_a_failover() {
     let server = tokio::task::block_in_place(Server::start);

@@ -1,4 +1,4 @@
-//! The disk of SQLite fills up, and has room again. A limit on the size of files stands for it: writes fail, reads do not.
+//! SQLite's disk fills up, and has space again. A limit on file sizes simulates it: writes fail, reads do not.
 
 use std::process::Command;
 use std::str::FromStr as _;
@@ -21,7 +21,7 @@ fn limit_files(service: &Process, size: &str) {
     assert!(done.expect("prlimit of util-linux").success());
 }
 
-/// Waits until the lease of the live call has been over for longer than the 5 s between renewals.
+/// Waits until the lease of the live call has been expired for longer than the 5 s between renewals.
 async fn until_the_lease_is_over(node: &Node) {
     const OVER: &str = "SELECT MAX(lease_until) + 6000000 < unixepoch('subsec') * 1000000 FROM calls";
     let options = SqliteConnectOptions::from_str(&node.database_url()).expect("an address").read_only(true);
@@ -33,7 +33,7 @@ async fn until_the_lease_is_over(node: &Node) {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_full_disk_can_be_read_and_says_so_and_writes_resume_when_there_is_room() {
     let node = Node::on(None);
-    // The kernel would end the process that writes beyond the limit.
+    // The kernel would otherwise kill a process that writes beyond the limit.
     let service = node.serve_after("trap '' XFSZ");
     let client = tenant_of(&node, &service);
     let agent = client.scripted_agent(json!({ "silence": { "hangup_after_seconds": null } })).await;

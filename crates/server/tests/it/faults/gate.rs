@@ -1,4 +1,4 @@
-//! A TCP proxy before a database server that can lose its server: it then takes connections and closes them.
+//! A TCP proxy in front of a database server. When shut, it accepts connections and closes them.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ pub(crate) struct Gate {
 }
 
 impl Gate {
-    /// A proxy before the server that listens on this Unix socket.
+    /// Creates a proxy for the server that listens on this Unix socket.
     pub(crate) async fn before(socket: PathBuf) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("bound");
@@ -31,7 +31,7 @@ impl Gate {
         self.address
     }
 
-    /// Closes every connection, and those that come.
+    /// Closes every connection, and all new ones.
     pub(crate) fn shut(&self) {
         self.open.send_replace(false);
     }
@@ -43,13 +43,13 @@ impl Gate {
 
 async fn through(mut client: TcpStream, socket: PathBuf, mut open: watch::Receiver<bool>) {
     if !*open.borrow() {
-        // What was sent has been taken, so that the client sees an end and not a reset.
+        // The request is read, so that the client sees a close and not a reset.
         let _ = client.read(&mut [0; 64]).await;
         return;
     }
     let mut server = UnixStream::connect(socket).await.expect("the server runs");
     tokio::select! {
-        // The client that is cut off reports it to the test.
+        // The test sees the error at the client that is cut off.
         _ = tokio::io::copy_bidirectional(&mut client, &mut server) => {}
         _ = open.wait_for(|open| !open) => {}
     }

@@ -1,4 +1,4 @@
-//! The log has no reader.
+//! A log without a reader.
 
 use std::fs::OpenOptions;
 use std::io::{Write as _, pipe};
@@ -11,11 +11,11 @@ use super::tenant_of;
 use crate::harness::deliveries_of;
 use crate::harness::process::Node;
 
-/// What a pipe holds on Linux.
+/// The capacity of a pipe on Linux.
 const PIPE: usize = 64 * 1024;
 
-/// Places a call on a service that logs to `stderr`, until its last webhook has been delivered, and stops the service. Returns the
-/// metrics.
+/// Places a call on a service that logs to `stderr`, waits until its last webhook has been delivered, and stops the service. Returns
+/// the metrics.
 async fn a_call_with_its_log_at(stderr: Stdio) -> String {
     let node = Node::new().await.with("SWITCHHOOK_LOG", "debug");
     let service = node.serve_logging_to(stderr);
@@ -32,7 +32,7 @@ async fn a_call_with_its_log_at(stderr: Stdio) -> String {
     metrics
 }
 
-/// Lines that could not be written.
+/// Returns the number of log lines that could not be written.
 fn lost(metrics: &str) -> u64 {
     let line = metrics.lines().find_map(|line| line.strip_prefix("switchhook_log_lines_lost_total "));
     line.and_then(|count| count.parse().ok()).unwrap_or_else(|| panic!("lost lines are counted: {metrics}"))

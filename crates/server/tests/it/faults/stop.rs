@@ -1,4 +1,4 @@
-//! The service is asked to stop behind a load balancer.
+//! Stopping the service behind a load balancer.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ async fn the_port_stays_open_for_a_while_after_the_service_is_no_longer_ready() 
     let client = Client::with_a_connection_for_each_request(service.base.clone(), String::new());
     service.signal("TERM");
     client.look_until("/readyz", |ready| ready["code"] == "draining").await;
-    // What a balancer that has not noticed yet sends; idle work ends within a second.
+    // A balancer that has not noticed yet keeps sending requests; idle work ends within a second.
     let mut requests = tokio::time::interval(Duration::from_millis(200));
     for _ in 0..15 {
         requests.tick().await;

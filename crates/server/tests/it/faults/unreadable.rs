@@ -1,4 +1,4 @@
-//! What is stored cannot be read: a later version wrote it, or somebody changed it by hand.
+//! Stored data that cannot be read: a later version wrote it, or it was changed by hand.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::harness::{TestService, text};
 async fn a_call_whose_agent_cannot_be_read_fails_and_says_so() {
     let (service, agent) = TestService::ready().await;
     if service.store().dialect() != Dialect::Sqlite {
-        // What becomes of the call does not depend on the database.
+        // The outcome of the call does not depend on the database.
         return service.stop().await;
     }
     let soon = (Clock::system().now() + Duration::from_secs(3)).to_string();

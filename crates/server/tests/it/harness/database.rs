@@ -1,4 +1,4 @@
-//! A database of its own for every test.
+//! A separate database for every test.
 
 use sqlx::postgres::PgConnection;
 use sqlx::{Connection as _, Executor as _};
@@ -7,12 +7,12 @@ use switchhook_runtime::clock;
 /// The PostgreSQL server to test on; without it tests run on SQLite.
 const SERVER: &str = "SWITCHHOOK_TEST_POSTGRES";
 
-/// The address of a new, empty PostgreSQL database; nothing when the test is to run on SQLite.
+/// Returns the URL of a new, empty PostgreSQL database; `None` if the test runs on SQLite.
 pub(crate) async fn create() -> Option<String> {
     Some(create_on(&std::env::var(SERVER).ok()?).await)
 }
 
-/// The address of a new, empty database on the PostgreSQL server at this address.
+/// Returns the URL of a new, empty database on the PostgreSQL server at this URL.
 pub(crate) async fn create_on(server: &str) -> String {
     let mut connection = PgConnection::connect(server).await.expect("the PostgreSQL server for tests can be reached");
     let name = format!("test_{:032x}", u128::from_be_bytes(clock::random()));

@@ -1,4 +1,4 @@
-//! The whole service in a struct, and a client that speaks to it as customers do.
+//! The whole service in a struct, and a client that uses it as customers do.
 
 pub(crate) mod database;
 pub(crate) mod postgres;
@@ -27,10 +27,10 @@ use switchhook_runtime::clock::Clock;
 use switchhook_speech::models::ModelStore;
 use tempfile::TempDir;
 
-/// Longer than anything here takes when it works.
+/// Longer than any working test takes.
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A service of its own for one test: its own database, its own port.
+/// A service for one test, with its own database and port.
 pub(crate) struct TestService {
     service: Service,
     pub(crate) client: Client,
@@ -40,23 +40,23 @@ pub(crate) struct TestService {
 }
 
 impl TestService {
-    /// A service with a tenant and nothing else.
+    /// Starts a service with a tenant and nothing else.
     pub(crate) async fn start() -> Self {
         Self::start_with(Clock::system()).await
     }
 
-    /// The same, by this clock.
+    /// The same with this clock.
     pub(crate) async fn start_with(clock: Clock) -> Self {
         Self::start_as(clock, |_| {}).await
     }
 
-    /// A service that reaches carriers and providers at these addresses too.
+    /// Starts a service that may also reach carriers and providers at these addresses.
     pub(crate) async fn start_allowing(addresses: &str) -> Self {
         let allowed = addresses.parse().expect("valid");
         Self::start_as(Clock::system(), |config| config.outbound_allow = allowed).await
     }
 
-    /// The same, with another configuration.
+    /// The same with another configuration.
     pub(crate) async fn start_as(clock: Clock, change: impl FnOnce(&mut Config)) -> Self {
         switchhook_net::install_tls();
         let folder = private_folder();
@@ -65,7 +65,7 @@ impl TestService {
         change(&mut config);
         let (config, database_url) = (Arc::new(config.clone()), config.database_url());
         let service = Service::start(config.clone(), ModelStore::new(&config.data_dir), clock).await.expect("starts");
-        // Tests look at their calls far more often than customers do.
+        // Tests poll their calls far more often than customers do.
         let limits = OwnLimits { rate_per_minute: Some(100_000), ..OwnLimits::default() };
         let tenant = operator::create_tenant(service.store(), &config, "test", limits).await.expect("a tenant");
         let key = tenant.api_key.key;
@@ -73,24 +73,24 @@ impl TestService {
         Self { service, client, folder, database_url }
     }
 
-    /// A service with a scripted agent, a simulated carrier and a number, ready to call.
+    /// Starts a service with a scripted agent, a simulated carrier and a number, ready to call.
     pub(crate) async fn ready() -> (Self, Agent) {
         let service = Self::start().await;
         let agent = service.client.scripted_agent(json!({})).await;
         (service, agent)
     }
 
-    /// Has a call's runner let go of it without another word.
+    /// Makes a call's runner abandon the call without any cleanup.
     pub(crate) fn abandon(&self, call: &str) {
         self.service.live().signal(call.parse().expect("an id"), RunnerSignal::Abandon);
     }
 
-    /// How people sign in.
+    /// Returns the sign-in of people.
     pub(crate) fn sign_in(&self) -> &SignIn {
         self.service.sign_in()
     }
 
-    /// A client of another tenant.
+    /// Returns a client of another tenant.
     pub(crate) async fn another_tenant(&self) -> Client {
         let config = test_config(self.folder.path(), None);
         let limits = OwnLimits { rate_per_minute: Some(100_000), ..OwnLimits::default() };
@@ -98,29 +98,29 @@ impl TestService {
         Client::new(self.client.base.clone(), tenant.api_key.key)
     }
 
-    /// Where recordings and keys are.
+    /// Returns the directory of recordings and keys.
     pub(crate) fn data_dir(&self) -> &Path {
         self.folder.path()
     }
 
-    /// The binary on this service's data.
+    /// Returns a command that runs the binary on this service's data.
     pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_switchhook"));
         command.env("SWITCHHOOK_DATA_DIR", self.folder.path()).env("SWITCHHOOK_DATABASE_URL", &self.database_url);
         command
     }
 
-    /// The address of its database.
+    /// Returns the URL of its database.
     pub(crate) fn database_url(&self) -> &str {
         &self.database_url
     }
 
-    /// Its database, for what would take the API too long.
+    /// Returns its database, for steps that would take too long over the API.
     pub(crate) fn store(&self) -> &Store {
         self.service.store()
     }
 
-    /// Ends it as an operator would.
+    /// Stops the service as an operator would.
     pub(crate) async fn stop(self) {
         self.service.stop(Duration::from_secs(5), Duration::ZERO).await;
     }
@@ -133,18 +133,18 @@ fn test_config(folder: &Path, database: Option<String>) -> Config {
     config
 }
 
-/// A temporary folder into which nobody else may look, as a data directory must be.
+/// Creates a temporary folder that other users cannot read, as required of a data directory.
 pub(crate) fn private_folder() -> TempDir {
     let private = std::fs::Permissions::from_mode(0o700);
     tempfile::Builder::new().permissions(private).tempdir().expect("a temporary folder")
 }
 
-/// What [`Client::scripted_agent`] made.
+/// The result of [`Client::scripted_agent`].
 pub(crate) struct Agent {
     pub(crate) id: String,
 }
 
-/// Speaks HTTP with one key.
+/// An HTTP client with one key.
 #[derive(Clone)]
 pub(crate) struct Client {
     http: reqwest::Client,
@@ -157,13 +157,13 @@ impl Client {
         Self { http: reqwest::Client::builder().no_proxy().build().expect("a client"), base, key }
     }
 
-    /// Whose requests a balancer of connections gives to one node after another.
+    /// Creates a client whose requests a connection balancer distributes among the nodes.
     pub(crate) fn with_a_connection_for_each_request(base: String, key: String) -> Self {
         let http = reqwest::Client::builder().no_proxy().pool_max_idle_per_host(0).build().expect("a client");
         Self { http, base, key }
     }
 
-    /// One that connects from this address of the machine.
+    /// Creates a client that connects from this address of the machine.
     pub(crate) fn at_address(&self, address: [u8; 4]) -> Self {
         let http = reqwest::Client::builder().no_proxy().local_address(IpAddr::from(address)).build();
         Self { http: http.expect("a client"), ..self.clone() }
@@ -191,7 +191,7 @@ impl Client {
         created
     }
 
-    /// An agent that hears, thinks and speaks without any model, a simulator that rings fast, and a number.
+    /// Creates an agent without any model, a simulator with short ring times, and a number.
     pub(crate) async fn scripted_agent(&self, changes: Value) -> Agent {
         let scripted = self.create("/v1/connections", json!({ "name": "scripted", "provider": "scripted" })).await;
         let simulator = json!({ "name": "simulator", "provider": "simulator", "settings": { "time_scale": 0.05 } });
@@ -213,12 +213,12 @@ impl Client {
         text(&self.create("/v1/calls", json!({ "agent_id": agent.id, "to": to })).await["id"])
     }
 
-    /// Looks at `path` until it is as `done` says, and shows it.
+    /// Polls `path` until `done` holds. Returns the response.
     pub(crate) async fn look_until(&self, path: &str, done: impl Fn(&Value) -> bool) -> Value {
         Self::ask_until(path, || self.get(path), done).await
     }
 
-    /// Posts an empty body to `path` until the response is as `done` says, and shows it.
+    /// Posts an empty body to `path` until `done` holds. Returns the response.
     pub(crate) async fn post_until(&self, path: &str, done: impl Fn(&Value) -> bool) -> Value {
         Self::ask_until(path, || self.post(path, json!({})), done).await
     }
@@ -234,19 +234,19 @@ impl Client {
                 if done(&shown) {
                     return shown;
                 }
-                // Between two looks at a service that runs in real time.
+                // Polls a service that runs in real time.
                 tokio::time::sleep(Duration::from_millis(100)).await;
             }
         };
         tokio::time::timeout(TIMEOUT, looking).await.unwrap_or_else(|_| panic!("{path} comes so far within a minute"))
     }
 
-    /// Waits until the call is as `done` says, and shows it.
+    /// Waits until `done` holds for the call. Returns the call.
     pub(crate) async fn wait_for(&self, call: &str, done: impl Fn(&Value) -> bool) -> Value {
         self.look_until(&format!("/v1/calls/{call}"), done).await
     }
 
-    /// Waits until somebody has said something.
+    /// Waits until the transcript contains an entry.
     pub(crate) async fn wait_for_words(&self, call: &str) {
         self.look_until(&format!("/v1/calls/{call}/transcript"), |said| said["data"] != json!([])).await;
     }
@@ -255,7 +255,7 @@ impl Client {
         self.wait_for(call, |call| matches!(call["status"].as_str(), Some("completed" | "failed"))).await
     }
 
-    /// Hangs up once so many lines of the caller were understood; the call as it is at last.
+    /// Hangs up once this many lines of the caller were transcribed. Returns the final call.
     pub(crate) async fn hang_up_after(&self, call: &str, lines: usize) -> Value {
         let is_callers = |line: &&Value| line["role"] == "caller";
         let understood =
@@ -273,7 +273,7 @@ impl Client {
         events["data"].as_array().expect("a list").iter().map(|event| text(&event["event"])).collect()
     }
 
-    /// A receiver that is registered for every event.
+    /// Creates a receiver for all events.
     pub(crate) async fn receiver(&self) -> Receiver {
         let receiver = Receiver::start(([127, 0, 0, 1], 0).into()).await.expect("a free port");
         let webhook = self.create("/v1/webhooks", json!({ "url": receiver.url() })).await;
@@ -282,7 +282,7 @@ impl Client {
     }
 }
 
-/// The deliveries of a call until its terminal one.
+/// Returns the deliveries of a call up to its terminal one.
 pub(crate) async fn deliveries_of(receiver: &mut Receiver, call: &str) -> Vec<Received> {
     let mut received = Vec::new();
     loop {

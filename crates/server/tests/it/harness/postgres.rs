@@ -1,4 +1,4 @@
-//! A PostgreSQL server of one test's own: it can be restarted, and what it has promised is on the disk.
+//! A PostgreSQL server for one test: it can be restarted, and committed data is on disk.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use sqlx::postgres::PgConnection;
 use sqlx::{AssertSqlSafe, Connection as _, Executor as _};
 use tempfile::TempDir;
 
-/// Where Debian and Ubuntu put the versions of PostgreSQL.
+/// The directory of PostgreSQL versions on Debian and Ubuntu.
 const INSTALLED: &str = "/usr/lib/postgresql";
 
 /// How a server is stopped.
@@ -16,7 +16,7 @@ const INSTALLED: &str = "/usr/lib/postgresql";
 pub(crate) enum Stop {
     /// Sessions are ended and everything is written.
     Fast,
-    /// As by a crash: the next start recovers from the log.
+    /// As after a crash: the next start recovers from the log.
     Immediate,
 }
 
@@ -24,19 +24,19 @@ pub(crate) enum Stop {
 pub(crate) struct Server {
     folder: TempDir,
     programs: PathBuf,
-    /// Who runs it when we are root, which PostgreSQL refuses to be.
+    /// The user that runs it when we are root, which PostgreSQL refuses.
     owner: Option<&'static str>,
 }
 
 impl Server {
-    /// Starts one that listens on a Unix socket only.
+    /// Starts a server that listens on a Unix socket only.
     pub(crate) fn start() -> Self {
         Self::with_connections(400)
     }
 
     /// The same with this `max_connections`.
     pub(crate) fn with_connections(most: u32) -> Self {
-        // The name of a socket may have 107 bytes, so the folder for temporary files of the environment is not used.
+        // A socket path is limited to 107 bytes, so the environment's folder for temporary files is not used.
         let folder = tempfile::Builder::new().prefix("switchhook-postgres.").tempdir_in("/tmp").expect("a folder");
         let server = Self { programs: programs(), owner: is_root().then_some("postgres"), folder };
         if let Some(owner) = server.owner {
@@ -53,7 +53,7 @@ impl Server {
         server
     }
 
-    /// The address of a new, empty database.
+    /// Creates a new, empty database. Returns its URL.
     pub(crate) async fn database(&self) -> String {
         super::database::create_on(&self.address()).await
     }
@@ -66,7 +66,7 @@ impl Server {
         }
     }
 
-    /// The Unix socket on which it listens.
+    /// Returns the path of its Unix socket.
     pub(crate) fn socket(&self) -> PathBuf {
         self.folder.path().join(".s.PGSQL.5432")
     }
@@ -75,7 +75,7 @@ impl Server {
         format!("postgres://postgres@localhost/postgres?host={}", self.folder.path().display())
     }
 
-    /// Stops it and starts it again; it takes connections when this returns.
+    /// Restarts it; it accepts connections when this returns.
     pub(crate) fn restart(&self, how: Stop) {
         let mode = match how {
             Stop::Fast => "fast",
@@ -100,7 +100,7 @@ impl Server {
         assert!(status.expect("the program starts").success(), "{program}: {said}");
     }
 
-    /// A program of PostgreSQL, run as its owner. It must not inherit a pipe: the server would hold it open.
+    /// Returns a command of PostgreSQL, run as its owner. It must not inherit a pipe: the server would hold it open.
     fn command(&self, program: &str) -> Command {
         let program = self.programs.join(program);
         let mut command = match self.owner {
@@ -119,12 +119,12 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         let mut stop = self.command("pg_ctl");
-        // One that does not run any more is fine.
+        // A server that no longer runs is fine.
         let _ = stop.args(["-D", &self.data(), "-m", "immediate", "-w", "stop"]).stdout(Stdio::null()).status();
     }
 }
 
-/// The newest installation, else whatever is on the PATH.
+/// Returns the directory of the newest installation, else the one on the PATH.
 fn programs() -> PathBuf {
     let version = |path: &Path| path.file_name().and_then(|name| name.to_str()?.parse::<u32>().ok());
     let installed = std::fs::read_dir(INSTALLED).into_iter().flatten().flatten().map(|entry| entry.path());

@@ -1,4 +1,4 @@
-//! The real binary in a process of its own, which can be killed.
+//! The real binary in a separate process, which can be killed.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader};
@@ -14,7 +14,7 @@ pub(crate) struct Process {
     pub(crate) base: String,
 }
 
-/// A data directory and a database that processes come to and go from.
+/// A data directory and a database for consecutive processes.
 pub(crate) struct Node {
     folder: TempDir,
     database: Option<String>,
@@ -26,12 +26,12 @@ impl Node {
         Self::on(super::database::create().await)
     }
 
-    /// One with this PostgreSQL database, or with SQLite.
+    /// Creates a node with this PostgreSQL database, or with SQLite.
     pub(crate) fn on(database: Option<String>) -> Self {
         Self { folder: super::private_folder(), database, settings: Vec::new() }
     }
 
-    /// With this variable in the environment of its processes.
+    /// Sets this variable in the environment of its processes.
     pub(crate) fn with(mut self, variable: &'static str, value: impl Into<String>) -> Self {
         self.settings.push((variable, value.into()));
         self
@@ -41,13 +41,13 @@ impl Node {
         self.folder.path()
     }
 
-    /// The database of its processes.
+    /// Returns the database URL of its processes.
     pub(crate) fn database_url(&self) -> String {
         let in_folder = || format!("sqlite://{}", self.folder.path().join("switchhook.db").display());
         self.database.clone().unwrap_or_else(in_folder)
     }
 
-    /// What its processes have logged.
+    /// Returns the logs of its processes.
     pub(crate) fn log(&self) -> String {
         std::fs::read_to_string(self.log_path()).unwrap_or_default()
     }
@@ -56,7 +56,7 @@ impl Node {
         self.folder.path().join("log")
     }
 
-    /// The binary with the environment of a test: nothing of the developer's.
+    /// Returns a command with the environment of a test, without that of the developer.
     pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_switchhook"));
         for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("SWITCHHOOK_")) {
@@ -73,24 +73,24 @@ impl Node {
         command
     }
 
-    /// Starts the service on a free port and waits until it says where it listens.
+    /// Starts the service on a free port and waits until it reports where it listens.
     pub(crate) fn serve(&self) -> Process {
         self.start(self.command())
     }
 
-    /// The same with these roles only.
+    /// The same with only these roles.
     pub(crate) fn serve_as(&self, roles: &str) -> Process {
         self.serve_with("SWITCHHOOK_ROLES", roles)
     }
 
-    /// The same with this variable in the environment.
+    /// The same with this environment variable.
     pub(crate) fn serve_with(&self, variable: &str, value: &str) -> Process {
         let mut command = self.command();
         command.env(variable, value);
         self.start(command)
     }
 
-    /// The same after these commands of a shell, such as `ulimit`.
+    /// The same after these shell commands, such as `ulimit`.
     pub(crate) fn serve_after(&self, commands: &str) -> Process {
         let binary = self.command();
         let mut shell = Command::new("sh");
@@ -138,12 +138,12 @@ impl Process {
                 break line[at..].split_whitespace().next().expect("an address").trim_end_matches('/').to_owned();
             }
         };
-        // Nobody reads further, and a full pipe must not stop the service.
+        // The output is drained, because a full pipe would stop the service.
         std::thread::spawn(move || lines.for_each(drop));
         Self { child, base }
     }
 
-    /// Its process id.
+    /// Returns its process id.
     pub(crate) fn id(&self) -> u32 {
         self.child.id()
     }
@@ -154,7 +154,7 @@ impl Process {
         assert!(sent.expect("a shell").success(), "the process runs");
     }
 
-    /// Waits until it has ended by itself.
+    /// Waits until it exits.
     pub(crate) async fn ended(mut self) {
         let ended = tokio::task::spawn_blocking(move || self.child.wait().expect("it is ours"));
         let status = tokio::time::timeout(super::TIMEOUT, ended).await.expect("it ends in time").expect("no panic");

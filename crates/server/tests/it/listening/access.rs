@@ -1,4 +1,4 @@
-//! Who may listen, for how long, and how many.
+//! Who may listen, for how long, and how many at once.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use super::player::{Player, address};
 use super::{HOLDS, talking};
 use crate::harness::{Client, TestService, text};
 
-/// An agent that waits for a silent caller.
+/// Returns changes of an agent that waits for a silent caller.
 fn patient() -> serde_json::Value {
     json!({ "silence": { "hangup_after_seconds": null } })
 }
@@ -89,7 +89,7 @@ async fn five_listen_and_the_sixth_waits_for_one_to_leave() {
         loop {
             match Player::at(&sixth).await {
                 Ok(player) => return player,
-                // Until the service has seen that one has left.
+                // Until the service has noticed that one has left.
                 Err(status) => assert_eq!(status, 409),
             }
         }

@@ -1,4 +1,4 @@
-//! People who listen to calls while they go on.
+//! Listening to live calls.
 
 mod access;
 mod player;
@@ -13,7 +13,7 @@ use crate::cluster::Cluster;
 use crate::harness::{Client, TestService, text};
 use crate::web_calls::Browser;
 
-/// Answers, and a simulated caller talks; answers and is silent.
+/// A number that answers and talks, and one that answers and stays silent.
 const TALKS: &str = "+12025550100";
 const HOLDS: &str = "+12025550109";
 
@@ -23,7 +23,7 @@ async fn talking(client: &Client, agent: &crate::harness::Agent, to: &str) -> St
     call
 }
 
-/// Whether a voice is in it.
+/// Returns whether the audio contains voice.
 fn is_heard(samples: &[i16]) -> bool {
     samples.chunks(160).any(|chunk| rms_dbfs(chunk) > VOICED_DBFS)
 }
@@ -85,7 +85,7 @@ async fn a_socket_that_reaches_another_node_says_so_and_its_token_is_still_good(
     let runs = usize::from(nodes[0].live_calls().await == 0);
     let (here, elsewhere) = (&nodes[runs].client, &nodes[1 - runs].client);
 
-    // Asked for where it does not run; the address names the node that was asked.
+    // Requested at a node that does not run the call; the URL names that node.
     let url = address(elsewhere, &call).await;
     let path = url.split("/media/").nth(1).expect("a path");
     let there = format!("{}/media/{path}", here.base.replacen("http", "ws", 1));

@@ -1,4 +1,4 @@
-//! Somebody who listens to a call: the socket of `POST /v1/calls/{id}/listen`.
+//! A listener of a call: the socket of `POST /v1/calls/{id}/listen`.
 
 use futures_util::{SinkExt as _, StreamExt as _};
 use reqwest::StatusCode;
@@ -12,14 +12,14 @@ use crate::harness::{Client, TIMEOUT, text};
 
 pub(crate) struct Player {
     socket: WebSocketStream<TcpStream>,
-    /// What was heard: the caller, and the agent.
+    /// The audio received: the caller's, and the agent's.
     pub(crate) sides: [Vec<i16>; 2],
     pub(crate) frames: usize,
-    /// Samples per second, once the first text has come.
+    /// Samples per second, once the first text has arrived.
     pub(crate) sample_rate: usize,
 }
 
-/// Asks for an address to listen at.
+/// Requests a URL to listen at.
 pub(crate) async fn address(client: &Client, call: &str) -> String {
     let (status, given) = client.post(&format!("/v1/calls/{call}/listen"), json!({})).await;
     assert_eq!(status, StatusCode::OK, "{given}");
@@ -32,12 +32,12 @@ impl Player {
         Self::at(&address(client, call).await).await.expect("the token is good")
     }
 
-    /// Opens the socket; the HTTP status where it is refused.
+    /// Opens the socket. Returns the HTTP status if it is refused.
     pub(crate) async fn at(url: &str) -> Result<Self, u16> {
         Self::over(TcpSocket::new_v4().expect("a socket"), url).await
     }
 
-    /// The same for one whose network takes only this much at a time.
+    /// The same for a client whose network accepts only this much at a time.
     pub(crate) async fn hard_of_hearing(url: &str) -> Self {
         let socket = TcpSocket::new_v4().expect("a socket");
         socket.set_recv_buffer_size(4_096).expect("a small buffer");
@@ -54,7 +54,7 @@ impl Player {
         }
     }
 
-    /// Takes the next message; the close code at the end.
+    /// Takes the next message. Returns the close code at the end.
     async fn next(&mut self) -> Option<u16> {
         let message = timeout(TIMEOUT, self.socket.next()).await.expect("something comes");
         match message {
@@ -78,7 +78,7 @@ impl Player {
         None
     }
 
-    /// Listens until the socket is closed; its code.
+    /// Listens until the socket is closed. Returns its close code.
     pub(crate) async fn until_closed(&mut self) -> u16 {
         loop {
             if let Some(code) = self.next().await {
@@ -87,7 +87,7 @@ impl Player {
         }
     }
 
-    /// Listens for so many more frames.
+    /// Listens for this many more frames.
     pub(crate) async fn frames(&mut self, count: usize) {
         let until = self.frames + count;
         while self.frames < until {

@@ -1,4 +1,4 @@
-//! The set of servers on one's own machines that the documentation shows: what stands there is done here, with doubles.
+//! The self-hosted servers in the documentation's example, run with doubles.
 
 use serde_json::{Value, json};
 
@@ -11,14 +11,14 @@ use crate::harness::{TestService, text};
 
 const DOCUMENTATION: &str = include_str!("../../../../../docs/agents.md");
 
-/// The connection of this name in the documentation.
+/// Returns the connection with this name in the documentation.
 fn documented(name: &str) -> Value {
     let blocks = DOCUMENTATION.split("```json\n").skip(1).filter_map(|rest| rest.split("```").next());
     let mut parsed = blocks.filter_map(|block| serde_json::from_str::<Value>(block).ok());
     parsed.find(|block| block["name"] == name && block["provider"].is_string()).expect("it is documented")
 }
 
-/// What the documentation allows the service to reach.
+/// Returns the addresses that the documentation allows the service to reach.
 fn allowed() -> &'static str {
     let (_, rest) = DOCUMENTATION.split_once("SWITCHHOOK_OUTBOUND_ALLOW=127").expect("it is documented");
     let end = rest.find(' ').expect("a command follows");
@@ -43,7 +43,7 @@ async fn a_call_is_held_by_three_servers_of_ones_own_and_costs_nothing() {
         ("local-tts", "tts", "text_to_speech", tts_url, voice::KEY),
     ] {
         let mut connection = documented(name);
-        // The doubles listen elsewhere, want keys, and read one rate only.
+        // The doubles listen elsewhere, require keys, and support one sample rate only.
         connection["settings"]["base_url"] = json!(format!("{url}/v1"));
         connection["credentials"] = json!({ "api_key": key });
         if kind == "stt" {

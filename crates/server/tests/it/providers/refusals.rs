@@ -1,4 +1,4 @@
-//! What providers refuse for good: at the beginning it is a wrong setting, in the middle of a call a failure.
+//! Permanent refusals by providers: a configuration error at the beginning, a failure in mid-call.
 
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ fn wrong_key() -> Reply {
     Reply::Refuses(401, Vec::new(), OpenAi.error(401, "Wrong key."))
 }
 
-/// How a call ends whose models, the first and its fallbacks, answer so.
+/// Runs a call whose models, the first and its fallbacks, give these replies. Returns the ended call.
 async fn held_by(models: Vec<Vec<Reply>>) -> Value {
     let service = TestService::start_allowing("127.0.0.0/8,http").await;
     let client = &service.client;

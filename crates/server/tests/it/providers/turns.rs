@@ -1,8 +1,8 @@
-//! Turn-taking on telephone audio: a small part of the corpus of `bench/turns`, played in virtual time to the driver of calls with
-//! the local STT. What counts is how many turns are taken too early and how many interruptions are wrong. `bench/turns` measures times,
-//! and everything on the whole corpus.
+//! Turn-taking on telephone audio: a small part of the corpus of `bench/turns`, played in virtual time to the call driver with the
+//! local STT. Measures how many turns are taken too early and how many interruptions are wrong. `bench/turns` measures times, and
+//! everything on the whole corpus.
 //!
-//! A change that makes turn-taking better lowers the bounds here; one that breaks them has made it worse.
+//! Lower the bounds here after a change that improves turn-taking; a change that exceeds them has made it worse.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -19,37 +19,37 @@ use tokio::sync::mpsc;
 
 use super::rehearsal::{Cast, Rehearsal, always};
 
-/// What the agent says while callers talk over it.
+/// The agent's sentence while callers talk over it.
 const LONG: &str = "Thank you for calling, we are open from Monday to Friday between eight and six, and you will find us in the \
                     old station opposite the park";
 const ANSWER: &str = "Certainly, let me look that up for you.";
-/// Milliseconds that the agent has been silent when callers begin, or has spoken when they talk over it.
+/// How long the agent has been silent when callers begin, or has spoken when they talk over it, in milliseconds.
 const THINKS: u64 = 500;
 const INTO_SENTENCE: u64 = 1_800;
-/// Nobody waits longer after an item, in milliseconds.
+/// The longest wait after an item, in milliseconds.
 const PATIENCE: u64 = 8_000;
 
-/// Turns with a pause, of twelve, out of which more than one turn is taken.
+/// The bound for turns with a pause, of twelve, that are split into several turns.
 const SPLIT: usize = 5;
-/// Backchannels and noises, of four, that end the agent's sentence.
+/// The bound for backchannels and noises, of four, that end the agent's sentence.
 const STOPPED: usize = 1;
 
-/// As `bench/turns` writes it.
+/// An item in the format of `bench/turns`.
 #[derive(Deserialize)]
 struct Item {
     id: String,
     class: String,
 }
 
-/// What came of the items of one class.
+/// The results of the items of one class.
 #[derive(Debug, Default)]
 struct Count {
     items: usize,
-    /// Turns: more than one was taken out of the item.
+    /// Turns that were split into several.
     split: Vec<String>,
-    /// Turns and interruptions that got no response.
+    /// Turns and interruptions without a response.
     unanswered: Vec<String>,
-    /// Overlaps: the agent did not finish its sentence.
+    /// Overlaps after which the agent did not finish its sentence.
     ended: Vec<String>,
 }
 
@@ -63,8 +63,8 @@ fn audio(id: &str) -> Vec<Frame> {
     frames.collect()
 }
 
-/// The local STT, which the clock is stopped for: a run takes the same virtual time on every machine. Partial transcripts, which it
-/// gives only while a core is idle, are left out.
+/// The local STT, for which the clock is stopped: a run takes the same virtual time on every machine. Partial transcripts, which
+/// depend on an idle core, are left out.
 struct Awaited {
     stt: LocalStt,
     pending: PendingSegment,
@@ -108,7 +108,7 @@ impl SttSession for AwaitedSession {
     }
 
     fn speech_started(&mut self) {
-        // A run that was still going is not for this session any more.
+        // A run that is still in progress no longer belongs to this session.
         self.pending.lock().expect("whole").take();
         self.session.speech_started();
     }
@@ -119,7 +119,7 @@ impl SttSession for AwaitedSession {
     }
 }
 
-/// A call with one item.
+/// A call that plays one item.
 struct Played {
     call: Rehearsal,
     pending: PendingSegment,
@@ -135,18 +135,18 @@ impl Played {
         }
     }
 
-    /// Nobody speaks, for 20 ms.
+    /// Waits for 20 ms in silence.
     async fn wait(&mut self) {
         self.frames += 1;
         self.frame(self.room[self.frames % self.room.len()].clone()).await;
     }
 
-    /// How long the agent has been silent.
+    /// Returns how long the agent has been silent.
     fn silence(&self) -> Option<u64> {
         self.call.sounds().last().map(|(_, ended)| self.call.now().saturating_sub(*ended))
     }
 
-    /// How much of the agent was heard after `since`, in milliseconds.
+    /// Returns how much of the agent was heard after `since`, in milliseconds.
     fn heard_since(&self, since: u64) -> u64 {
         self.call.sounds().iter().map(|(began, ended)| ended.saturating_sub(since.max(*began))).sum()
     }
@@ -203,7 +203,7 @@ async fn no_more_turns_are_taken_too_early_and_no_more_sounds_interrupt_than_bef
     let models = ModelStore::new(Path::new(&models));
     models.pull(&[MOONSHINE], &NoProgress).expect("this test needs the speech models");
     let stt = Arc::new(Awaited { stt: LocalStt::new(LocalSpeech::new(models)), pending: PendingSegment::default() });
-    // The first session loads the model, which no call is to wait for.
+    // The first session loads the model, which calls must not wait for.
     let (sender, _events) = mpsc::channel(1);
     drop(stt.open(SttOptions::default(), sender).await.map_err(|error| error.to_string()).expect("the model loads"));
 

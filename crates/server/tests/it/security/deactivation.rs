@@ -1,4 +1,4 @@
-//! A deactivated tenant stops everywhere at once, and nothing of it comes back.
+//! A deactivated tenant stops everywhere at once, and nothing of it resumes.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use switchhook_runtime::clock::Clock;
 use crate::harness::{Agent, TestService, text};
 use crate::listening::Player;
 
-/// Within which every node has stopped a tenant.
+/// The time within which every node has stopped a tenant.
 const STOPPED: Duration = Duration::from_secs(5);
 
 async fn set_active(service: &TestService, tenant: TenantId, active: bool) {
@@ -28,7 +28,7 @@ async fn set_active(service: &TestService, tenant: TenantId, active: bool) {
     assert_eq!(row.map(|row| row.active), Some(active));
 }
 
-/// The call's status and reason, as the database has them: the tenant's own key says 403.
+/// Returns the call's status and reason from the database: the tenant's own key gets a 403.
 async fn ending(service: &TestService, tenant: TenantId, call: &str) -> (String, Option<String>) {
     let id: CallId = call.parse().expect("an id");
     let row = calls::get(&mut service.store().read().await.expect("a connection"), tenant, id).await;
@@ -43,7 +43,7 @@ async fn wait_for_end(service: &TestService, tenant: TenantId, call: &str) -> Op
             if status == "completed" {
                 return reason;
             }
-            // Between two looks at a service that runs in real time.
+            // Polls a service that runs in real time.
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     };
@@ -61,7 +61,7 @@ async fn deactivation_ends_calls_and_deliveries_and_activation_brings_nothing_ba
     let (service, agent) = TestService::ready().await;
     let client = &service.client;
     let tenant: TenantId = text(&client.get("/v1/tenant").await.1["id"]).parse().expect("an id");
-    // Nobody listens there: deliveries wait for their next attempt.
+    // The URL has no listener: deliveries wait for their next attempt.
     let webhook = client.create("/v1/webhooks", json!({ "url": "http://127.0.0.1:9/" })).await;
     let deliveries = format!("/v1/webhooks/{}/deliveries", text(&webhook["id"]));
     let queued = scheduled(&service, &agent).await;

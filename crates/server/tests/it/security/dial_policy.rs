@@ -1,4 +1,4 @@
-//! Whom a tenant may call.
+//! The numbers that a tenant may call.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ async fn set(service: &TestService, rules: OwnRules) {
     tx.commit().await.expect("committed");
 }
 
-/// What `to` is answered: the sentence of a refusal.
+/// Returns the sentence with which a call to `to` is refused.
 async fn refusal(service: &TestService, agent: &str, to: &str) -> Option<String> {
     let body = json!({ "agent_id": agent, "to": to, "dry_run": true });
     let (status, answer) = service.client.post("/v1/calls", body).await;
@@ -81,7 +81,7 @@ async fn numbers_are_refused_by_the_rule_that_is_named() {
 async fn one_number_is_called_twenty_times_a_day_however_many_ask_at_once() {
     let (service, agent) = TestService::ready().await;
     let client = &service.client;
-    // Nothing is dialled: the calls are for later. The simulator's calls are not counted.
+    // No number is dialled: the calls are for later. The simulator's calls are not counted.
     let credentials = json!({ "account_sid": format!("AC{}", "1".repeat(32)), "auth_token": "a".repeat(32) });
     let settings = json!({ "name": "carrier", "provider": "twilio", "credentials": credentials });
     let carrier = client.create("/v1/connections", settings).await;
@@ -126,7 +126,7 @@ async fn calls_that_are_scheduled_count_on_their_own_day() {
         client.post("/v1/calls", body).await.0
     };
     let (created, refused) = (StatusCode::CREATED, StatusCode::UNPROCESSABLE_ENTITY);
-    // Placed on five days: nobody is called five times on the last of them.
+    // Placed on five days: the number is not called five times on the last of them.
     for (hours, expected) in [(48, created), (50, created), (71, refused), (73, created), (26, created), (49, refused)]
     {
         assert_eq!(place(hours, "+12025550177").await, expected, "in {hours} h");

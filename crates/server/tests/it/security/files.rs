@@ -1,4 +1,4 @@
-//! What others on the machine can read, and what is left in files of words that were deleted.
+//! What other users of the machine can read, and what remains of deleted text in files.
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
@@ -16,9 +16,9 @@ use switchhook_runtime::clock::Clock;
 use crate::harness::process::Node;
 use crate::harness::{TIMEOUT, TestService, text};
 
-/// Answers, and hangs up in the middle of the agent's sentence.
+/// A number that answers, and hangs up in the middle of the agent's sentence.
 const HANGS_UP: &str = "+12025550108";
-/// Who is greeted.
+/// The name in the greeting.
 const GUEST: &str = "Zebulon";
 const DAYS: Duration = Duration::from_secs(3 * 24 * 3_600);
 
@@ -26,7 +26,7 @@ fn mode(path: &Path) -> u32 {
     path.metadata().expect("it is there").permissions().mode() & 0o777
 }
 
-/// A folder and all that is in it.
+/// Returns a folder and everything in it.
 fn everything_in(folder: &Path) -> Vec<PathBuf> {
     let mut found = vec![folder.to_owned()];
     for entry in std::fs::read_dir(folder).expect("a folder") {
@@ -85,7 +85,7 @@ async fn the_database_of_an_earlier_version_becomes_private() {
 async fn nothing_of_erased_words_is_left_in_the_database_file() {
     let service = TestService::start().await;
     if service.store().dialect() != Dialect::Sqlite {
-        // PostgreSQL has its own way with deleted rows.
+        // PostgreSQL handles deleted rows in its own way.
         return service.stop().await;
     }
     let client = &service.client;
@@ -120,7 +120,7 @@ async fn nothing_of_erased_words_is_left_in_the_database_file() {
 async fn a_path_in_the_database_leads_to_no_other_file() {
     let service = TestService::start().await;
     if service.store().dialect() != Dialect::Sqlite {
-        // What is read does not depend on the database.
+        // The result does not depend on the database.
         return service.stop().await;
     }
     let client = &service.client;
@@ -140,7 +140,7 @@ async fn a_path_in_the_database_leads_to_no_other_file() {
     service.stop().await;
 }
 
-/// Has SQLite copy all that was committed into the file.
+/// Makes SQLite copy all committed data into the file.
 async fn checkpoint(connection: &mut SqliteConnection) {
     let all = async {
         loop {

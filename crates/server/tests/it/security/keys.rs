@@ -26,7 +26,7 @@ use crate::harness::{Client, TIMEOUT, TestService, text};
 const OLD: &str = "AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=";
 const NEW: &str = "AgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgI=";
 
-/// Version and key id of every record, by table and column.
+/// Returns version and key id of every record, by table and column.
 async fn headers(store: &Store) -> Vec<(&'static str, Vec<u8>)> {
     let mut headers = Vec::new();
     for column in COLUMNS {
@@ -37,14 +37,14 @@ async fn headers(store: &Store) -> Vec<(&'static str, Vec<u8>)> {
     headers
 }
 
-/// The same of the first endpoint, whose secret is the first to be sealed anew.
+/// Returns the same for the first endpoint, whose secret is the first to be sealed again.
 async fn first_header(store: &Store) -> Vec<u8> {
     let mut conn = store.read().await.expect("a connection");
     let records = sealed::page_for_operator(&mut conn, SECRET, Uuid::nil(), 1).await.expect("records");
     records[0].sealed[..5].to_vec()
 }
 
-/// How many different keys seal something.
+/// Returns how many different keys seal something.
 async fn keys_in_use(store: &Store) -> usize {
     let mut keys: Vec<_> = headers(store).await.into_iter().map(|(_, header)| header).collect();
     keys.sort();
@@ -56,7 +56,7 @@ fn keys_in_file(data_dir: &Path) -> usize {
     std::fs::read_to_string(Vault::key_file(data_dir)).unwrap_or_default().lines().count()
 }
 
-/// Has the endpoint tested; the delivery is verified with the secret that the receiver knows.
+/// Tests the endpoint; the delivery is verified with the secret that the receiver knows.
 async fn delivers(client: &Client, receiver: &mut Receiver) {
     let (_, endpoints) = client.get("/v1/webhooks").await;
     let endpoints = endpoints["data"].as_array().expect("a list");
@@ -122,7 +122,7 @@ async fn a_new_key_is_learned_while_the_service_runs_and_the_old_one_is_forgotte
     service.stop().await;
 }
 
-/// A database with a tenant, and endpoints with these secrets.
+/// Creates a database with a tenant, and endpoints with these secrets.
 async fn with_secrets(node: &Node, count: u8) -> (Store, TenantId) {
     let tenant = json_of(node.command().args(["tenant", "create", "acme", "--json"]));
     let tenant: TenantId = text(&tenant["tenant"]["id"]).parse().expect("an id");
@@ -182,7 +182,7 @@ async fn a_rotation_that_is_killed_loses_nothing_and_goes_on_when_it_is_run_agai
     store.close().await;
 }
 
-/// Whether it succeeded, and what it said.
+/// Runs a command. Returns whether it succeeded, and its output.
 fn run(command: &mut Command, keys: &str) -> (bool, String) {
     let output = command.env("SWITCHHOOK_MASTER_KEY", keys).args(["rotate-master-key", "--json"]).output();
     let output = output.expect("the binary starts");

@@ -1,4 +1,4 @@
-//! How much a tenant may store, ask for at once, and begin.
+//! How much a tenant may store, request at once, and start.
 
 use std::time::Duration;
 
@@ -9,12 +9,12 @@ use switchhook_runtime::clock::Clock;
 
 use crate::harness::{Client, TestService, text};
 
-/// Answers, and holds the line in silence until somebody hangs up.
+/// A number that answers and stays silent until the call is hung up.
 const HOLDS: &str = "+12025550109";
-/// Answers and ends normally at once.
+/// A number that answers and ends normally at once.
 const ENDS: &str = "+12025550111";
 
-/// 422, with this field blamed.
+/// Asserts a 422 that names this field.
 fn assert_blamed(answer: &(StatusCode, Value), field: &str) {
     let (status, error) = answer;
     assert_eq!(*status, StatusCode::UNPROCESSABLE_ENTITY, "{error}");
@@ -94,7 +94,7 @@ async fn a_list_takes_a_bounded_number_of_filters() {
     ] {
         assert_blamed(&client.get(&format!("/v1/calls?{query}")).await, field);
     }
-    // Repeated parameters are one list, with the same bound.
+    // Repeated parameters form one list, with the same limit.
     assert_blamed(&client.get(&format!("/v1/calls?{}", ["status=queued"; 101].join("&"))).await, "status");
     for repeated in ["limit=1&limit=2", "cursor=x&cursor=y"] {
         let (status, error) = client.get(&format!("/v1/calls?{repeated}")).await;
@@ -103,7 +103,7 @@ async fn a_list_takes_a_bounded_number_of_filters() {
     service.stop().await;
 }
 
-/// Every row of a list, and on how many pages they stand.
+/// Returns every row of a list, and the number of its pages.
 async fn pages(client: &Client, path: &str) -> (Vec<String>, usize) {
     let (mut ids, mut count, mut cursor) = (Vec::new(), 0, String::new());
     loop {

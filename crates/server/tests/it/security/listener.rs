@@ -1,4 +1,4 @@
-//! Clients that keep a connection and give nothing for it. The time-outs are those of the service, shortened.
+//! Clients that hold connections without using them. The timeouts are those of the service, shortened.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -18,14 +18,14 @@ use crate::harness::{TIMEOUT, TestService};
 const SHORT: Duration = Duration::from_millis(300);
 const TIMEOUTS: Timeouts = Timeouts { header: SHORT, body: SHORT, idle: SHORT, write: SHORT };
 const REQUEST: &[u8] = b"GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n";
-/// Answers, and holds the line in silence until somebody hangs up.
+/// A number that answers and stays silent until the call is hung up.
 const HOLDS: &str = "+12025550109";
 
 fn impatient(config: &mut Config) {
     config.connection_timeouts = TIMEOUTS;
 }
 
-/// The ports that the service can open: the API's and the one that receives webhooks.
+/// The ports that the service can open: the API's and the one for webhooks.
 struct Ports {
     service: TestService,
     receiver: Receiver,
@@ -52,15 +52,15 @@ async fn connect(to: SocketAddr) -> TcpStream {
     TcpStream::connect(to).await.expect("it listens")
 }
 
-/// Reads until the other end closes the connection, which it must do by itself.
+/// Reads until the server closes the connection, which it must do on its own initiative.
 async fn read_to_end(stream: &mut TcpStream) -> String {
     let mut read = Vec::new();
-    // One that is closed with something unread is reset.
+    // Closing a connection with unread data resets it.
     let _ = timeout(TIMEOUT, stream.read_to_end(&mut read)).await.expect("it is closed in time");
     String::from_utf8_lossy(&read).into_owned()
 }
 
-/// Reads until `word` has come.
+/// Reads until `word` has arrived.
 async fn read_until(stream: &mut TcpStream, word: &str) -> String {
     let mut read = Vec::new();
     let reading = async {
@@ -135,7 +135,7 @@ async fn half_a_body_is_answered_408_and_the_connection_closed() {
 async fn a_client_that_takes_no_answers_is_cut_off() {
     let service = TestService::start_as(Clock::system(), impatient).await;
     let mut stream = connect(address(&service.client.base)).await;
-    // Once the buffers in between are full, the service reads no more either, and only its closing ends this.
+    // Once the buffers in between are full, the service no longer reads either, and only its closing ends this.
     let asking = async { while stream.write_all(REQUEST).await.is_ok() {} };
     timeout(TIMEOUT, asking).await.expect("it is closed in time");
     service.stop().await;
@@ -167,7 +167,7 @@ async fn whoever_follows_a_call_in_silence_is_not_cut_off() {
     );
     stream.write_all(request.as_bytes()).await.expect("sent");
     read_until(&mut stream, "event: call.in_progress").await;
-    // Longer than any of the time-outs.
+    // Longer than any of the timeouts.
     tokio::time::sleep(SHORT * 3).await;
     service.client.post(&format!("/v1/calls/{call}/hangup"), json!({})).await;
     read_until(&mut stream, "event: call.completed").await;
@@ -187,7 +187,7 @@ async fn too_many_connections_of_an_address_are_closed_at_once_and_counted() {
     }
     assert_eq!(read_to_end(&mut connect(port).await).await, "");
 
-    // Those that are there go on, and a place given back is free.
+    // Open connections continue, and a released place can be taken.
     let mut one = held.pop().expect("three");
     one.write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").await.expect("sent");
     let metrics = read_to_end(&mut one).await;
@@ -209,7 +209,7 @@ async fn a_header_that_is_too_large_or_has_too_many_lines_is_a_431() {
     for port in ports.addresses() {
         for headers in [&large, &many] {
             let mut stream = connect(port).await;
-            // The answer may come, and the connection close, before all is sent.
+            // The response may arrive, and the connection close, before everything is sent.
             let _ = stream.write_all(format!("GET / HTTP/1.1\r\nHost: x\r\n{headers}\r\n").as_bytes()).await;
             let answer = read_to_end(&mut stream).await;
             assert!(answer.starts_with("HTTP/1.1 431 "), "{port}: {answer}");

@@ -1,4 +1,4 @@
-//! What a tenant, a caller or a stranger may send, and what must not come of it. One file for each part of docs/security.md.
+//! What a tenant, a caller or an unknown client may send, and what must not result from it. One file per part of docs/security.md.
 
 mod connections;
 mod deactivation;

@@ -1,4 +1,4 @@
-//! Providers that send without end: servers under a customer's `base_url`.
+//! Providers that never stop sending: servers under a customer's `base_url`.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -24,14 +24,14 @@ use tokio_tungstenite::tungstenite::Message;
 
 use crate::harness::TIMEOUT;
 
-/// Audio in one message, in bytes: eight seconds.
+/// Bytes of audio in one message: eight seconds.
 const SOUND: usize = 64 * 1024;
-/// Messages after which a server has sent enough: 64 MiB of audio.
+/// Messages after which a server stops: 64 MiB of audio.
 const ENOUGH: usize = 1_024;
 
 type Socket = WebSocketStream<TcpStream>;
 
-/// A server that does this with its first connection, and how many messages of audio it could send on it.
+/// Starts a server that applies `flood` to its first connection. Returns how many messages of audio it could send.
 async fn server<F>(flood: impl FnOnce(Socket) -> F + Send + 'static) -> (SocketAddr, oneshot::Receiver<usize>)
 where
     F: Future<Output = usize> + Send,
@@ -47,7 +47,7 @@ where
     (address, sent)
 }
 
-/// Sends the same again and again until the other side has enough, or all.
+/// Repeats a message until the client closes, or all were sent.
 async fn send_without_end(socket: &mut Socket, message: Value) -> usize {
     let message = message.to_string();
     for sent in 0..ENOUGH {
@@ -84,7 +84,7 @@ async fn a_voice_that_never_stops_speaking_while_nobody_listens_fills_no_memory(
     })
     .await;
     let voice = connecting(address, |connect| cartesia::tts::connect(connect, TtsTimeouts::default()));
-    // The phone rings: what the voice says is not taken.
+    // The phone rings: the audio is not consumed.
     let (audio, mut untaken) = mpsc::channel(4);
     let request = TtsRequest {
         text: "Hello.".to_owned(),
@@ -112,7 +112,7 @@ async fn a_voice_that_ignores_that_it_was_stopped_is_read_no_more() {
             |bytes| json!({ "type": "chunk", "context_id": asked["context_id"], "data": STANDARD.encode(bytes) });
         socket.send(Message::text(chunk(&[0x7f; 160][..]).to_string())).await.expect("sent");
         begun.send(()).await.expect("the test waits");
-        // Whatever comes now is not heeded.
+        // Further messages are ignored.
         socket.next().await.expect("a message").expect("whole");
         send_without_end(&mut socket, chunk(&[0x7f; SOUND][..])).await
     })

@@ -9,7 +9,7 @@ use switchhook_core::Timestamp;
 
 use crate::harness::{Client, TestService, text};
 
-/// Makes one of something.
+/// Creates one of a kind of resource.
 type Make = fn(usize, &Value) -> (&'static str, Value);
 
 async fn tenant_of(client: &Client) -> Value {
@@ -26,7 +26,7 @@ async fn set(service: &TestService, of: Stored, limit: i64) {
     tx.commit().await.expect("committed");
 }
 
-/// 422, with the field blamed and what the operator can do.
+/// Asserts a 422 that names the field and what the operator can do.
 fn assert_refused(answer: &(StatusCode, Value), of: Stored, words: &str) {
     let (status, error) = answer;
     let bound = of.bound();

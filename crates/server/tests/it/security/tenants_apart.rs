@@ -1,4 +1,4 @@
-//! Connections that are kept for reuse belong to one tenant, whatever they were made for.
+//! Connections kept for reuse belong to one tenant, for every kind of request.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -12,10 +12,10 @@ use crate::harness::{Client, TIMEOUT, TestService, text};
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}";
 const TENANTS: [&str; 2] = ["first-tenant", "second-tenant"];
 
-/// What came over each connection.
+/// The data received on each connection.
 type Brought = Arc<Mutex<Vec<String>>>;
 
-/// A server that many customers use: it answers every request and keeps its connections.
+/// Starts a server that many customers use: it answers every request and keeps its connections open.
 async fn server() -> (SocketAddr, Brought) {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let (address, brought) = (listener.local_addr().expect("bound"), Brought::default());
@@ -48,7 +48,7 @@ async fn connection(mut stream: TcpStream, number: usize, noted: Brought) {
     }
 }
 
-/// Where the first request ends, once it is there.
+/// Returns the end of the first request, once it is complete.
 fn whole_request(text: &str) -> Option<usize> {
     let (head, _) = text.split_once("\r\n\r\n")?;
     let length = head.lines().find_map(|line| line.to_ascii_lowercase().strip_prefix("content-length: ")?.parse().ok());
@@ -56,7 +56,7 @@ fn whole_request(text: &str) -> Option<usize> {
     (text.len() >= end).then_some(end)
 }
 
-/// Has everything of a tenant speak to the server whose address is a customer's to choose, and waits until it has.
+/// Makes every feature of a tenant connect to a server at an address that customers choose, and waits until all have.
 async fn use_it(client: &Client, name: &str, address: SocketAddr, brought: &Brought) {
     let base_url = format!("http://{address}/{name}");
     for (provider, credentials) in [("http", json!({ "x-key": "k" })), ("openai", json!({ "api_key": "k" }))] {

@@ -1,4 +1,4 @@
-//! A browser, as far as signing in needs one: it keeps cookies and follows nothing by itself.
+//! A minimal browser for signing in: it keeps cookies and does not follow redirects.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -17,12 +17,12 @@ pub(super) const SESSION: &str = "__Host-session";
 pub(super) struct Browser {
     http: reqwest::Client,
     pub(super) base: String,
-    /// The address of the pages, which it names as their origin.
+    /// The URL of the pages, which it sends as their origin.
     pub(super) origin: String,
     pub(super) cookies: BTreeMap<String, String>,
 }
 
-/// Where the service sent the browser to.
+/// Returns the target of a redirect.
 pub(super) fn location(headers: &HeaderMap) -> String {
     headers.get(LOCATION).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned()
 }
@@ -32,7 +32,7 @@ impl Browser {
         Self::at([127, 0, 0, 1].into(), base)
     }
 
-    /// A browser at this address of the machine.
+    /// Creates a browser at this address of the machine.
     pub(super) fn at(address: Ipv4Addr, base: &str) -> Self {
         let http = reqwest::Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none());
         let http = http.local_address(std::net::IpAddr::from(address)).build();
@@ -40,14 +40,14 @@ impl Browser {
         Self { http: http.expect("a client"), base, origin, cookies: BTreeMap::new() }
     }
 
-    /// A request with the cookies.
+    /// Builds a request with the cookies.
     pub(super) fn request(&self, method: Method, path: &str) -> RequestBuilder {
         let request = self.http.request(method, format!("{}{path}", self.base));
         let pairs: Vec<_> = self.cookies.iter().map(|(name, value)| format!("{name}={value}")).collect();
         if pairs.is_empty() { request } else { request.header(COOKIE, pairs.join("; ")) }
     }
 
-    /// Sends a request and keeps the cookies of its answer.
+    /// Sends a request and keeps the cookies of its response.
     pub(super) async fn send(&mut self, request: RequestBuilder) -> Response {
         let response = request.send().await.expect("the service answers");
         for line in response.headers().get_all(SET_COOKIE) {
@@ -78,29 +78,29 @@ impl Browser {
         location(response.headers()).parse().expect("a URL")
     }
 
-    /// Comes back from the provider's page with a code.
+    /// Returns from the provider's page with a code.
     pub(super) async fn come_back(&mut self, url: &Url, code: &str) -> Response {
         let state = url.query_pairs().find(|(name, _)| name == "state").expect("a state").1.into_owned();
         self.get(&format!("/auth/callback?code={code}&state={state}")).await
     }
 
-    /// Signs somebody in with these claims.
+    /// Signs in a user with these claims.
     pub(super) async fn sign_in(&mut self, oidc: &Oidc, claims: Value) -> Response {
         let url = self.login("/auth/login").await;
         self.come_back(&url, &oidc.code(&url, claims, Signed::Well)).await
     }
 
-    /// The session's cookie.
+    /// Returns the session's cookie.
     pub(super) fn session(&self) -> Option<&str> {
         self.cookies.get(SESSION).map(String::as_str)
     }
 
-    /// A request of our own page.
+    /// Builds a request of the dashboard.
     pub(super) fn api(&self, method: Method, path: &str) -> RequestBuilder {
         self.request(method, path).header(ORIGIN, &self.origin)
     }
 
-    /// Sends a request of our own page and reads its answer.
+    /// Sends a request of the dashboard and reads its response.
     pub(super) async fn ask(&self, method: Method, path: &str, body: Option<Value>) -> (StatusCode, Value) {
         let request = self.api(method, path);
         answer(match body {
@@ -110,13 +110,13 @@ impl Browser {
         .await
     }
 
-    /// Sends a request of our own page, keeps the cookies of its answer and reads it.
+    /// Sends a request of the dashboard, keeps the cookies of its response and reads it.
     pub(super) async fn act(&mut self, path: &str, body: Value) -> (StatusCode, Value) {
         let request = self.api(Method::POST, path).json(&body);
         read(self.send(request).await).await
     }
 
-    /// Who is signed in.
+    /// Returns the signed-in user.
     pub(super) async fn who(&self) -> (StatusCode, Value) {
         answer(self.request(Method::GET, "/auth/session")).await
     }

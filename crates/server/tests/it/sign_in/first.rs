@@ -1,4 +1,4 @@
-//! The first sign-in makes a tenant, the next ones find it.
+//! The first sign-in creates a tenant, later ones find it.
 
 use futures_util::future::join_all;
 use reqwest::header::LOCATION;
@@ -35,7 +35,7 @@ async fn a_first_sign_in_makes_a_tenant_and_the_next_one_finds_it() {
     assert_eq!(who["expires_at"], "2026-11-21T21:00:00.000000Z", "twelve hours without use");
     assert_eq!(ana.ask(Method::GET, "/v1/tenant", None).await, (StatusCode::OK, who["tenant"].clone()));
 
-    // What the session makes, its key uses.
+    // The session creates a key, which then works.
     let (status, key) = ana.ask(Method::POST, "/v1/api-keys", Some(json!({ "name": "ci" }))).await;
     assert_eq!(status, StatusCode::CREATED, "{key}");
     let program = Client::new(service.client.base.clone(), key["key"].as_str().expect("a key").to_owned());
@@ -56,7 +56,7 @@ async fn a_first_sign_in_makes_a_tenant_and_the_next_one_finds_it() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn fifty_first_sign_ins_at_once_make_one_tenant() {
     let (service, oidc) = with_provider(morning(), |_| {}).await;
-    // One browser has them all in its tabs.
+    // One browser has all of them in its tabs.
     let mut opener = browser(&service);
     let mut tabs = Vec::new();
     for _ in 0..50 {
@@ -104,7 +104,7 @@ async fn claims_that_are_not_in_the_id_token_are_asked_for() {
     ana.come_back(&page, &oidc.code_with(&page, bare(), Signed::Well, claims)).await;
     assert_eq!(ana.who().await.1["person"]["email"], "ana@example.com");
 
-    // Core, section 5.3.2: they may be another person's.
+    // Core, section 5.3.2: the claims may belong to another person.
     let mut bob = browser(&service);
     let page = bob.login("/auth/login").await;
     let back = bob.come_back(&page, &oidc.code_with(&page, bare(), Signed::Well, json!({ "sub": "eve" }))).await;

@@ -18,7 +18,7 @@ const SECOND: Duration = Duration::from_secs(1);
 const HOUR: Duration = Duration::from_secs(3600);
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
-/// The status and the code with which a link is refused.
+/// Returns the status and the code with which a link is refused.
 async fn refused(browser: &mut Browser, path: &str, link: &Value) -> (u16, String) {
     let (status, body) = browser.act(path, link.clone()).await;
     (status.as_u16(), text(&body["code"]))
@@ -28,7 +28,7 @@ fn ended() -> (u16, String) {
     (404, "invitation_ended".to_owned())
 }
 
-/// The address and the status of everybody in the tenant.
+/// Returns the address and the status of everyone in the tenant.
 async fn people(owner: &Browser) -> Vec<(Value, Value)> {
     let (_, people) = owner.ask(Method::GET, "/v1/people", None).await;
     let people = people["data"].as_array().expect("a list").iter();
@@ -53,7 +53,7 @@ async fn nobody_is_in_a_tenant_whose_invitation_they_did_not_accept() {
     service.stop().await;
 }
 
-/// What the database has of the links of open invitations.
+/// Returns the hashes of open invitations' links in the database.
 async fn hashes(service: &TestService) -> Vec<Vec<u8>> {
     const SQL: &str = "SELECT invitation FROM people WHERE invitation IS NOT NULL";
     let mut conn = service.store().read().await.expect("a connection");
@@ -246,7 +246,7 @@ async fn of_many_acceptances_at_once_one_counts() {
     service.stop().await;
 }
 
-/// Invites so many addresses that have not been invited yet.
+/// Invites this many addresses that have not been invited yet.
 async fn invite_many(owner: &Browser, from: usize, number: usize) {
     for number in from..from + number {
         invite(owner, &format!("guest{number}"), "viewer").await;
@@ -261,7 +261,7 @@ async fn a_tenant_makes_twenty_invitations_in_an_hour_and_has_a_hundred_open_one
     let first = invite(&ana, "guest0", "viewer").await;
     clock.advance(HOUR / 2);
     invite_many(&ana, 1, 19).await;
-    // What becomes of an invitation makes no room for another one.
+    // Neither accepting nor revoking an invitation makes room for another one.
     let path = format!("/v1/people/{}", text(&first["id"]));
     assert_eq!(ana.ask(Method::DELETE, &path, None).await.0, StatusCode::NO_CONTENT);
     let again = ana.api(Method::POST, "/v1/people").json(&json!({ "email": "guest1@example.com" }));

@@ -1,4 +1,4 @@
-//! The sign-in of `switchhook dev`, which needs no identity provider, and services where nobody signs in.
+//! The sign-in of `switchhook dev`, which needs no identity provider, and services without sign-in.
 
 use reqwest::header::{HOST, ORIGIN};
 use reqwest::{Method, StatusCode};
@@ -21,7 +21,7 @@ async fn developing(change: impl FnOnce(&mut Config)) -> TestService {
     .await
 }
 
-/// The link in the terminal.
+/// Returns the link in the terminal.
 fn link(service: &TestService) -> String {
     let SignIn::Local(link) = service.sign_in() else { panic!("there is no local sign-in") };
     link.path()
@@ -40,7 +40,7 @@ async fn a_developer_signs_in_by_the_link_in_the_terminal_to_the_seeded_tenant()
     assert_eq!((&who["tenant"]["id"], &who["person"]["role"]), (&json!(seeded.tenant.id), &json!("owner")));
     assert_eq!(developer.ask(Method::POST, "/v1/api-keys", Some(json!({}))).await.0, StatusCode::CREATED);
 
-    // The page may be open at another name of this machine.
+    // The page may be open under another name of this machine.
     let port = developer.base.rsplit(':').next().expect("a port").to_owned();
     let host = format!("localhost:{port}");
     for (host, origin, status) in [
@@ -54,7 +54,7 @@ async fn a_developer_signs_in_by_the_link_in_the_terminal_to_the_seeded_tenant()
     service.stop().await;
 }
 
-/// A port of this machine may be forwarded from anywhere: the address and the name that are asked for say nothing.
+/// A port of this machine may be forwarded from anywhere: the requested address and name prove nothing.
 #[tokio::test]
 async fn nobody_signs_in_without_the_link_or_with_one_that_was_used() {
     let service = developing(|_| {}).await;
@@ -68,7 +68,7 @@ async fn nobody_signs_in_without_the_link_or_with_one_that_was_used() {
         let (status, body) = answer(stranger.request(Method::GET, path)).await;
         assert_eq!((status, &body["code"]), (StatusCode::FORBIDDEN, &json!("sign_in_link_required")), "{path}");
         assert_eq!(stranger.who().await.0, StatusCode::UNAUTHORIZED, "{path}");
-        // Who reads the terminal is shown the next link.
+        // The next link is shown in the terminal.
         shown.asked().await;
     }
     assert_eq!(browser(&service).get(&link(&service)).await.status(), StatusCode::FOUND);

@@ -1,4 +1,4 @@
-//! People who belong to several tenants: how they move between them, and leave one.
+//! People who belong to several tenants: how they switch between them, and leave one.
 
 use std::time::Duration;
 
@@ -12,12 +12,12 @@ use crate::harness::text;
 const SECOND: Duration = Duration::from_secs(1);
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
-/// The name of the tenant in which somebody is now.
+/// Returns the name of the current tenant.
 async fn tenant(browser: &Browser) -> Value {
     browser.who().await.1["tenant"]["name"].clone()
 }
 
-/// Moves to the tenant with this name.
+/// Switches to the tenant with this name.
 async fn switch(browser: &mut Browser, name: &str) -> StatusCode {
     let (_, who) = browser.who().await;
     let tenants = who["tenants"].as_array().expect("a list");
@@ -71,7 +71,7 @@ async fn what_a_session_opened_in_one_tenant_does_not_stay_open_in_another() {
     assert_eq!(answer(browser(&service).request(Method::GET, &events)).await.0, StatusCode::UNAUTHORIZED);
     assert_eq!(before.who().await.0, StatusCode::UNAUTHORIZED, "nor does its old cookie");
 
-    // However often it moves, a session ends a week after the sign-in.
+    // Regardless of switches, a session ends a week after the sign-in.
     for _ in 0..13 {
         clock.advance(DAY / 2 - SECOND);
         assert_eq!(switch(&mut bob, "ana").await, StatusCode::NO_CONTENT);

@@ -1,4 +1,4 @@
-//! The dashboard's sign-in, as browsers meet it.
+//! The dashboard's sign-in from a browser.
 
 mod browser;
 mod first;
@@ -25,12 +25,12 @@ use self::browser::Browser;
 use crate::doubles::oidc::Oidc;
 use crate::harness::{TestService, text};
 
-/// When clocks that are moved by hand begin.
+/// Returns the initial time of manual clocks.
 fn morning() -> Clock {
     Clock::manual(Timestamp::parse("2026-11-21T09:00:00Z").expect("a date"))
 }
 
-/// A service whose people sign in at a provider of its own.
+/// Starts a service with its own sign-in provider.
 async fn with_provider(clock: Clock, change: impl FnOnce(&mut Config)) -> (TestService, Oidc) {
     let oidc = Oidc::start(&clock).await;
     let settings = oidc.settings();
@@ -46,7 +46,7 @@ fn browser(service: &TestService) -> Browser {
     Browser::new(&service.client.base)
 }
 
-/// A browser in which this person is signed in.
+/// Returns a browser in which this person is signed in.
 async fn signed_in(service: &TestService, oidc: &Oidc, name: &str) -> Browser {
     let mut browser = browser(service);
     browser.sign_in(oidc, claims(name)).await;
@@ -54,12 +54,12 @@ async fn signed_in(service: &TestService, oidc: &Oidc, name: &str) -> Browser {
     browser
 }
 
-/// What the provider says of a person with a verified address.
+/// Returns the provider's claims about a person with a verified address.
 fn claims(name: &str) -> Value {
     json!({ "sub": name, "email": format!("{name}@example.com"), "name": name })
 }
 
-/// Invites a person and returns the answer.
+/// Invites a person and returns the response.
 async fn invite(owner: &Browser, name: &str, role: &str) -> Value {
     let body = json!({ "email": format!("{name}@Example.com"), "role": role });
     let (status, person) = owner.ask(Method::POST, "/v1/people", Some(body)).await;
@@ -67,13 +67,13 @@ async fn invite(owner: &Browser, name: &str, role: &str) -> Value {
     person
 }
 
-/// What the page of an invitation sends.
+/// Returns the body that the page of an invitation sends.
 fn link(invited: &Value) -> Value {
     let url = text(&invited["invitation_url"]);
     json!({ "token": url.split_once('#').expect("a token").1 })
 }
 
-/// A browser of somebody who has accepted an invitation of this owner.
+/// Returns the browser of a person who has accepted an invitation of this owner.
 async fn joined(service: &TestService, oidc: &Oidc, owner: &Browser, name: &str, role: &str) -> Browser {
     let invited = invite(owner, name, role).await;
     let mut browser = signed_in(service, oidc, name).await;
@@ -82,7 +82,7 @@ async fn joined(service: &TestService, oidc: &Oidc, owner: &Browser, name: &str,
     browser
 }
 
-/// The names of all tenants, without that of the test itself.
+/// Returns the names of all tenants except that of the test itself.
 async fn tenant_names(service: &TestService) -> Vec<String> {
     let mut conn = service.store().read().await.expect("a connection");
     let rows = tenants::list_for_operator(&mut conn).await.expect("tenants");

@@ -1,4 +1,4 @@
-//! Two nodes on one database: whatever happens on one holds on the other at once.
+//! Two nodes on one database: a change on one takes effect on the other at once.
 
 use reqwest::{Method, StatusCode};
 use serde_json::json;
@@ -10,17 +10,17 @@ use crate::doubles::oidc::{CLIENT_ID, CLIENT_SECRET, Oidc, Signed};
 use crate::harness::process::{Node, Process};
 use crate::harness::text;
 
-/// What both nodes are reached at.
+/// The public URL of both nodes.
 const PUBLIC: &str = "https://voice.test";
 
-/// A browser whose requests go to this node.
+/// Creates a browser whose requests go to this node.
 fn at(node: &Process) -> Browser {
     let mut browser = Browser::new(&node.base);
     browser.origin = PUBLIC.to_owned();
     browser
 }
 
-/// A node whose people sign in at this provider.
+/// Creates a node with this sign-in provider.
 async fn node_with(oidc: &Oidc) -> Node {
     Node::new()
         .await
@@ -76,7 +76,7 @@ async fn sessions_end_with_the_provider_that_vouched_for_them() {
     assert_eq!(ana.who().await.0, StatusCode::OK);
     before.kill();
 
-    // An operator who no longer trusts a provider names another one.
+    // An operator who no longer trusts a provider configures another one.
     let after = node.serve_with(ISSUER, &another.issuer());
     ana.base = after.base.clone();
     assert_eq!(ana.who().await.0, StatusCode::UNAUTHORIZED);
@@ -91,7 +91,7 @@ async fn a_session_works_and_ends_on_every_node() {
     let node = node_with(&oidc).await;
     let (first, second) = (node.serve(), node.serve());
 
-    // A balancer may send the way there to one node and the way back to the other.
+    // A balancer may send the first request to one node and the callback to the other.
     let mut ana = at(&first);
     let page = ana.login("/auth/login").await;
     ana.base = second.base.clone();

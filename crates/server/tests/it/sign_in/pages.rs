@@ -1,4 +1,4 @@
-//! Every path that is nobody else's is a page.
+//! Every path without another handler is a page.
 
 use reqwest::header::{ACCEPT, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
 use reqwest::{Method, StatusCode};

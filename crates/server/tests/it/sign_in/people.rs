@@ -11,7 +11,7 @@ async fn an_address_with_a_letter_that_only_looks_the_same_is_another_address() 
     let (service, oidc) = with_provider(morning(), |_| {}).await;
     let ana = signed_in(&service, &oidc, "ana").await;
     let kims = invite(&ana, "kim", "member").await;
-    // KELVIN SIGN: lowered as Unicode, it is a k.
+    // KELVIN SIGN: its Unicode lower case is k.
     let lookalike = "\u{212A}im@example.com";
     let mut eve = browser(&service);
     eve.sign_in(&oidc, json!({ "sub": "eve", "email": lookalike, "name": "eve" })).await;
@@ -98,7 +98,7 @@ async fn the_last_owner_stays() {
     let (service, oidc) = with_provider(morning(), |_| {}).await;
     let ana = signed_in(&service, &oidc, "ana").await;
     let me = format!("/v1/people/{}", text(&ana.who().await.1["person"]["id"]));
-    // Who is only invited cannot act as an owner.
+    // An invited person cannot act as an owner yet.
     let carol = invite(&ana, "carol", "owner").await;
     let demote = || Some(json!({ "role": "member" }));
     for (method, body) in [(Method::DELETE, None), (Method::PATCH, demote())] {

@@ -1,4 +1,4 @@
-//! What does not hold signs nobody in and makes no tenant.
+//! Invalid sign-ins, which sign in no user and create no tenant.
 
 use reqwest::header::{ACCEPT, CONTENT_TYPE};
 use reqwest::{Method, StatusCode};
@@ -14,7 +14,7 @@ use super::{Browser, browser, morning, tenant_names, with_provider};
 use crate::doubles::oidc::{Oidc, Signed};
 use crate::harness::TestService;
 
-/// What comes back from the provider, and the error that it gets.
+/// A response of the provider, and the resulting error.
 struct Case {
     name: &'static str,
     path: String,
@@ -22,7 +22,7 @@ struct Case {
     code: &'static str,
 }
 
-/// Each error of a callback that the provider answered properly but for one thing.
+/// Checks the error of a callback that is correct except for one thing.
 async fn refused(browser: &mut Browser, oidc: &Oidc, name: &'static str, claims: Value, signed: Signed) {
     let page = browser.login("/auth/login").await;
     let code = oidc.code(&page, claims, signed);
@@ -64,7 +64,7 @@ async fn id_tokens_that_do_not_hold_are_refused() {
         refused(&mut browser, &oidc, "signed", json!({}), signed).await;
     }
     assert_eq!(tenant_names(&service).await, Vec::<String>::new());
-    // The same browser and provider, when everything holds.
+    // The same browser and provider, with everything correct.
     assert_eq!(browser.sign_in(&oidc, json!({})).await.status(), StatusCode::FOUND);
     service.stop().await;
 }
@@ -129,7 +129,7 @@ async fn a_state_is_used_up_by_a_sign_in_that_succeeds_only() {
     service.stop().await;
 }
 
-/// How many sign-ins the database remembers.
+/// Returns how many sign-ins the database remembers.
 async fn used_sign_ins(service: &TestService) -> i64 {
     const SQL: &str = "SELECT COUNT(*) FROM used_sign_ins";
     let mut conn = service.store().read().await.expect("a connection");
@@ -201,7 +201,7 @@ async fn a_provider_that_is_down_is_reported_and_the_api_goes_on() {
     service.stop().await;
 }
 
-/// Settings of a provider where nobody listens.
+/// Returns the settings of a provider that cannot be reached.
 fn gone() -> OidcSettings {
     OidcSettings {
         issuer: "http://127.0.0.1:9".to_owned(),

@@ -119,7 +119,7 @@ async fn signing_out_ends_the_session_for_whoever_has_its_cookie() {
 #[tokio::test]
 async fn signing_out_without_a_session_writes_nothing() {
     let (service, _oidc) = with_provider(morning(), |_| {}).await;
-    // On SQLite, transactions take turns: a write waits for this one.
+    // On SQLite, transactions are serialised: a write waits for this one.
     let writing = service.store().begin().await.expect("a transaction");
     let mut stranger = browser(&service);
     for cookie in ["made-up".to_owned(), "A".repeat(43)] {
@@ -143,7 +143,7 @@ async fn looking_at_pages_costs_programs_nothing() {
         assert_eq!(page.headers()["ratelimit"], format!("\"requests\";r={}", 600 - seen));
     }
     let program = Client::new(service.client.base.clone(), text(&key["key"]));
-    // The key that the page made was one of the three.
+    // The key created by the page was one of the three.
     for allowed in [true, true, false] {
         let (status, _) = program.get("/v1/calls").await;
         assert_eq!(status == StatusCode::OK, allowed, "{status}");

@@ -1,4 +1,4 @@
-//! What the person with the smallest role can cause, and what is left to one whose role was larger before.
+//! What a person with the smallest role can do, and what remains to one whose role was larger before.
 
 use reqwest::header::ACCEPT;
 use reqwest::{Method, Response, StatusCode};
@@ -11,17 +11,17 @@ use crate::harness::{Client, TIMEOUT, TestService, text};
 use crate::http::read_until;
 use crate::listening::Player;
 
-/// Answers, and holds the line in silence until somebody hangs up.
+/// A number that answers and stays silent until the call is hung up.
 const HOLDS: &str = "+12025550109";
 
-/// An owner, and a program of theirs.
+/// Signs in an owner, and creates a client with their key.
 async fn owner(service: &TestService, oidc: &Oidc) -> (Browser, Client) {
     let ana = signed_in(service, oidc, "ana").await;
     let (_, key) = ana.ask(Method::POST, "/v1/api-keys", Some(json!({}))).await;
     (ana, Client::new(service.client.base.clone(), text(&key["key"])))
 }
 
-/// Somebody of the owner's tenant, and where their role is changed.
+/// Creates a member of the owner's tenant with this role, and returns the path at which the role is changed.
 async fn with_role(service: &TestService, oidc: &Oidc, owner: &Browser, name: &str, role: &str) -> (Browser, String) {
     let joined = joined(service, oidc, owner, name, role).await;
     let (_, who) = joined.who().await;
@@ -34,7 +34,7 @@ async fn follow(browser: &Browser, path: &str) -> Response {
     browser.api(Method::GET, path).header(ACCEPT, "text/event-stream").send().await.expect("an answer")
 }
 
-/// What comes until the stream ends.
+/// Returns everything that arrives until the stream ends.
 async fn rest(stream: Response) -> String {
     tokio::time::timeout(TIMEOUT, stream.text()).await.expect("it ends").expect("text")
 }
@@ -76,7 +76,7 @@ async fn one_person_leaves_streams_to_the_others_and_to_programs() {
     let refused: serde_json::Value = refused.json().await.expect("JSON");
     assert_eq!(refused["code"], "too_many_streams", "{refused}");
 
-    // A token's streams are those of the person who asked for it.
+    // A token's streams belong to the person who requested it.
     let (_, token) = ana.ask(Method::POST, "/v1/event-tokens", None).await;
     let by_token = format!("/v1/events?token={}", text(&token["token"]));
     for allowed in [true; 8].into_iter().chain([false]) {

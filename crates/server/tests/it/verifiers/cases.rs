@@ -1,4 +1,4 @@
-//! What a verifier must accept and refuse, around the vector of the contract.
+//! The deliveries that a verifier must accept and refuse, based on the test vector of the contract.
 
 use switchhook_core::Timestamp;
 use switchhook_core::webhook::SigningSecret;
@@ -24,7 +24,7 @@ impl Case {
         Self { name, secret: SECRET, header, body: BODY.to_vec(), now: NOW, genuine }
     }
 
-    /// Signed at `at` with the secret of the vector.
+    /// Creates a case signed at `at` with the secret of the vector.
     pub(super) fn signed(name: &'static str, at: i64, genuine: bool) -> Self {
         Self::new(name, signed_by(SECRET, at, BODY), genuine)
     }
@@ -35,7 +35,7 @@ fn signed_by(secret: &str, at: i64, body: &[u8]) -> String {
     SigningSecret::header(&[secret], Timestamp::from_millis(at * 1_000), body)
 }
 
-/// Another secret, which a receiver would not know.
+/// Another secret, unknown to the receiver.
 const STRANGE: &str = "whsec_c3RyYW5nZS1zZWNyZXQtc3RyYW5nZS1zZWNyZXQtMDE=";
 
 pub(super) fn cases() -> Vec<Case> {

@@ -1,4 +1,4 @@
-//! Runs verifiers in the languages they are written in. A language that is missing is a failure: `ci/test.sh` installs all.
+//! Runs verifiers in the languages they are written in. A missing language is a failure: `ci/test.sh` installs all.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -77,14 +77,14 @@ pub(super) fn go(snippet: &str) -> Vec<bool> {
     write("go.mod", "module receiver\n\ngo 1.18\n");
     write("main.go", GO);
     write("webhooks/verify.go", snippet);
-    // What Go compiles of its library is kept between runs; nothing is fetched.
+    // Go's compiled standard library is cached between runs; nothing is fetched.
     let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("go-cache");
     let mut command = Command::new("go");
     command.args(["run", "."]).current_dir(module.path()).env("GOCACHE", cache);
     verdicts(command.env("GOFLAGS", "-mod=mod").env("GOPROXY", "off").env("GOTOOLCHAIN", "local"))
 }
 
-/// Gives the cases to a program and reads its verdicts.
+/// Passes the cases to a program and reads its verdicts.
 fn verdicts(command: &mut Command) -> Vec<bool> {
     let shown = |case: &Case| {
         let body = case.body.iter().fold(String::new(), |mut text, byte| {
@@ -105,12 +105,12 @@ fn fed(command: &mut Command, input: &[u8]) -> Output {
         let program = piped.get_program().to_string_lossy().into_owned();
         panic!("{program} cannot be started ({error}); ci/test.sh installs it")
     });
-    // A program that refuses its arguments does not read.
+    // A program that refuses its arguments does not read its input.
     let _ = child.stdin.take().expect("piped").write_all(input);
     child.wait_with_output().expect("it ends")
 }
 
-/// Whether the lines of the guide call a delivery genuine.
+/// Returns whether the guide's shell lines accept a delivery as genuine.
 pub(super) fn shell(lines: &str, case: &Case) -> bool {
     let folder = tempfile::tempdir().expect("a temporary folder");
     std::fs::write(folder.path().join("body.json"), &case.body).expect("written");
@@ -125,10 +125,10 @@ pub(super) fn shell(lines: &str, case: &Case) -> bool {
     }
 }
 
-/// Whether `switchhook webhook verify` calls a delivery genuine.
+/// Returns whether `switchhook webhook verify` accepts a delivery as genuine.
 pub(super) fn command(node: &Node, case: &Case, tolerance: Option<&str>) -> bool {
     let mut command = node.command();
-    // Joined, so that a header of any form is one argument.
+    // Joined with `=`, so that a header of any form is one argument.
     command.args(["webhook", "verify", "--secret", case.secret, &format!("--signature={}", case.header)]);
     command.args(tolerance.map(|tolerance| format!("--tolerance={tolerance}")));
     let output = fed(&mut command, &case.body);

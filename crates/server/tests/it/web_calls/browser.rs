@@ -1,4 +1,4 @@
-//! A browser as the page is: it sends a frame every 20 ms, plays what comes in real time, and gives marks back when they are heard.
+//! A browser with the page: sends a frame every 20 ms, plays audio in real time, and returns marks when they were played.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use crate::harness::{TIMEOUT, text};
 
 const FORMAT: AudioFormat = AudioFormat::Wideband;
 const FRAME: Duration = Duration::from_millis(20);
-/// The agent is done when nothing was heard of it for so long.
+/// Silence after which the agent counts as done.
 const QUIET: Duration = Duration::from_millis(800);
 /// How long a lost socket is waited for.
 const RESUMABLE: Duration = Duration::from_secs(5);
@@ -30,14 +30,14 @@ pub(crate) struct Browser {
     socket: Socket,
     udp: Option<UdpEnd>,
     ticks: Interval,
-    /// Every text, oldest first.
+    /// All texts, oldest first.
     pub(crate) texts: Vec<Value>,
-    /// How many of them were looked at.
+    /// How many of them were checked.
     seen: usize,
-    /// Marks, and when what is before them will have been played.
+    /// Marks, and when everything before them will have been played.
     marks: VecDeque<(Instant, String)>,
     plays_until: Instant,
-    /// When a loud frame came last.
+    /// When the last loud frame arrived.
     spoke_at: Option<Instant>,
     pub(crate) frames: usize,
     /// The close code, once the socket is closed.
@@ -45,7 +45,7 @@ pub(crate) struct Browser {
 }
 
 impl Browser {
-    /// Opens the socket; the HTTP status where it is refused.
+    /// Opens the socket. Returns the HTTP status if it is refused.
     pub(crate) async fn open(url: &str) -> Result<Self, u16> {
         let socket = match connect_async(url).await {
             Ok((socket, _)) => socket,
@@ -85,17 +85,17 @@ impl Browser {
         browser
     }
 
-    /// UDP does not get through any more.
+    /// Makes UDP lose all packets.
     pub(crate) fn break_udp(&mut self) {
         self.udp.as_mut().expect("it has UDP").break_down();
     }
 
-    /// The page closes its WebRTC connection.
+    /// Closes the page's WebRTC connection.
     pub(crate) fn stop_udp(&mut self) {
         self.udp = None;
     }
 
-    /// Opens the socket of a call again, as pages do: until the service has noticed that the one before is lost.
+    /// Opens the socket of a call again, and retries as pages do until the service has noticed the loss of the previous one.
     pub(crate) async fn resume(url: &str, token: &str) -> Self {
         let opened = timeout(RESUMABLE, async {
             loop {
@@ -111,7 +111,7 @@ impl Browser {
         browser
     }
 
-    /// Loses the socket, not UDP, and opens another one.
+    /// Loses the socket but not UDP, and opens another one.
     pub(crate) async fn lose_socket_and_resume(mut self, url: &str, token: &str) -> Self {
         let udp = self.udp.take();
         drop(self);
@@ -121,17 +121,17 @@ impl Browser {
     }
 
     pub(crate) async fn send(&mut self, message: Value) {
-        // One that is closed is noticed elsewhere.
+        // A closed socket is detected elsewhere.
         let _ = self.socket.send(Message::text(message.to_string())).await;
     }
 
-    /// Sends audio as it is, at once.
+    /// Sends audio unchanged and at once.
     pub(crate) async fn send_audio(&mut self, samples: &[i16]) {
         let bytes: Vec<u8> = samples.iter().flat_map(|sample| sample.to_le_bytes()).collect();
         let _ = self.socket.send(Message::binary(bytes)).await;
     }
 
-    /// 20 ms: a frame goes out, and what comes in meanwhile is played.
+    /// Advances 20 ms: sends a frame, and plays what arrives meanwhile.
     async fn step(&mut self, samples: &[i16]) {
         let carries = self.udp.as_ref().is_some_and(|udp| udp.carries);
         if let Some(udp) = &mut self.udp {
@@ -157,7 +157,7 @@ impl Browser {
         }
     }
 
-    /// Audio that came over UDP is played at once.
+    /// Plays audio that arrived over UDP at once.
     fn heard_over_udp(&mut self) {
         let frames = self.udp.as_mut().map(UdpEnd::heard).unwrap_or_default();
         if frames.iter().any(|frame| frame.rms_dbfs() > VOICED_DBFS) {
@@ -217,7 +217,7 @@ impl Browser {
         self.listen("silence of the agent", |browser| browser.spoke_at.is_some_and(|at| at.elapsed() >= QUIET)).await;
     }
 
-    /// Listens until the agent has been speaking for a second: words of it have been heard.
+    /// Listens until the agent has been speaking for a second, so that some words have been heard.
     pub(crate) async fn hear_agent_begin(&mut self) {
         self.spoke_at = None;
         self.listen("speech of the agent", |browser| browser.spoke_at.is_some()).await;
@@ -231,7 +231,7 @@ impl Browser {
         self.listen("speech of the agent", |browser| browser.spoke_at.is_some()).await;
     }
 
-    /// Listens until a text comes that was not looked at yet, and gives it.
+    /// Listens until a text arrives that was not checked yet. Returns it.
     pub(crate) async fn text(&mut self, what: &str, is: impl Fn(&Value) -> bool) -> Value {
         let seen = self.seen;
         let found = |browser: &Self| browser.texts[seen..].iter().position(&is);
@@ -248,7 +248,7 @@ impl Browser {
         }
     }
 
-    /// Gives all the answers that a table is booked with, until the service ends the call. Returns its last text.
+    /// Gives all the answers needed to book a table, until the service ends the call. Returns its last text.
     pub(crate) async fn book_a_table(&mut self) -> Value {
         for line in ["name", "day", "time", "people", "yes"] {
             self.hear_agent().await;
@@ -257,7 +257,7 @@ impl Browser {
         self.end().await
     }
 
-    /// Listens until the service says how the call ended, and closes.
+    /// Listens until the service reports how the call ended, and closes.
     pub(crate) async fn end(&mut self) -> Value {
         let end = self.text("the end", |text| text["type"] == "end").await;
         let closing = async {
@@ -280,18 +280,18 @@ impl Browser {
         assert_eq!(self.closed, Some(1008), "{:?}", self.texts);
     }
 
-    /// The token by which a lost socket goes on.
+    /// Returns the token by which a lost socket resumes.
     pub(crate) async fn resume_token(&mut self) -> String {
         text(&self.text("a resume token", |text| text["resume"].is_string()).await["resume"])
     }
 
-    /// Loses the connection without a word.
+    /// Loses the connection without a close.
     pub(crate) async fn lose(self) {
         drop(self);
     }
 }
 
-/// What happens next on UDP; nothing, if there is none. Cancel safe.
+/// Advances UDP to its next event; waits forever without UDP. Cancel safe.
 async fn step_of(udp: &mut Option<UdpEnd>) {
     match udp {
         Some(udp) => udp.step().await,

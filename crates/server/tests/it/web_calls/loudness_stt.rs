@@ -1,5 +1,5 @@
-//! A server for speech to text that knows the recordings by how loud they are from moment to moment, as a lossy codec leaves them. The
-//! other doubles know them sample by sample.
+//! An STT server that recognises the recordings by their loudness over time, which survives a lossy codec. The other doubles compare
+//! samples.
 
 use std::net::SocketAddr;
 
@@ -16,10 +16,10 @@ use tokio::net::TcpListener;
 use crate::doubles::openai_transcriptions::file_of;
 use crate::doubles::without_delay;
 
-/// How similar two courses of loudness must be, of 1.
+/// The minimum similarity of two loudness curves, at most 1.
 const ALIKE: f64 = 0.9;
 
-/// Starts it; where it is.
+/// Starts the server. Returns its address.
 pub(super) async fn start() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("bound");
@@ -35,7 +35,7 @@ async fn transcribe(headers: HeaderMap, body: Bytes) -> Response {
     ([("content-type", "application/json")], json!({ "text": text }).to_string()).into_response()
 }
 
-/// The words of the recording that is in this audio; none if there is none.
+/// Returns the text of the recording in this audio; empty if there is none.
 fn recognised(samples: &[i16], rate: u32) -> &'static str {
     let heard = course(samples, rate);
     let mut best = ("", ALIKE);
@@ -49,14 +49,14 @@ fn recognised(samples: &[i16], rate: u32) -> &'static str {
     best.0
 }
 
-/// How loud audio is in each 20 ms.
+/// Returns the loudness of each 20 ms.
 fn course(samples: &[i16], rate: u32) -> Vec<f64> {
     let frame = usize::try_from(rate / 50).expect("small");
     let loudness = |frame: &[i16]| frame.iter().map(|sample| f64::from(*sample).powi(2)).sum::<f64>().sqrt();
     samples.chunks_exact(frame).map(loudness).collect()
 }
 
-/// How similar the second is to the first where it is most so; nine tenths of the first must be there.
+/// Returns the similarity of the second curve to the first at its best position; nine tenths of the first must be present.
 fn alike(known: &[f64], heard: &[f64]) -> f64 {
     let (length, others) = (known.len().cast_signed(), heard.len().cast_signed());
     let energy = |values: &[f64]| values.iter().map(|value| value * value).sum::<f64>();

@@ -17,13 +17,13 @@ use switchhook_media::wav;
 pub(crate) use self::browser::Browser;
 use crate::harness::{Agent, Client, TestService, deliveries_of, text};
 
-/// Places a web call; its id, and the address of its socket.
+/// Places a web call. Returns its id, and the URL of its socket.
 async fn place(client: &Client, agent: &Agent) -> (String, String) {
     let placed = client.create("/v1/calls", json!({ "agent_id": agent.id, "to": "web" })).await;
     (text(&placed["id"]), text(&placed["web"]["url"]))
 }
 
-/// The call that this end is of, as it is at last, and as the caller was told.
+/// Waits for the end of the call, and compares it with the caller's last message. Returns the call.
 async fn ended(client: &Client, call: &str, end: &Value, reason: &str) -> Value {
     assert_eq!((&end["end_reason"], &end["error_code"]), (&json!(reason), &json!(null)), "{end}");
     let ended = client.wait_for_end(call).await;
@@ -31,7 +31,7 @@ async fn ended(client: &Client, call: &str, end: &Value, reason: &str) -> Value 
     ended
 }
 
-/// The caller hangs up, and these lines of theirs were understood.
+/// Hangs up as the caller, and checks that these lines were transcribed.
 async fn hang_up_understood(client: &Client, call: &str, browser: &mut Browser, said: &[&str]) {
     browser.send(json!({ "type": "hangup" })).await;
     let end = browser.end().await;

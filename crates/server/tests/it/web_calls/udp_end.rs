@@ -1,4 +1,4 @@
-//! The UDP end of a browser: what a page's `RTCPeerConnection` is.
+//! The UDP end of a browser, like a page's `RTCPeerConnection`.
 
 use std::time::Instant;
 
@@ -12,9 +12,9 @@ pub(crate) struct UdpEnd {
     socket: UdpSocket,
     /// Whether packets get through.
     works: bool,
-    /// Whether audio goes over it.
+    /// Whether it transports audio.
     pub(crate) carries: bool,
-    /// How many frames of the agent were looked at.
+    /// How many frames of the agent were returned.
     seen: usize,
     buffer: Vec<u8>,
 }
@@ -24,7 +24,7 @@ fn now() -> Instant {
 }
 
 impl UdpEnd {
-    /// A connection, and what offers it.
+    /// Creates a connection and its offer.
     pub(super) async fn offer() -> (Self, Value) {
         let socket = UdpSocket::bind("127.0.0.1:0").await.expect("a port");
         let (peer, sdp) = Peer::new(socket.local_addr().expect("bound"), now());
@@ -32,7 +32,7 @@ impl UdpEnd {
         (end, json!({ "type": "rtc_offer", "sdp": sdp }))
     }
 
-    /// Takes a text of the service, and says what there is to respond.
+    /// Handles a text of the service. Returns the response, if any.
     pub(super) fn answer_text(&mut self, text: &Value) -> Option<Value> {
         match text["type"].as_str()? {
             "rtc_answer" => {
@@ -47,12 +47,12 @@ impl UdpEnd {
         }
     }
 
-    /// Nothing gets through any more, in either direction.
+    /// Drops all packets in both directions.
     pub(super) fn break_down(&mut self) {
         self.works = false;
     }
 
-    /// The address of the service, as its answer has it.
+    /// Returns the service's address in its answer.
     pub(super) fn service(answer: &Value) -> std::net::SocketAddr {
         let sdp = super::text(&answer["sdp"]);
         let line = sdp.lines().find(|line| line.starts_with("a=candidate:")).expect("a candidate");
@@ -60,7 +60,7 @@ impl UdpEnd {
         format!("{}:{}", fields[4], fields[5]).parse().expect("an address")
     }
 
-    /// Says 20 ms, or is silent while the socket carries the audio.
+    /// Sends 20 ms of audio, or nothing while the socket transports the audio.
     pub(super) async fn speak(&mut self, frame: &Frame) {
         if self.peer.connected {
             self.peer.speak(now(), frame);
@@ -68,7 +68,7 @@ impl UdpEnd {
         self.flush().await;
     }
 
-    /// Waits for what comes, and does what is due. Cancel safe.
+    /// Waits for packets and timers, and handles them. Cancel safe.
     pub(super) async fn step(&mut self) {
         tokio::select! {
             received = self.socket.recv_from(&mut self.buffer) => {
@@ -90,7 +90,7 @@ impl UdpEnd {
         }
     }
 
-    /// The frames of the agent that came since this was last asked.
+    /// Returns the frames of the agent that arrived since the last call.
     pub(super) fn heard(&mut self) -> Vec<Frame> {
         let frames = self.peer.heard[self.seen..].to_vec();
         self.seen = self.peer.heard.len();

@@ -1,4 +1,4 @@
-//! What is done to a running call, and by whom it may be done; and connections that are tried.
+//! Commands for a running call, who may send them, and tests of connections.
 
 use serde_json::{Value, json};
 
@@ -48,7 +48,7 @@ async fn keys_go_both_ways() {
     rig.client().post(&format!("/v1/calls/{call}/dtmf"), json!({ "digits": "12w3#" })).await;
     let pressed = async {
         while rig.telnyx.seen(THEM).keys != "12w3#" {
-            // Between two looks at a service that runs in real time.
+            // Polls a service that runs in real time.
             tokio::time::sleep(std::time::Duration::from_millis(20)).await;
         }
     };
@@ -81,7 +81,7 @@ async fn a_caller_who_is_transferred_is_no_longer_ours() {
     rig.service.stop().await;
 }
 
-/// Where callers were transferred to, and the caller ID that was asked for.
+/// Returns the targets of transfers, and the requested caller IDs.
 pub(super) fn transfers(rig: &Rig) -> Vec<(Value, Value)> {
     rig.telnyx.commands("transfer").iter().map(|body| (body["to"].clone(), body["from"].clone())).collect()
 }

@@ -1,4 +1,4 @@
-//! Calls that arrive, and what Telnyx knows when it is asked.
+//! Incoming calls, and queries of Telnyx about calls.
 
 use serde_json::{Value, json};
 use switchhook::config::Config;
@@ -16,7 +16,7 @@ use super::{OURS, Rig, THEM, connection};
 use crate::doubles::telnyx::{APPLICATION, Delivery, FarEnd, Script};
 use crate::harness::{TestService, text};
 
-/// The adapter by itself, as the service of the rig makes it.
+/// Creates the adapter alone, as the service of the rig does.
 fn adapter(rig: &Rig) -> (Carrier, Addresses) {
     let mut config = Config::for_tests(rig.service.data_dir());
     config.outbound_allow = "127.0.0.0/8,http".parse().expect("valid");
@@ -42,7 +42,7 @@ fn number(text: &str) -> PhoneNumber {
     text.parse().expect("a number")
 }
 
-/// Has Telnyx send the calls of our number to the service.
+/// Makes Telnyx send calls to our number to the service.
 async fn set_up(rig: &Rig) {
     rig.telnyx.add_number(OURS, None);
     let (adapter, addresses) = adapter(rig);
@@ -55,7 +55,7 @@ async fn set_up(rig: &Rig) {
     assert_eq!(rig.telnyx.application_url(), to.report("events"));
 }
 
-/// The only call, once there is one.
+/// Waits for the only call. Returns its id.
 async fn arrived(service: &TestService) -> String {
     let calls = service.client.look_until("/v1/calls", |calls| calls["data"] != json!([])).await;
     assert_eq!(calls["data"].as_array().map(Vec::len), Some(1), "{calls}");

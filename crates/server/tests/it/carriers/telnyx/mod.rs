@@ -14,7 +14,7 @@ use crate::harness::{Agent, Client, TestService, text};
 
 /// Our number.
 const OURS: &str = "+12025550199";
-/// Somebody.
+/// The far end's number.
 const THEM: &str = "+12025550123";
 
 /// A service with a scripted agent, and Telnyx.
@@ -31,7 +31,7 @@ impl Rig {
         Self::start_with(json!({}), json!({}), |_| {}).await
     }
 
-    /// With these settings of the connection and fields of the agent.
+    /// Starts with these settings of the connection and fields of the agent.
     async fn start_with(settings: Value, agent: Value, change: impl FnOnce(&mut Config)) -> Self {
         let telnyx = Telnyx::start().await;
         let service = TestService::start_as(Clock::system(), |config| {
@@ -69,7 +69,7 @@ impl Rig {
         self.client().place(&self.agent, to).await
     }
 
-    /// A call that has come so far that the agent has spoken.
+    /// Places a call and waits until the agent has spoken.
     async fn talk_to(&self, to: &str) -> String {
         let call = self.place(to).await;
         self.client().wait_for(&call, |call| call["status"] == "in_progress").await;
@@ -78,7 +78,7 @@ impl Rig {
     }
 }
 
-/// A connection to the double.
+/// Returns a connection to the double.
 fn connection(telnyx: &Telnyx, settings: Value) -> Value {
     let mut connection = json!({
         "name": "telnyx", "provider": "telnyx",

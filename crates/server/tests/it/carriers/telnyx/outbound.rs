@@ -1,4 +1,4 @@
-//! Calls that we place, from the dial to the goodbye.
+//! Outbound calls, from the dial to the goodbye.
 
 use std::collections::HashMap;
 
@@ -33,15 +33,15 @@ async fn a_table_is_booked_over_telnyx_and_every_event_is_delivered() {
     assert_eq!(hangup["carrier_code"], "normal_clearing");
     assert_eq!((rig.telnyx.rung(THEM), rig.telnyx.commands("hangup").len()), (1, 1));
 
-    // Telnyx brings one in ten pieces of audio too late by one.
+    // One in ten chunks from Telnyx is overtaken by the next.
     let recording = rig.client().request(Method::GET, &text(&ended["recording_url"])).send().await.expect("an answer");
     let heard = order_heard(&recording.bytes().await.expect("a whole body"), "name");
     assert!(heard.len() >= 20 && heard.is_sorted(), "{heard:?}");
     rig.service.stop().await;
 }
 
-/// The places, in the caller's recorded line, of those of its frames that are loud and like no other, as a stereo recording has
-/// them.
+/// Returns, in the order of a stereo recording, the positions within the caller's recorded line of those of its frames that are loud
+/// and unique.
 fn order_heard(wav: &[u8], line: &str) -> Vec<usize> {
     let line = switchhook_recordings::recording(line).expect("shipped");
     let frames = line.bytes().chunks_exact(160).map(|bytes| Law::Mu.decode_frame(bytes).expect("whole frames"));
@@ -69,7 +69,7 @@ async fn webhooks_that_come_twice_late_and_in_the_wrong_order_change_nothing() {
     for (number, call, reason) in [(THEM, &talked, "caller_hangup"), (busy, &refused, "busy")] {
         let ended = rig.client().wait_for_end(call).await;
         let events = rig.client().event_names(call).await;
-        // Everything has been told again, long after the end.
+        // Everything has been reported again, long after the end.
         rig.telnyx.ended(number).await;
         let (_, shown) = rig.client().get(&format!("/v1/calls/{call}")).await;
         assert_eq!(shown, ended);
@@ -77,8 +77,8 @@ async fn webhooks_that_come_twice_late_and_in_the_wrong_order_change_nothing() {
         assert_eq!(rig.client().event_names(call).await, events);
         assert_eq!(events.iter().filter(|event| *event == "carrier.hangup").count(), 1, "{events:?}");
     }
-    // Three times: initiated, answered, streaming.started, streaming.stopped and hangup of one; initiated and hangup of the
-    // other. Those that were held back until the end came two times.
+    // Three times: initiated, answered, streaming.started, streaming.stopped and hangup of one call; initiated and hangup of the
+    // other. Those that were held back until the end arrived twice.
     assert!(rig.telnyx.answers().len() >= 19, "{:?}", rig.telnyx.answers());
     rig.service.stop().await;
 }

@@ -1,4 +1,4 @@
-//! When the caller's turns begin and end.
+//! Detects the beginnings and ends of the caller's turns.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -11,9 +11,9 @@ use tokio::time::Instant;
 use super::session::{Over, Session};
 use super::{Hears, locked};
 
-/// Silence of the caller that ends a turn, beyond that of the STT, in frames.
+/// Silence of the caller that ends a turn, in addition to that of the STT, in frames.
 const SILENCE: u32 = 25;
-/// What the caller said is written down so long after the answer has begun.
+/// The delay of a transcript after the response has begun.
 const LATE: Duration = Duration::from_millis(400);
 
 impl Session {
@@ -62,7 +62,7 @@ impl Session {
         locked(&self.shared.hears, |hears| *hears)
     }
 
-    /// Whether what comes is more than noise to it.
+    /// Returns whether it understands the audio.
     fn understands(&self) -> bool {
         match self.hears() {
             Hears::Well | Hears::WhatIsCommitted => true,
@@ -71,7 +71,7 @@ impl Session {
         }
     }
 
-    /// Audio as 16 bit at 8 kHz.
+    /// Decodes audio to 16-bit PCM at 8 kHz.
     fn decoded(&mut self, sound: &[u8]) -> Vec<u8> {
         let samples = match self.law {
             Some(law) => sound.iter().map(|byte| law.decode(*byte)).collect(),
@@ -85,7 +85,7 @@ impl Session {
         samples.into_iter().flat_map(i16::to_le_bytes).collect()
     }
 
-    /// The client says that the caller's turn is over. That is no reason to answer.
+    /// Handles a commit of the caller's turn, which alone does not start a response.
     pub(super) async fn commit(&mut self, message: &Value) -> Result<(), Over> {
         if !std::mem::take(&mut self.uncommitted) {
             return self.error(message, "input_audio_buffer_commit_empty").await;
@@ -98,7 +98,7 @@ impl Session {
         Ok(())
     }
 
-    /// Hears what the test wants.
+    /// Recognises the scripted turns.
     async fn pretend(&mut self) -> Result<(), Over> {
         let Some((after, lasts, words)) = locked(&self.shared.turns, |turns| turns.front().copied()) else {
             return Ok(());
@@ -122,7 +122,7 @@ impl Session {
         if self.interrupts { self.cancel("turn_detected").await } else { Ok(()) }
     }
 
-    /// The caller's turn is over: it is answered at once, and written down late.
+    /// Ends the caller's turn: it is answered at once, and transcribed late.
     async fn stops(&mut self, words: &str) -> Result<(), Over> {
         (self.speaking, self.uncommitted) = (false, false);
         let item = self.name("item");

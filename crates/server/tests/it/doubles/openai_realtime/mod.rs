@@ -1,7 +1,7 @@
-//! OpenAI's Realtime interface, speech to speech, in the event names that are generally available.
+//! OpenAI's Realtime API, speech to speech, with the event names of its general release.
 //!
-//! Its model speaks in tones, four times as fast as it is heard, and says what the test wants. Its STT understands the simulated
-//! caller's recordings; on a silent line it hears what the test wants.
+//! Its model speaks in tones, four times as fast as real time, and follows the test's script. Its STT recognises the simulated
+//! caller's recordings; in silence it recognises what the test has scripted.
 
 mod hearing;
 mod session;
@@ -25,42 +25,42 @@ use super::complaints::{Complaints, Guard};
 
 pub(crate) const KEY: &str = "sk-key";
 
-/// What the model does when it is its turn.
+/// The model's reply in its turn.
 #[derive(Clone)]
 pub(crate) enum Reply {
     Says(&'static str),
     /// Says this, if anything, and calls a tool: id, name, arguments.
     Calls(Option<&'static str>, &'static str, &'static str, Value),
-    /// Begins, and nothing ever comes of it.
+    /// Begins, but never continues.
     Nothing,
     Fails(&'static str),
     /// The connection breaks.
     Dies,
-    /// The same in the middle of these words.
+    /// The connection breaks in the middle of these words.
     Breaks(&'static str),
-    /// Breaks off in the middle of these words, and says so.
+    /// Stops in the middle of these words, and reports it.
     Stops(&'static str),
-    /// The session is as old as one may be, and ends.
+    /// The session reaches its maximum age, and ends.
     Expires,
-    /// Reports an error with this code, which is not fatal, and says this.
+    /// Reports a non-fatal error with this code, then says this.
     Stumbles(&'static str, &'static str),
-    /// Never again says anything, not even that it begins.
+    /// Never sends anything again, not even the start of a response.
     Ignores,
-    /// Sends what is not JSON.
+    /// Sends a message that is not JSON.
     Garbage,
 }
 
-/// What becomes of a connection that somebody wants to open; those after the last one open well.
+/// The outcome of a connection attempt; those after the last one succeed.
 #[derive(Clone)]
 pub(crate) enum Opening {
     Well,
     /// Status, `Retry-After`, code.
     Refused(u16, Option<&'static str>, &'static str),
-    /// It opens, and there is no session.
+    /// It opens, but no session begins.
     Mute,
     /// It opens, and the session is refused: code, type.
     Errs(&'static str, &'static str),
-    /// It opens well after so long.
+    /// It opens after this delay.
     Slow(Duration),
 }
 
@@ -68,15 +68,15 @@ pub(crate) enum Opening {
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Hears {
     Well,
-    /// What it is told to take as a turn; its voice detection notices nobody.
+    /// Only committed audio; its voice detection detects nothing.
     WhatIsCommitted,
-    /// PCM only. It agrees to G.711, and takes that for PCM too.
+    /// PCM only. It agrees to G.711, but treats that as PCM too.
     PcmOnly,
-    /// Nothing, whatever the format.
+    /// Nothing, in any format.
     Nothing,
 }
 
-/// What is heard on a silent line: so long after the last turn, for so long, these words.
+/// A turn recognised in silence: the pause after the last turn, its length, and its words.
 pub(crate) type Turn = (u32, u32, &'static str);
 
 pub(crate) struct Double {
@@ -91,13 +91,13 @@ struct Shared {
     turns: Mutex<VecDeque<Turn>>,
     hears: Mutex<Hears>,
     complaints: Complaints,
-    /// Everything it was sent but audio, and of each session its setting up.
+    /// All messages received except audio, including each session's configuration.
     told: Mutex<Vec<Value>>,
-    /// When somebody wanted to open a connection.
+    /// The times of connection attempts.
     knocked: Mutex<Vec<Instant>>,
     open: watch::Sender<usize>,
     made: watch::Sender<usize>,
-    /// Sessions up to this one are dead, and nobody has said so.
+    /// The highest number of a session that is dead without the client having been informed.
     frozen: watch::Sender<usize>,
 }
 
@@ -135,7 +135,7 @@ impl Double {
         Self { address, shared, _guard: Guard(complaints) }
     }
 
-    /// The same with a server that hears callers so.
+    /// Starts a server with this hearing.
     pub(crate) async fn that_hears(hears: Hears, replies: Vec<Reply>) -> Self {
         let double = Self::start(replies, vec![]).await;
         locked(&double.shared.hears, |how| *how = hears);
@@ -146,22 +146,22 @@ impl Double {
         format!("http://{}", self.address)
     }
 
-    /// What it was told under this name.
+    /// Returns the received messages of this type.
     pub(crate) fn received(&self, kind: &str) -> Vec<Value> {
         locked(&self.shared.told, |told| told.iter().filter(|message| message["type"] == kind).cloned().collect())
     }
 
-    /// How long after the first try to open a connection each of them was made.
+    /// Returns when each connection was attempted, relative to the first attempt.
     pub(crate) fn knocked(&self) -> Vec<Duration> {
         locked(&self.shared.knocked, |all| all.iter().map(|at| at.duration_since(all[0])).collect())
     }
 
-    /// How many sessions there have been.
+    /// Returns the number of sessions so far.
     pub(crate) fn sessions(&self) -> usize {
         *self.shared.made.borrow()
     }
 
-    /// The far end of the sessions that are open goes away without a word.
+    /// Makes the server's side of open sessions disappear without a close.
     pub(crate) fn freeze(&self) {
         self.shared.frozen.send_replace(self.sessions());
     }

@@ -1,4 +1,4 @@
-//! One session: what it is told, and what of that the real one would refuse.
+//! One session: the messages it receives, and which of them the real server would refuse.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
@@ -20,11 +20,11 @@ use super::{Shared, locked};
 
 /// Why a session ends.
 pub(super) enum Over {
-    /// Their side.
+    /// The client closed it.
     Closed,
-    /// Ours, on purpose.
+    /// The test broke it.
     Broken,
-    /// The real one would have refused this.
+    /// The real server would have refused a message.
     Refused(String),
 }
 
@@ -32,28 +32,28 @@ pub(super) struct Session {
     pub(super) shared: Arc<Shared>,
     socket: WebSocketStream<TcpStream>,
     pub(super) ready: bool,
-    /// As the audio is written, in both directions: G.711, or PCM at 24 kHz.
+    /// The encoding of audio in both directions: G.711, or PCM at 24 kHz.
     pub(super) law: Option<Law>,
     pub(super) resampler: Resampler,
-    /// Whether audio came that was not taken as a turn.
+    /// Whether audio arrived that is not part of a turn.
     pub(super) uncommitted: bool,
-    /// It says nothing more.
+    /// Whether it no longer sends anything.
     pub(super) ignores: bool,
     pub(super) interrupts: bool,
-    /// What will be said, and whether it belongs to the response under way.
+    /// Messages to send, and whether each belongs to the current response.
     pub(super) pending: VecDeque<(Instant, Value, bool)>,
     pub(super) active: Option<String>,
-    /// Which session this is: names are never used again.
+    /// The number of this session: names are never reused.
     number: usize,
     count: u32,
-    /// Items and the milliseconds that were made of them; nothing once they were truncated.
+    /// Items and the milliseconds produced of them; `None` once they were truncated.
     pub(super) items: HashMap<String, Option<usize>>,
     pub(super) calls: HashSet<String>,
     pub(super) stt: TestStt,
     /// Frames since the caller stopped, while that may be the end of their turn.
     pub(super) stopped: Option<u32>,
     pub(super) speaking: bool,
-    /// Milliseconds heard since the last turn that the test wants.
+    /// Milliseconds received since the last scripted turn.
     pub(super) heard_ms: u32,
 }
 
@@ -107,7 +107,7 @@ impl Session {
         }
     }
 
-    /// A peer that has gone is noticed when nothing more is read.
+    /// Sends a message. A client that is gone is detected when reading ends.
     pub(super) async fn say(&mut self, message: Value) -> Result<(), Over> {
         let _ = self.socket.send(Message::text(message.to_string())).await;
         Ok(())
@@ -118,7 +118,7 @@ impl Session {
         format!("{what}_{}_{}", self.number, self.count)
     }
 
-    /// Says what is due.
+    /// Sends the messages that are due.
     async fn next(&mut self) -> Result<(), Over> {
         let Some((_, message, _)) = self.pending.pop_front() else { return Ok(()) };
         match message["type"].as_str() {

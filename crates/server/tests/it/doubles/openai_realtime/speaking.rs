@@ -1,4 +1,4 @@
-//! How the model responds: in tones, four times as fast as they are heard.
+//! The model's responses: tones, four times as fast as real time.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -12,14 +12,14 @@ use tokio::time::Instant;
 use super::session::{Over, Session};
 use super::{Reply, locked};
 
-/// How long a character is spoken.
+/// The duration of a character.
 const CHARACTER_MS: usize = 60;
-/// The audio of one message, and how long it takes to make.
+/// The length of the audio in one message.
 const DELTA_MS: usize = 200;
 const MAKING: Duration = Duration::from_millis(50);
 
 impl Session {
-    /// The model is told to speak.
+    /// Handles a request for a response.
     pub(super) async fn asked(&mut self, message: &Value) -> Result<(), Over> {
         if self.active.is_some() {
             return self.error(message, "conversation_already_has_active_response").await;
@@ -138,7 +138,7 @@ impl Session {
         self.pending.append(pending);
     }
 
-    /// So many milliseconds of a tone.
+    /// Returns this many milliseconds of a tone.
     fn tone(&self, ms: usize) -> Vec<u8> {
         match self.law {
             Some(law) => sine(300.0, 8_000, 0.3, ms * 8).into_iter().map(|sample| law.encode(sample)).collect(),
@@ -146,7 +146,7 @@ impl Session {
         }
     }
 
-    /// Stops the response under way.
+    /// Stops the current response.
     pub(super) async fn cancel(&mut self, reason: &str) -> Result<(), Over> {
         let Some(id) = self.active.take() else { return Ok(()) };
         self.pending.retain(|(_, _, of_response)| !of_response);

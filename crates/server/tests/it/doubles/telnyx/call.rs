@@ -1,4 +1,4 @@
-//! The life of a leg.
+//! The life cycle of a leg.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -9,31 +9,31 @@ use tokio::sync::mpsc::{self, UnboundedReceiver};
 use super::media::{Happened, Next, Session, Stream};
 use super::{Double, FarEnd, Leg, Order, Script};
 
-/// How long a call waits to be answered or rejected before something is wrong.
+/// How long a call may wait to be answered or rejected before the test fails.
 const TIMEOUT: Duration = Duration::from_secs(40);
 
-/// From the answer to a call until it is answered.
+/// The time from the response to a call until it is answered.
 const ANSWERED_AFTER: Duration = Duration::from_millis(80);
 
-/// What becomes of a dial that was accepted.
+/// The outcome of an accepted dial.
 pub(super) enum Fate {
     Unanswered {
         cause: &'static str,
         sip: &'static str,
     },
-    /// Until we hang up.
+    /// Rings until the service hangs up.
     Rings,
     Answered(FarEnd),
 }
 
-/// Why a leg has ended, as it is told.
+/// The reported reason for the end of a leg.
 struct End {
     cause: &'static str,
     source: &'static str,
     sip: &'static str,
 }
 
-/// We ended it, by the API: of a dialled leg the caller, of another the callee.
+/// Returns the end of a leg that the service ended by the API: as the caller of a dialled leg, else as the callee.
 fn by_order(leg: &Leg) -> End {
     End { cause: "normal_clearing", source: if leg.inbound { "callee" } else { "caller" }, sip: "200" }
 }
@@ -42,7 +42,7 @@ fn by_far_end(leg: &Leg) -> End {
     End { cause: "normal_clearing", source: if leg.inbound { "caller" } else { "callee" }, sip: "200" }
 }
 
-/// The service has dialled.
+/// Starts a leg that the service dialled.
 pub(super) fn dialled(double: &Arc<Double>, body: &Value, fate: Fate) -> Arc<Leg> {
     let text = |field: &str| body[field].as_str().map(ToOwned::to_owned);
     let (orders, given) = mpsc::unbounded_channel();
@@ -75,7 +75,7 @@ pub(super) fn dialled(double: &Arc<Double>, body: &Value, fate: Fate) -> Arc<Leg
     leg
 }
 
-/// Somebody has called.
+/// Starts an incoming call.
 pub(super) fn arrive(double: &Arc<Double>, from: &str, to: &str, person: FarEnd) {
     let (orders, mut given) = mpsc::unbounded_channel();
     let application = double.with(|account| account.application.clone());
@@ -97,7 +97,7 @@ pub(super) fn arrive(double: &Arc<Double>, from: &str, to: &str, person: FarEnd)
         let rejected = |cause| End { cause, source: "callee", sip: "unspecified" };
         let end = match tokio::time::timeout(TIMEOUT, given.recv()).await {
             Ok(Some(Order::Answer(stream))) => {
-                // It takes the network a moment, in which nothing else can be asked of the call.
+                // The network needs a moment, in which the call accepts no other command.
                 tokio::time::sleep(ANSWERED_AFTER).await;
                 talk(&double, &leg, (stream, person, false), given).await
             }
@@ -115,7 +115,7 @@ pub(super) fn arrive(double: &Arc<Double>, from: &str, to: &str, person: FarEnd)
     });
 }
 
-/// Tells the end of a leg.
+/// Reports the end of a leg.
 async fn ended(double: &Double, leg: &Leg, End { cause, source, sip }: End) {
     leg.with(|progress| {
         progress.ended = true;
@@ -129,7 +129,7 @@ async fn ended(double: &Double, leg: &Leg, End { cause, source, sip }: End) {
     leg.with(|progress| progress.over = true);
 }
 
-/// Nobody picks up; unless we hang up first, that is the end.
+/// Waits for an unanswered leg to end, unless the service hangs up first.
 async fn unanswered(leg: &Leg, mut given: UnboundedReceiver<Order>, end: End) -> End {
     tokio::select! {
         Some(Order::HangUp) = given.recv() => End { cause: "originator_cancel", ..by_order(leg) },
@@ -138,12 +138,12 @@ async fn unanswered(leg: &Leg, mut given: UnboundedReceiver<Order>, end: End) ->
 }
 
 async fn rings(leg: &Leg, mut given: UnboundedReceiver<Order>) -> End {
-    // Whoever gives no order has gone with the test.
+    // A closed channel means that the test has ended.
     let _ = given.recv().await;
     End { cause: "originator_cancel", sip: "487", ..by_order(leg) }
 }
 
-/// Somebody has picked up, to a stream, and perhaps to a search for machines.
+/// Runs an answered leg, with a stream and perhaps machine detection.
 async fn talk(
     double: &Double,
     leg: &Leg,
@@ -191,7 +191,7 @@ async fn talk(
     end
 }
 
-/// Opens a stream, and tells whether that worked.
+/// Opens a stream. Returns the session, if that worked.
 async fn open(double: &Double, leg: &Leg, stream: Stream, person: FarEnd) -> Option<Session> {
     let opened = match person {
         FarEnd::WithoutStream => Err("connection_failed".to_owned()),
@@ -223,7 +223,7 @@ async fn go_on(double: &Double, leg: &Leg, session: &mut Option<Session>, happen
     }
 }
 
-/// Calls somebody else, and puts them through if they answer. Their leg is reported where the request says.
+/// Dials the target of a transfer, and connects the two if it answers. Its leg is reported to the URL in the request.
 async fn pass_on(double: &Double, leg: &Leg, body: &Value) {
     let text = |field: &str| body[field].as_str().map(ToOwned::to_owned);
     let (orders, _given) = mpsc::unbounded_channel();

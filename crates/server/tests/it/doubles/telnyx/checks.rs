@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::super::complaints::Complaints;
 
-/// What a field may hold.
+/// The allowed values of a field.
 pub(super) enum Is {
     Text(usize),
     Number(u64, u64),
@@ -22,7 +22,7 @@ pub(super) enum Is {
     Keys,
 }
 
-/// A field: its name, whether it must be there, and what it may hold.
+/// A field: its name, whether it is required, and its allowed values.
 pub(super) type Field = (&'static str, bool, Is);
 
 const CODECS: &[&str] = &["PCMU", "PCMA", "G722", "OPUS", "AMR-WB", "L16"];
@@ -37,13 +37,13 @@ const DETECTIONS: &[&str] = &[
     "disabled",
 ];
 
-/// The fields by which a media stream is asked for with a dial, or on a call that was answered.
+/// The fields that request a media stream with a dial, or on an answered call.
 fn stream() -> Vec<Field> {
     vec![
         ("stream_url", true, Is::Url(&["ws://", "wss://"])),
         ("stream_track", false, Is::OneOf(&["inbound_track", "outbound_track", "both_tracks"])),
         ("stream_codec", false, Is::OneOf(STREAM_CODECS)),
-        // Of the two words that are allowed, `mp3` would keep everybody from hearing us.
+        // Of the two allowed values, `mp3` would make our audio inaudible.
         ("stream_bidirectional_mode", true, Is::OneOf(&["rtp"])),
         ("stream_bidirectional_codec", false, Is::OneOf(CODECS)),
         ("stream_bidirectional_sampling_rate", false, Is::OneOfNumbers(&[8_000, 16_000, 22_050, 24_000, 48_000])),
@@ -70,18 +70,18 @@ pub(super) fn dial() -> Vec<Field> {
     fields
 }
 
-/// `answer`, which knows fewer fields of a stream.
+/// `answer`, which accepts fewer fields of a stream.
 fn answer() -> Vec<Field> {
     const NOT_HERE: [&str; 2] = ["stream_bidirectional_sampling_rate", "stream_auth_token"];
     let mut fields = stream();
     fields.retain(|(name, ..)| !NOT_HERE.contains(name));
-    // A call may be answered without any.
+    // All of them are optional in an answer.
     fields.iter_mut().for_each(|(_, required, _)| *required = false);
     fields.push(("send_silence_when_idle", false, Is::Flag));
     fields
 }
 
-/// The body of a command; nothing for a command that there is not.
+/// Returns the fields of a command; `None` for an unknown command.
 pub(super) fn command(name: &str) -> Option<Vec<Field>> {
     Some(match name {
         "answer" => answer(),
@@ -114,7 +114,7 @@ pub(super) fn number() -> Vec<Field> {
     vec![("connection_id", false, Is::Text(64))]
 }
 
-/// Whether `body` is as `fields` say. Complains about everything that is not.
+/// Checks `body` against `fields`. Complains about every difference.
 pub(super) fn check(what: &str, body: &Value, fields: &[Field], complaints: &Complaints) -> bool {
     let Some(object) = body.as_object() else {
         complaints.add(format!("{what}: the body is no object"));

@@ -1,4 +1,4 @@
-//! Who is at the other end: they hear the agent as it is played out, and speak recorded sentences.
+//! The far end of a call: detects the agent's speech as it is played, and speaks recorded sentences.
 
 use std::collections::VecDeque;
 
@@ -8,14 +8,14 @@ use switchhook_media::g711::Law;
 use switchhook_media::level::VOICED_DBFS;
 use switchhook_recordings::{self, Recording};
 
-/// Frames that the agent must have spoken to have said something: 200 ms.
+/// Frames of speech after which the agent has said something: 200 ms.
 const SAID: u32 = 10;
-/// Frames of quiet before they answer: 700 ms.
+/// Frames of silence before the far end answers: 700 ms.
 const REACTION: u32 = 35;
 /// Frames between two keys: 300 ms.
 const BETWEEN_KEYS: u32 = 15;
 
-/// How they behave.
+/// The behaviour of the far end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FarEnd {
     /// Says everything that is needed to book a table.
@@ -34,7 +34,7 @@ pub(crate) enum FarEnd {
     Machine,
 }
 
-/// What they do in the next 20 ms.
+/// The far end's action in the next 20 ms.
 pub(super) enum Does {
     Sounds(Frame),
     Presses(char),
@@ -42,7 +42,7 @@ pub(super) enum Does {
     BreaksStream,
 }
 
-/// Somebody on a line.
+/// The person at the far end.
 pub(super) struct Person {
     character: FarEnd,
     lines: VecDeque<&'static str>,
@@ -68,7 +68,7 @@ impl Person {
         }
     }
 
-    /// Hears 20 ms; whether the agent spoke.
+    /// Receives 20 ms. Returns whether the agent spoke.
     pub(super) fn hear(&mut self, frame: &Frame) -> bool {
         let voiced = frame.rms_dbfs() > VOICED_DBFS;
         if voiced {
@@ -79,7 +79,7 @@ impl Person {
         voiced
     }
 
-    /// Does something for 20 ms.
+    /// Returns the action for 20 ms.
     pub(super) fn act(&mut self) -> Does {
         match self.character {
             FarEnd::HangsUp if self.spoken >= SAID => return Does::HangsUp,

@@ -1,4 +1,4 @@
-//! The media websocket, which Telnyx opens to the service.
+//! The media websocket that Telnyx opens to the service.
 
 use std::time::Duration;
 
@@ -21,23 +21,23 @@ use super::playout::Playout;
 use super::{Double, FarEnd, Leg};
 
 const FRAME: Duration = Duration::from_millis(20);
-/// One of so many pieces of audio is overtaken by the next.
+/// One in this many chunks of audio is overtaken by the next.
 const OVERTAKEN: u64 = 10;
 
-/// What was asked for with the dial or the answer.
+/// The stream requested with the dial or the answer.
 #[derive(Clone, Debug)]
 pub(super) struct Stream {
     url: String,
     token: Option<String>,
-    /// Of what Telnyx sends.
+    /// The codec of the audio that Telnyx sends.
     heard: String,
-    /// Of what Telnyx is sent.
+    /// The codec of the audio that Telnyx receives.
     spoken: String,
     rate: u64,
 }
 
 impl Stream {
-    /// Nothing when no stream is asked for.
+    /// Parses the request; returns `None` if no stream is requested.
     pub(super) fn asked_for(body: &Value) -> Option<Self> {
         let text = |field: &str| body[field].as_str().map(ToOwned::to_owned);
         Some(Self {
@@ -50,19 +50,19 @@ impl Stream {
     }
 }
 
-/// What happened on a stream.
+/// An event of a stream.
 pub(super) enum Happened {
     /// 20 ms have passed.
     Tick,
-    /// The service sent something.
+    /// The service sent a message.
     Said(Message),
     /// The service has closed it.
     Closed,
 }
 
-/// How a stream goes on.
+/// Whether a stream continues.
 pub(super) enum Next {
-    /// It does.
+    /// It continues.
     On,
     /// The person hung up.
     HungUp,
@@ -80,12 +80,12 @@ pub(super) struct Session {
     ticks: Interval,
     sequence: u64,
     chunk: u64,
-    /// A piece of audio that is being overtaken.
+    /// A chunk of audio that is being overtaken.
     held: Option<Value>,
 }
 
 impl Session {
-    /// Opens the stream of a leg; or says why it cannot.
+    /// Opens the stream of a leg. Returns why it cannot.
     pub(super) async fn open(double: &Double, leg: &Leg, mut stream: Stream, person: FarEnd) -> Result<Self, String> {
         match double.with(|account| account.format) {
             Some((codec, rate)) if codec == stream.heard && codec == stream.spoken => stream.rate = rate,
@@ -126,7 +126,7 @@ impl Session {
         Ok(session)
     }
 
-    /// What happens next. May be dropped and called again.
+    /// Returns the next event. Cancel safe.
     pub(super) async fn happens(&mut self) -> Happened {
         tokio::select! {
             _ = self.ticks.tick() => Happened::Tick,
@@ -154,7 +154,7 @@ impl Session {
         went.map_or(Next::Gone, |()| Next::On)
     }
 
-    /// Ends it as Telnyx does.
+    /// Ends the stream as Telnyx does.
     pub(super) async fn stop(&mut self, leg: &Leg) {
         let stop = json!({ "user_id": "u", "call_control_id": leg.id });
         let _ = self.send_numbered(json!({ "event": "stop", "stop": stop })).await;
@@ -199,7 +199,7 @@ impl Session {
         Ok(())
     }
 
-    /// What the service sends: exactly what Telnyx reads.
+    /// Handles a message of the service, accepting exactly what Telnyx does.
     async fn told(&mut self, double: &Double, text: &str) -> Result<(), ()> {
         let message: Value = serde_json::from_str(text).unwrap_or_default();
         match message["event"].as_str() {
@@ -263,7 +263,7 @@ fn law(codec: &str) -> Option<Law> {
     }
 }
 
-/// 20 ms; L16 is little-endian, at a multiple of 8 kHz.
+/// Encodes 20 ms; L16 is little-endian, at a multiple of 8 kHz.
 fn encoded(codec: &str, rate: u64, frame: &Frame) -> Vec<u8> {
     match law(codec) {
         Some(law) => frame.samples().iter().map(|sample| law.encode(*sample)).collect(),
@@ -271,7 +271,7 @@ fn encoded(codec: &str, rate: u64, frame: &Frame) -> Vec<u8> {
     }
 }
 
-/// At 8 kHz.
+/// Decodes a payload to 8 kHz.
 fn decoded(codec: &str, rate: u64, payload: &[u8]) -> Vec<i16> {
     match law(codec) {
         Some(law) => payload.iter().map(|byte| law.decode(*byte)).collect(),

@@ -1,5 +1,5 @@
-//! Telnyx as its documentation describes it: its API, its signed webhooks, its media websocket. What happens to a call is
-//! scripted by the number that is dialled.
+//! Telnyx as its documentation describes it: its API, its signed webhooks, its media websocket. The dialled number selects the script
+//! of a call.
 
 mod call;
 mod checks;
@@ -36,40 +36,40 @@ pub(crate) const API_KEY: &str = "KEY0123456789abcdef-of-the-double";
 /// Its only Voice API application.
 pub(crate) const APPLICATION: &str = "1293384261075731499";
 
-/// What becomes of a dial.
+/// The outcome of a dial.
 #[derive(Clone)]
 pub(crate) enum Script {
-    /// It is refused with this status and error.
+    /// The dial is refused with this status and error.
     Refused { status: u16, code: &'static str, pointer: Option<&'static str> },
-    /// The answer is a page without meaning, and nobody is rung.
+    /// The response is not in Telnyx's format, and no phone rings.
     Broken,
-    /// Nobody answers; these are the causes that are told.
+    /// The call is not answered; these causes are reported.
     Unanswered { cause: &'static str, sip: &'static str },
     /// It rings until we hang up.
     Rings,
-    /// Somebody answers.
+    /// The call is answered.
     Answered(FarEnd),
-    /// Somebody answers, but the answer to the dial is cut off.
+    /// The call is answered, but the response to the dial is cut off.
     AnswerLost(FarEnd),
 }
 
 /// How webhooks are delivered.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Delivery {
-    /// Each of them twice at once, and all of them again after the end.
+    /// Sends each twice at once, and all of them again after the end.
     pub(crate) twice: bool,
-    /// The second before the first, the fourth before the third, and so on.
+    /// Sends the second before the first, the fourth before the third, and so on.
     pub(crate) swapped: bool,
 }
 
-/// The double. Dropped, it complains.
+/// The double. Panics when dropped with complaints.
 pub(crate) struct Telnyx {
     double: Arc<Double>,
     address: SocketAddr,
     _guard: Guard,
 }
 
-/// What its parts share.
+/// State shared by its parts.
 struct Double {
     signer: Ed25519KeyPair,
     http: reqwest::Client,
@@ -83,22 +83,22 @@ struct Double {
 struct Account {
     scripts: HashMap<String, VecDeque<Script>>,
     delivery: Delivery,
-    /// Nothing tells that a leg has ended.
+    /// Whether the ends of legs are not reported.
     loses_hangups: bool,
     legs: Vec<Arc<Leg>>,
-    /// Whom the account asked to ring, refused or not.
+    /// The numbers that the account asked to dial, refused or not.
     asked: Vec<String>,
-    /// Whom the account rang, and under which `command_id`.
+    /// The numbers that were dialled, and the `command_id` of each.
     rung: Vec<(String, String)>,
     /// Commands that were accepted, and their bodies.
     commands: Vec<(String, Value)>,
-    /// Ids of commands that were taken, with the leg's.
+    /// The ids of accepted commands, with the leg's.
     command_ids: HashSet<(String, String)>,
-    /// The codec and rate of streams, where they are not the ones that are asked for.
+    /// The codec and rate of streams, where they differ from the requested ones.
     format: Option<(&'static str, u64)>,
     application: Value,
     numbers: Vec<Value>,
-    /// Statuses of the answers to webhooks.
+    /// The statuses of the service's responses to webhooks.
     answers: Vec<u16>,
 }
 
@@ -110,7 +110,7 @@ struct Leg {
     to: String,
     inbound: bool,
     client_state: Option<String>,
-    /// Where its webhooks go.
+    /// The URL of its webhooks.
     report_to: String,
     orders: mpsc::UnboundedSender<Order>,
     progress: Mutex<Progress>,
@@ -119,32 +119,32 @@ struct Leg {
 #[derive(Clone, Default)]
 struct Progress {
     answered: bool,
-    /// Whether its stream was asked for.
+    /// Whether its stream was requested.
     streamed: bool,
     answered_at: Option<Instant>,
-    /// In seconds, since the answer.
+    /// The duration since the answer, in seconds.
     duration: u64,
     ended: bool,
     passed_on: bool,
-    /// Everything has been told.
+    /// Whether all events have been reported.
     over: bool,
-    /// Webhooks that were sent, to be sent again.
+    /// Webhooks that were sent, to be repeated.
     told: Vec<(String, String)>,
-    /// One that waits to be overtaken.
+    /// A webhook held back until the next one was sent.
     held: Option<(String, String)>,
     seen: Seen,
 }
 
-/// What the far end of a leg noticed.
+/// What the far end of a leg received.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Seen {
-    /// Frames in which the agent was heard.
+    /// Frames with the agent's voice.
     pub(crate) voiced: u32,
-    /// Keys that were pressed by `send_dtmf`.
+    /// Keys sent by `send_dtmf`.
     pub(crate) keys: String,
 }
 
-/// What a leg is told to do.
+/// A command for a leg.
 enum Order {
     Answer(Option<Stream>),
     Stream(Stream),
@@ -156,7 +156,7 @@ enum Order {
 }
 
 impl Telnyx {
-    /// On a free port of the loopback interface.
+    /// Starts on a free port of the loopback interface.
     pub(crate) async fn start() -> Self {
         switchhook_net::install_tls();
         let signer = Ed25519KeyPair::from_seed_unchecked(&clock::random::<32>()).expect("32 bytes are a seed");
@@ -180,33 +180,33 @@ impl Telnyx {
         Self { double, address, _guard: Guard(complaints) }
     }
 
-    /// Its API.
+    /// Returns the base URL of its API.
     pub(crate) fn base_url(&self) -> String {
         format!("http://{}/v2", self.address)
     }
 
-    /// The account's public key, as the portal shows it.
+    /// Returns the account's public key, as the portal shows it.
     pub(crate) fn public_key(&self) -> String {
         BASE64_STANDARD.encode(self.double.signer.public_key())
     }
 
-    /// What becomes of dials to this number: one after the other, the last one of all further ones.
+    /// Sets the scripts of dials to this number, in order; the last one is for all further dials.
     pub(crate) fn script(&self, number: &str, scripts: impl IntoIterator<Item = Script>) {
         let scripts = scripts.into_iter().collect();
         self.double.with(|account| account.scripts.insert(number.to_owned(), scripts));
     }
 
-    /// How webhooks are delivered from now on.
+    /// Sets how webhooks are delivered from now on.
     pub(crate) fn deliver(&self, delivery: Delivery) {
         self.double.with(|account| account.delivery = delivery);
     }
 
-    /// Streams come in this format, whatever is asked for.
+    /// Makes streams use this format, regardless of the requested one.
     pub(crate) fn stream_in(&self, codec: &'static str, rate: u64) {
         self.double.with(|account| account.format = Some((codec, rate)));
     }
 
-    /// Gives the account a number, which belongs to `connection`.
+    /// Adds a number that belongs to `connection` to the account.
     pub(crate) fn add_number(&self, number: &str, connection: Option<&str>) {
         let id = self.double.uuid();
         let number =
@@ -214,77 +214,76 @@ impl Telnyx {
         self.double.with(|account| account.numbers.push(number));
     }
 
-    /// Switches the application off or on.
+    /// Activates or deactivates the application.
     pub(crate) fn activate(&self, active: bool) {
         self.double.with(|account| account.application["active"] = json!(active));
     }
 
-    /// How often this number was rung.
+    /// Returns how often this number rang.
     pub(crate) fn rung(&self, number: &str) -> usize {
         self.double.with(|account| account.rung.iter().filter(|(to, _)| to == number).count())
     }
 
-    /// How often this number was asked to be rung.
+    /// Returns how often a dial to this number was requested.
     pub(crate) fn asked(&self, number: &str) -> usize {
         self.double.with(|account| account.asked.iter().filter(|to| *to == number).count())
     }
 
-    /// The bodies of commands of this name, in order.
+    /// Returns the bodies of commands with this name, in order.
     pub(crate) fn commands(&self, name: &str) -> Vec<Value> {
         self.double.with(|account| {
             account.commands.iter().filter(|(command, _)| command == name).map(|(_, body)| body.clone()).collect()
         })
     }
 
-    /// What the far end of the only leg with this number noticed.
+    /// Returns what the far end of the only leg with this number received.
     pub(crate) fn seen(&self, number: &str) -> Seen {
         self.leg(number).with(|progress| progress.seen.clone())
     }
 
-    /// Somebody calls one of the account's numbers.
+    /// Calls one of the account's numbers.
     pub(crate) fn call_in(&self, from: &str, to: &str, person: FarEnd) {
         call::arrive(&self.double, from, to, person);
     }
 
-    /// The person on the only leg with this number hangs up.
+    /// Makes the person on the only leg with this number hang up.
     pub(crate) fn hang_up(&self, number: &str) {
-        // A leg that has ended needs no orders.
+        // A leg that has ended ignores commands.
         let _ = self.leg(number).orders.send(Order::FarEndHangsUp);
     }
 
-    /// How long the record of the only leg with this number says that it lasted, in seconds.
+    /// Returns the duration in the record of the only leg with this number, in seconds.
     pub(crate) fn duration(&self, number: &str) -> u64 {
         self.leg(number).with(|progress| progress.duration)
     }
 
-    /// From now on nothing tells that a leg has ended, but for its record.
+    /// Stops reporting the ends of legs, except in their records.
     pub(crate) fn lose_hangups(&self) {
         self.double.with(|account| account.loses_hangups = true);
     }
 
-    /// Waits until the only leg with this number has ended and everything has been told about it.
+    /// Waits until the only leg with this number has ended and all its events have been reported.
     pub(crate) async fn ended(&self, number: &str) {
         let ended = async {
             while !self.leg(number).with(|progress| progress.over) {
-                // Between two looks at a leg that lives in real time.
+                // Polls a leg that runs in real time.
                 tokio::time::sleep(std::time::Duration::from_millis(20)).await;
             }
         };
         tokio::time::timeout(crate::harness::TIMEOUT, ended).await.expect("the leg ends within a minute");
     }
 
-    /// Somebody else tells of the only leg with this number that it has ended, with a signature like this. Gives the status of
-    /// the answer.
+    /// Sends a forged report that the only leg with this number has ended, with such a signature. Returns the status of the response.
     pub(crate) async fn forge(&self, number: &str, forgery: Forgery) -> u16 {
         self.double.forge(&self.leg(number), forgery).await
     }
 
-    /// Statuses of the answers to all webhooks but forged ones.
+    /// Returns the statuses of the responses to all webhooks except forged ones.
     pub(crate) fn answers(&self) -> Vec<u16> {
         self.double.with(|account| account.answers.clone())
     }
 
-    /// The address of the application's webhooks.
+    /// Returns the URL of the application's webhooks.
     pub(crate) fn application_url(&self) -> String {
         self.double.with(|account| account.application["webhook_event_url"].as_str().unwrap_or_default().to_owned())
     }
@@ -298,7 +297,7 @@ impl Telnyx {
 }
 
 impl Double {
-    /// What becomes of the number in the body of a transfer.
+    /// Returns the script of the number in the body of a transfer.
     fn script_of(&self, body: &Value) -> Option<Script> {
         let to = body["to"].as_str()?;
         self.with(|account| account.scripts.get(to)?.front().cloned())
@@ -316,7 +315,7 @@ impl Double {
         Uuid::from_u128(u128::from(self.number()) << 64)
     }
 
-    /// An id with characters that have to be escaped in paths.
+    /// Returns an id with characters that must be escaped in paths.
     fn call_control_id(&self) -> String {
         format!("v3:N/{}?x%==", self.number())
     }

@@ -1,11 +1,11 @@
-//! What was sent to be played, in order, and the marks between.
+//! The audio to be played, in order, with its marks.
 
 use std::collections::VecDeque;
 
 use switchhook_media::format::AudioFormat;
 use switchhook_media::frame::Frame;
 
-/// The queue of one stream, asked for 20 ms at a time.
+/// The queue of one stream, read 20 ms at a time.
 #[derive(Default)]
 pub(super) struct Playout(VecDeque<Item>);
 
@@ -23,7 +23,7 @@ impl Playout {
         self.0.push_back(Item::Mark(name));
     }
 
-    /// Throws away what waits; its marks come back.
+    /// Discards queued audio. Returns its marks.
     pub(super) fn clear(&mut self) -> Vec<String> {
         let marks = self.0.drain(..).filter_map(|item| match item {
             Item::Mark(name) => Some(name),
@@ -32,7 +32,7 @@ impl Playout {
         marks.collect()
     }
 
-    /// The next 20 ms, and the marks that have been reached.
+    /// Returns the next 20 ms, and the marks that were reached.
     pub(super) fn next(&mut self) -> (Frame, Vec<String>) {
         let (mut samples, mut marks) = (Vec::with_capacity(AudioFormat::Narrowband.frame_samples()), Vec::new());
         while let Some(item) = self.0.front_mut() {

@@ -13,7 +13,7 @@ use url::form_urlencoded;
 use super::media::Stream;
 use super::{API_KEY, APPLICATION, Double, Leg, Order, Script, call, checks};
 
-/// Calls on a page of a list, however many are asked for.
+/// Calls per page of a list, regardless of the requested number.
 const PAGE: usize = 1;
 
 pub(super) async fn handle(
@@ -69,9 +69,9 @@ fn read(method: &Method, headers: &HeaderMap, body: &[u8]) -> Result<Value, Stri
     serde_json::from_slice(body).map_err(|error| format!("the body is no JSON: {error}"))
 }
 
-/// A segment of a path, as it was meant.
+/// Decodes a segment of a path.
 fn unescaped(segment: &str) -> String {
-    // The only decoder at hand reads forms, where a plus is a space.
+    // The only available decoder reads forms, where a plus is a space.
     let escaped = format!("x={}", segment.replace('+', "%2B"));
     form_urlencoded::parse(escaped.as_bytes()).next().map(|(_, value)| value.into_owned()).unwrap_or_default()
 }
@@ -125,7 +125,7 @@ fn dial(double: &Arc<Double>, body: &Value) -> Response {
     }
 }
 
-/// Rings somebody; complains when the same call is rung again.
+/// Dials a number; complains when the same call is dialled again.
 fn ring(double: &Arc<Double>, body: &Value, fate: call::Fate) -> Arc<Leg> {
     let text = |field: &str| body[field].as_str().unwrap_or_default().to_owned();
     let (to, command) = (text("to"), text("command_id"));
@@ -187,12 +187,12 @@ fn command(double: &Arc<Double>, id: &str, name: &str, body: &Value) -> Response
     }
     double.note(name, body);
     let is_lost = matches!(order, Order::PassOn(_)) && matches!(double.script_of(body), Some(Script::AnswerLost(_)));
-    // A leg that has just ended needs no orders.
+    // A leg that has just ended ignores commands.
     let _ = leg.orders.send(order);
     if is_lost { cut_off() } else { done() }
 }
 
-/// The beginning of an answer.
+/// Returns a response that breaks off.
 fn cut_off() -> Response {
     let pieces = [Ok(Bytes::from_static(b"{\"data\":")), Err(std::io::Error::other("the connection broke"))];
     Body::from_stream(futures_util::stream::iter(pieces)).into_response()
@@ -258,7 +258,7 @@ impl Double {
 }
 
 impl Leg {
-    /// As the API shows it.
+    /// Returns the leg as the API shows it.
     fn shown(&self) -> Value {
         let progress = self.with(|progress| progress.clone());
         let mut shown = json!({

@@ -1,4 +1,4 @@
-//! Webhooks: signed, and delivered as badly as Telnyx says that they may be.
+//! Webhooks: signed, and delivered as unreliably as Telnyx documents.
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -8,10 +8,10 @@ use switchhook_runtime::clock::{self, Clock};
 
 use super::{APPLICATION, Double, Leg};
 
-/// What is wrong with a webhook that Telnyx did not send.
+/// What is wrong with a forged webhook.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Forgery {
-    /// It is signed by somebody else.
+    /// It is signed with another key.
     OtherKey,
     /// It is not signed.
     Unsigned,
@@ -20,7 +20,7 @@ pub(crate) enum Forgery {
 }
 
 impl Double {
-    /// Tells of an event as [`super::Delivery`] says.
+    /// Sends an event according to [`super::Delivery`].
     pub(super) async fn tell(&self, leg: &Leg, event_type: &str, fields: Value) {
         let webhook = (leg.report_to.clone(), self.event(leg, event_type, fields));
         let delivery = self.with(|account| account.delivery);
@@ -34,7 +34,7 @@ impl Double {
         self.deliver(leg, first, delivery.twice).await;
     }
 
-    /// The leg has ended: tells what is still held back and, where webhooks come twice, everything again.
+    /// After the end of a leg, sends what is still held back and, if webhooks arrive twice, everything again.
     pub(super) async fn tell_the_rest(&self, leg: &Leg) {
         if let Some(held) = leg.with(|progress| progress.held.take()) {
             self.deliver(leg, held, false).await;
@@ -76,7 +76,7 @@ impl Double {
         }
     }
 
-    /// Tells that a leg has ended, which it has not.
+    /// Sends a forged report that a leg has ended.
     pub(super) async fn forge(&self, leg: &Leg, forgery: Forgery) -> u16 {
         let hangup = json!({ "hangup_cause": "user_busy", "hangup_source": "callee", "sip_hangup_cause": "486" });
         let body = self.event(leg, "call.hangup", hangup);

@@ -1,4 +1,4 @@
-//! What only Anthropic does.
+//! Behaviour specific to Anthropic.
 
 use serde_json::json;
 use switchhook_core::conversation::{Message, Role};

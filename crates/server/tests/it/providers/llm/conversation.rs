@@ -49,7 +49,7 @@ fn agent() -> AgentConfig {
     agent
 }
 
-/// The restaurant's own service.
+/// Starts the restaurant's own service.
 async fn tables() -> SocketAddr {
     let router = Router::new().route("/tables", post(|| async { Json(json!({ "free": ["19:00"] })) }));
     crate::doubles::voice::serve(router).await
@@ -59,7 +59,7 @@ fn tool(id: &'static str, name: &'static str, arguments: Value) -> Piece {
     Piece::Tool { id, name, arguments }
 }
 
-/// An agent that can look for tables.
+/// Returns an agent that can look for tables.
 async fn booking() -> AgentConfig {
     let mut agent = agent();
     let parameters = json!({ "type": "object", "properties": { "day": { "type": "string" } } });
@@ -82,7 +82,7 @@ async fn a_table_is_booked<P: Protocol>(protocol: P) {
     let mut talk = Rehearsal::begin(&agent, Cast::scripted(double.llm_with(json!({})))).await;
     talk.until_silent_for(500, 0).await;
     talk.caller_says("day").await;
-    // Into the middle of the second answer.
+    // In the middle of the second response.
     talk.until_it_says("another one at nine").await;
     talk.wait(2_500).await;
     let objected = talk.caller_says("interrupt").await;
@@ -104,7 +104,7 @@ async fn a_table_is_booked<P: Protocol>(protocol: P) {
     double.finish();
 }
 
-/// What a server can do wrong, and with which code a call ends that meets it again and again.
+/// Returns server failures, with the code of a call in which they occur repeatedly.
 fn troubles<P: Protocol>(protocol: P) -> Vec<(&'static str, FailureCode, Vec<Reply>)> {
     let refuse = |status, headers: Vec<(&'static str, &'static str)>| {
         Reply::Refuses(status, headers, protocol.error(status, "No."))
@@ -134,11 +134,11 @@ async fn whatever_fails_nobody_listens_to_a_dead_line<P: Protocol>(protocol: P) 
     let mut broken = Vec::new();
     for (trouble, code, replies) in troubles(protocol) {
         let double = Double::start(protocol, replies).await;
-        // As patient as on a call.
+        // The timeouts of a real call.
         let llm = double.llm_with(json!({ "timeouts_ms": {} }));
         let mut talk = Rehearsal::begin(&agent(), Cast::scripted(llm)).await;
         talk.until_silent_for(500, 0).await;
-        // Some troubles are excused once, and the caller says it again.
+        // Some failures are tolerated once, and the caller repeats the line.
         for line in ["day", "day"] {
             broken.extend(talk.says_and_is_answered(line).await.map(|promise| format!("{trouble}: {promise}")));
         }
@@ -150,7 +150,7 @@ async fn whatever_fails_nobody_listens_to_a_dead_line<P: Protocol>(protocol: P) 
     assert!(broken.is_empty(), "{broken:#?}");
 }
 
-/// The model is asked early, and may have answered before the turn is over.
+/// Returns an agent whose model is asked early, and may have responded before the turn is over.
 fn hasty_agent() -> AgentConfig {
     let turn_taking = TurnTaking { min_silence_ms: 1_500, speculative: true, ..TurnTaking::default() };
     AgentConfig { turn_taking, ..agent() }
@@ -191,8 +191,8 @@ async fn a_wrong_key_is_found_out_while_the_phone_rings<P: Protocol>(protocol: P
     double.finish();
 }
 
-/// Two models of different makers: the first looks for a table, and is then in trouble before it has returned what it found. The
-/// second goes on where the first was, and is asked at once in the next turn.
+/// Two models of different providers: the first looks for a table, and then fails before it has reported what it found. The second
+/// continues from there, and is asked first in the next turn.
 async fn another_goes_on<P: Protocol, Q: Protocol>(first: P, second: Q, trouble: fn(P) -> Vec<Reply>) {
     let mut replies = vec![Reply::Answer(vec![tool("call_0", "tables", json!({ "day": "Friday" }))])];
     replies.extend(trouble(first));
@@ -201,13 +201,13 @@ async fn another_goes_on<P: Protocol, Q: Protocol>(first: P, second: Q, trouble:
         second,
         vec![
             says("There is one at seven. For how many people?"),
-            // The id that the other one has used.
+            // The id that the other model has used.
             Reply::Answer(vec![tool("call_0", "tables", json!({ "day": "Saturday" }))]),
             says("There is one at seven on Saturday too."),
         ],
     )
     .await;
-    // As patient as on a call.
+    // The timeouts of a real call.
     let patient = || json!({ "timeouts_ms": {} });
     let cast = Cast {
         other_llms: vec![second_double.llm_with(patient())],

@@ -1,4 +1,4 @@
-//! A second model that is asked when the first is late, as customers meet it.
+//! Hedged requests: a second model is asked when the first is late.
 
 use std::time::Duration;
 
@@ -8,9 +8,9 @@ use crate::doubles::model::{Double, KEY, Piece, Reply};
 use crate::doubles::openai_llm::OpenAi;
 use crate::harness::{Client, TestService, text};
 
-/// As many answers as a model must have given before one of it can be late.
+/// The responses that a model must have given before one of them can be late.
 const LEARNED: usize = 20;
-/// What the doubles say that they have read.
+/// The tokens that the doubles report as read.
 const READ: u64 = 12;
 
 fn says_and_ends(text: &'static str) -> Reply {
@@ -42,7 +42,7 @@ async fn a_model_that_is_late_gets_company_and_both_are_paid() {
     let changes = json!({ "greeting": { "mode": "generate" }, "llm": llm, "analysis": { "summary": false } });
     let agent = client.scripted_agent(changes).await;
 
-    // A tenant may hold ten calls at the same time.
+    // A tenant may have ten concurrent calls.
     for _ in 0..LEARNED / 10 {
         let mut calls = Vec::new();
         for _ in 0..10 {
@@ -66,7 +66,7 @@ async fn a_model_that_is_late_gets_company_and_both_are_paid() {
     let (_, transcript) = client.get(&format!("/v1/calls/{call}/transcript")).await;
     assert_eq!(text(&transcript["data"][0]["text"]), "Good evening. Bye.", "{transcript}");
     let waited = second.asked_at()[0].duration_since(first.asked_at()[LEARNED]);
-    // 400 ms are the least and 2 s the most; it takes a while to connect. Hope is lost after four seconds.
+    // The delay is 400 ms to 2 s, plus the time to connect. The request would fail after four seconds.
     assert!((Duration::from_millis(350)..Duration::from_millis(3_500)).contains(&waited), "{waited:?}");
 
     let usage = &ended["usage"];

@@ -1,4 +1,4 @@
-//! Language models: every adapter goes through the same stories, and then through those that only its provider tells.
+//! LLM adapters: every adapter runs the same tests, and then those of its own provider.
 
 mod anthropic;
 mod conversation;
@@ -21,7 +21,7 @@ use crate::doubles::gemini_llm::Gemini;
 use crate::doubles::model::{Double, KEY, Piece, Protocol, Reply, ask, says};
 use crate::doubles::openai_llm::OpenAi;
 
-/// Each story as a test of each adapter.
+/// Runs each test for each adapter.
 macro_rules! every_adapter {
     ($($story:ident),* $(,)?) => {
         every_adapter!(@of openai_chat, OpenAi, $($story),*);
@@ -82,7 +82,7 @@ pub(super) fn text(events: &[LlmEvent]) -> String {
         .collect()
 }
 
-/// The events of an answer, without those of its end.
+/// Returns the events of a response without those of its end.
 fn beginning<P: Protocol>(protocol: P) -> Vec<String> {
     let mut events = protocol.answer(&[Piece::Text("I would say that")]);
     events.truncate(events.len() - 3);
@@ -359,7 +359,7 @@ async fn calls_of_whatever_ids_can_be_distinguished<P: Protocol>(protocol: P) {
     let mut again = request();
     again.messages.push(Message { tool_calls: own.clone(), ..Message::new(Role::Assistant, "") });
     again.messages.extend([answer(&own[1], "{\"n\":1}"), answer(&own[0], "{\"n\":0}")]);
-    // Another server's own, again and again, and such as this one would refuse.
+    // Another server's own ids, repeated, and such as this one would refuse.
     for (turn, id) in ["call_0", "call_0", "functions.tables:0", ""].into_iter().enumerate() {
         let call = foreign(id);
         let answer = answer(&call, &format!("{{\"n\":{}}}", turn + 2));
@@ -418,7 +418,7 @@ async fn a_connection_that_was_made_ahead_carries_the_first_question<P: Protocol
     assert_eq!((greeted.len(), &greeted), (1, &asked), "one connection for both, and no second one");
     double.finish();
 
-    // A server that is not there is found out by the question.
+    // A missing server is detected by the request.
     let double = Double::start(protocol, Vec::new()).await;
     let llm = double.llm();
     double.finish();

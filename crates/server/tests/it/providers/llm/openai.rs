@@ -1,4 +1,4 @@
-//! What only servers of OpenAI's interface do: each of them a little differently.
+//! Differences between servers with OpenAI's API.
 
 use serde_json::{Value, json};
 use switchhook_core::conversation::{Message, Role, ToolCall};
@@ -8,7 +8,7 @@ use super::{request, text};
 use crate::doubles::model::{Double, KEY, Protocol as _, Reply, ask, data, says};
 use crate::doubles::openai_llm::{OpenAi, chunk, done};
 
-/// The tools of an answer made of these chunks, and the text.
+/// Returns the text and the tool calls of a response with these chunks.
 async fn read(chunks: Vec<String>) -> (String, Vec<(String, String, Value)>, u64) {
     let double = Double::start(OpenAi, vec![Reply::Events(chunks)]).await;
     let (events, usage) = ask(&*double.llm(), request()).await;
@@ -63,7 +63,7 @@ async fn llama_cpp_python_repeats_names_and_says_everything_as_null() {
 
 #[tokio::test]
 async fn tools_are_distinguished_by_index_or_id_or_come_whole_and_unnamed() {
-    // Two calls interleaved; ended by `stop`, as vLLM does.
+    // Two interleaved calls; ended by `stop`, as vLLM does.
     let function = |name: &str, arguments: &str| json!({ "name": name, "arguments": arguments });
     let interleaved = vec![
         chunk(&json!({ "content": "Let me look." }), None),
@@ -79,7 +79,7 @@ async fn tools_are_distinguished_by_index_or_id_or_come_whole_and_unnamed() {
     assert_eq!((said.as_str(), named), ("Let me look.", vec![("a", "tables"), ("b", "hours")]));
     assert_eq!(calls[0].2, json!({ "day": 1 }));
 
-    // Ollama: whole, without an index or all with the same one; no id in some versions; arguments as an object in others.
+    // Ollama: complete, without an index or all with the same one; no id in some versions; arguments as an object in others.
     let whole = vec![
         call(json!({ "index": 0, "id": "a", "function": function("tables", "{\"day\":1}") })),
         call(json!({ "index": 0, "id": "b", "function": function("hours", "") })),
@@ -249,7 +249,7 @@ async fn calls_are_shown_by_ids_that_every_server_takes() {
     };
     let answer = |id: &str| Message { tool_call_id: Some(id.to_owned()), ..Message::new(Role::Tool, id) };
     let mut request = request();
-    // Another model's ids, and those of a server that gives the same ones again and again.
+    // Another model's ids, and those of a server that repeats the same ones.
     request.messages.extend([
         called(&["toolu_01A-b", "call_0"]),
         answer("toolu_01A-b"),

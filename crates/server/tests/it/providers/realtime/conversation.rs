@@ -1,4 +1,4 @@
-//! Who speaks when, and what of it is heard.
+//! Turn-taking, and how much of the agent's audio is heard.
 
 use serde_json::json;
 
@@ -24,7 +24,7 @@ async fn a_whole_conversation_is_held_written_down_recorded_and_charged() {
     }
     assert_eq!(said(&service.client, &call).await, expected, "in the order in which it was said");
 
-    // The greeting and five answers, by the prices of gpt-realtime-2.
+    // The greeting and five responses, at the prices of gpt-realtime-2.
     let usage = &ended["usage"];
     let tokens =
         ["llm_input_tokens", "llm_cached_tokens", "llm_output_tokens", "audio_input_tokens", "audio_output_tokens"];
@@ -63,7 +63,7 @@ async fn a_caller_who_interrupts_hears_no_more_and_the_model_knows_what_was_hear
     assert!(long.starts_with(heard.as_str()), "{heard}");
     let truncated = double.received("conversation.item.truncate");
     let [truncated] = &truncated[..] else { panic!("{truncated:?}") };
-    // Interrupted 3 s after their last turn; the answer began a moment after that.
+    // Interrupted 3 s after the last turn; the response began a moment after that.
     let heard_ms = truncated["audio_end_ms"].as_u64().expect("a number");
     assert!((2_300..=3_000).contains(&heard_ms), "{heard_ms}");
     let said_by_then = long.chars().take(usize::try_from(heard_ms).expect("small") / 60).collect::<String>();

@@ -1,4 +1,4 @@
-//! Sessions that are lost in mid-call: what the caller said and heard goes on in the next one.
+//! Sessions that are lost in mid-call: the conversation so far continues in the next one.
 
 use serde_json::json;
 

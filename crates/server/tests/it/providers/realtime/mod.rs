@@ -1,4 +1,4 @@
-//! Calls that a speech-to-speech model holds, over the API.
+//! Calls with a speech-to-speech model, over the API.
 
 mod conversation;
 mod lost;
@@ -12,11 +12,11 @@ use serde_json::{Value, json};
 use crate::doubles::openai_realtime::{Double, KEY, Reply, Turn};
 use crate::harness::{Agent, Client, TestService, text};
 
-/// A line on which nobody says anything: what is heard there is what the test wants.
+/// A silent line: the server recognises the test's scripted turns on it.
 const SILENT: &str = "+12025550109";
 const GREETING: &str = "Hello, this is Ava from Harbor Table. What may I do for you today?";
 
-/// A service and an agent with a model that does as the test wants; `changes` are the agent's.
+/// Starts a service and an agent with a scripted model; `changes` are the agent's.
 async fn ready(replies: Vec<Reply>, turns: Vec<Turn>, changes: Value) -> (TestService, Agent, Double) {
     let double = Double::start(replies, turns).await;
     let service = TestService::start_allowing("127.0.0.0/8,http").await;
@@ -43,7 +43,7 @@ async fn connection(client: &Client, double: &Double, key: &str) -> String {
     text(&client.create("/v1/connections", connection).await["id"])
 }
 
-/// Who said what: `agent`, `agent…` when cut off, or `caller`.
+/// Returns the transcript: `agent`, `agent…` when cut off, or `caller`, and the text.
 async fn said(client: &Client, call: &str) -> Vec<(String, String)> {
     let (_, transcript) = client.get(&format!("/v1/calls/{call}/transcript")).await;
     let line = |line: &Value| {
@@ -61,7 +61,7 @@ async fn wait_for_words(client: &Client, call: &str, words: &str) {
     client.look_until(&format!("/v1/calls/{call}/transcript"), |said| said.to_string().contains(words)).await;
 }
 
-/// When each line began and ended, in milliseconds.
+/// Returns when each line began and ended, in milliseconds.
 async fn times(client: &Client, call: &str) -> Vec<(i64, i64)> {
     let (_, transcript) = client.get(&format!("/v1/calls/{call}/transcript")).await;
     let ms = |line: &Value, name: &str| line[name].as_i64().expect("a time");

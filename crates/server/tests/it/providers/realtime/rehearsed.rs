@@ -1,4 +1,4 @@
-//! Conversations in virtual time with a model that hears and speaks.
+//! Conversations in virtual time with a speech-to-speech model.
 
 use crate::providers::rehearsal::{Cast, Rehearsal, always, words};
 use serde_json::json;
@@ -107,7 +107,7 @@ async fn callers_whom_the_servers_voice_detection_misses_are_answered() {
     assert_eq!((double.sessions(), double.received("input_audio_buffer.commit").len()), (1, 2));
 }
 
-/// The formats in which sessions were asked for.
+/// Returns the formats that sessions requested.
 fn formats(double: &Double) -> Vec<String> {
     let sessions = double.received("session.update");
     let format = |update: &serde_json::Value| update["session"]["audio"]["input"]["format"]["type"].to_string();

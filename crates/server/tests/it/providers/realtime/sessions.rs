@@ -1,4 +1,4 @@
-//! How sessions open, what they are like, and why they end.
+//! How sessions open, their configuration, and why they end.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use super::{GREETING, SILENT, agent, goodbye, ready, said, who};
 use crate::doubles::openai_realtime::{Double, KEY, Opening, Reply};
 use crate::harness::{TestService, text};
 
-/// A service and an agent whose model's server treats connections like that.
+/// Starts a service and an agent whose model's server gives these outcomes to connections.
 async fn opening(openings: Vec<Opening>) -> (TestService, crate::harness::Agent, Double) {
     let double = Double::start_with(openings, vec![], vec![]).await;
     let service = TestService::start_allowing("127.0.0.0/8,http").await;
@@ -87,7 +87,7 @@ async fn an_error_that_is_not_fatal_changes_nothing() {
     service.stop().await;
 }
 
-/// The local voice is the one that bridges waits where an agent names none, and here nobody has pulled its models.
+/// Local TTS fills waits when an agent names no other, and its models are not installed here.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_model_that_never_answers_ends_a_call_also_where_no_voice_can_speak() {
     let silent = json!({ "tts": null });

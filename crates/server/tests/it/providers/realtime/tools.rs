@@ -1,4 +1,4 @@
-//! What the model does besides talking.
+//! Tool calls of speech-to-speech models.
 
 use axum::Json;
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{GREETING, SILENT, goodbye, ready, said, who};
 use crate::doubles::openai_realtime::Reply;
 
-/// A service that is a tool.
+/// Starts a service that is a tool.
 async fn service_of_tables() -> String {
     let router = axum::Router::new().fallback(|| async { Json(json!({ "free": ["19:00"] })) });
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");

@@ -1,4 +1,4 @@
-//! Who hears, thinks and speaks in a rehearsal. Whoever it is takes their time, on top of what an adapter waits for itself.
+//! The STT, LLM and TTS of a rehearsal. Each takes its own time, in addition to what an adapter waits for.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -27,15 +27,15 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, sleep_until};
 use uuid::Uuid;
 
-/// How long an STT takes from audio to words.
+/// The latency of STT.
 const UNDERSTANDS: Duration = Duration::from_millis(100);
-/// What a model that answers takes to its first word.
+/// The time to the first word of a model that responds.
 const THINKS: Duration = Duration::from_millis(600);
-/// What a voice takes to its first audio.
+/// The time to the first audio of TTS.
 const BREATHES: Duration = Duration::from_millis(150);
 const LANGUAGE: &str = "en-US";
 
-/// The three of a call.
+/// The three providers of a call.
 pub(crate) struct Cast {
     pub(crate) stt: Arc<dyn Stt>,
     pub(crate) llm: Arc<dyn Llm>,
@@ -45,12 +45,12 @@ pub(crate) struct Cast {
 }
 
 impl Cast {
-    /// All of them scripted.
+    /// Creates scripted providers.
     pub(crate) fn scripted(llm: Arc<dyn Llm>) -> Self {
         Self { stt: Arc::new(ScriptedStt), llm, other_llms: Vec::new(), tts: Arc::new(ScriptedTts) }
     }
 
-    /// What a call is held with, and what can be seen of its work.
+    /// Returns the pipeline of a call, and a log of its work.
     pub(super) fn pipeline(self, agent: &AgentConfig) -> (Pipeline, Arc<Backstage>) {
         let Self { stt, llm, other_llms, tts } = self;
         let phrases = Conversation::phrases(agent).into_iter().collect();
@@ -78,19 +78,19 @@ impl Cast {
     }
 }
 
-/// What the line does not show.
+/// Work of the providers that is not audible on the line.
 #[derive(Default)]
 pub(super) struct Backstage {
-    /// What the voice was asked to speak.
+    /// The texts that the TTS was asked to speak.
     pub(super) spoken: Mutex<Vec<String>>,
-    /// What may be spoken into memory while the agent has nothing to say.
+    /// The phrases that may be synthesized ahead while the agent has nothing to say.
     phrases: HashSet<String>,
-    /// Answers and other utterances in the making.
+    /// Responses and other utterances in progress.
     at_work: AtomicUsize,
 }
 
 impl Backstage {
-    /// Whether the agent has not come to the end of what it says.
+    /// Returns whether the agent still has something to say.
     pub(super) fn is_at_work(&self) -> bool {
         self.at_work.load(Ordering::Relaxed) > 0
     }
@@ -101,7 +101,7 @@ impl Backstage {
     }
 }
 
-/// Over when it is dropped.
+/// Work in progress; ends when it is dropped.
 struct Work<'b>(&'b Backstage);
 
 impl Drop for Work<'_> {
@@ -134,7 +134,7 @@ impl Stt for Understanding {
     }
 }
 
-/// Tells each a while after it was heard, until nothing more comes or nobody listens.
+/// Forwards each event after a delay, until the events or their receiver end.
 async fn understand(mut heard: mpsc::Receiver<SttEvent>, events: mpsc::Sender<SttEvent>) {
     let mut waiting: VecDeque<(Instant, SttEvent)> = VecDeque::new();
     loop {
@@ -197,10 +197,10 @@ impl Tts for Breathing {
     }
 }
 
-/// A model that gives these answers.
+/// A model with scripted responses.
 struct Script {
     answers: Mutex<VecDeque<&'static str>>,
-    /// Given when there are no more of them.
+    /// What to do when the responses are used up.
     then: Then,
 }
 
@@ -209,12 +209,12 @@ enum Then {
     Goodbye(&'static str),
 }
 
-/// A model that has one answer to everything.
+/// Returns a model with one response to everything.
 pub(crate) fn always(answer: &'static str) -> Arc<dyn Llm> {
     Arc::new(Script { answers: Mutex::default(), then: Then::Always(answer) })
 }
 
-/// A model that gives these answers one after the other, and ends the call with the last words.
+/// Returns a model that gives these responses in order, and ends the call with the last one.
 pub(crate) fn and_goodbye<const N: usize>(answers: [&'static str; N], last: &'static str) -> Arc<dyn Llm> {
     Arc::new(Script { answers: Mutex::new(answers.into()), then: Then::Goodbye(last) })
 }
@@ -233,7 +233,7 @@ impl Llm for Script {
             said.push(LlmEvent::ToolCall(Box::new(call)));
         }
         for event in said {
-            // A driver that is gone needs no answer.
+            // A driver that is gone needs no response.
             let _ = events.send(event).await;
         }
         Ok(Usage::default())

@@ -1,4 +1,4 @@
-//! The phone line of a rehearsal: what is sent is heard at once.
+//! The phone line of a rehearsal, without delay.
 
 use switchhook_carriers::media_queue::{MediaSender, media_queue};
 use switchhook_carriers::{FromCarrier, Media, ToCarrier};
@@ -7,15 +7,15 @@ use switchhook_media::g711::Law;
 use switchhook_media::level::rms_dbfs;
 use tokio::sync::mpsc;
 
-/// Messages of the agent that may wait.
+/// Messages of the agent that may be queued.
 const WAITING: usize = 64;
-/// Quieter frames are no voice.
+/// Quieter frames do not count as voice.
 const VOICE_DBFS: f32 = -45.0;
 
 pub(super) struct Line {
     to_agent: MediaSender,
     from_agent: mpsc::Receiver<ToCarrier>,
-    /// When the agent's audio began and ended, in milliseconds.
+    /// The intervals of the agent's audio, in milliseconds.
     pub(super) sounds: Vec<(u64, u64)>,
 }
 
@@ -29,12 +29,12 @@ impl Line {
         )
     }
 
-    /// 20 ms of the caller.
+    /// Sends 20 ms of the caller.
     pub(super) fn say(&mut self, frame: Frame) {
         self.send(FromCarrier::Audio(CallerAudio(frame)));
     }
 
-    /// Hears what the agent has sent until `now`.
+    /// Receives what the agent has sent until `now`.
     pub(super) fn listen(&mut self, now: u64) {
         while let Ok(message) = self.from_agent.try_recv() {
             match message {
@@ -49,12 +49,12 @@ impl Line {
     }
 
     fn send(&self, message: FromCarrier) {
-        // A driver that has ended takes nothing.
+        // A driver that has ended does not receive.
         let _ = self.to_agent.send(message);
     }
 }
 
-/// The frames of a recorded line, and whether there is voice in them.
+/// Returns the frames of a recorded line, and whether each contains voice.
 pub(super) fn recorded(line: &str) -> Vec<(Frame, bool)> {
     let line = switchhook_recordings::recording(line).expect("a shipped recording");
     let frames = line.bytes().chunks_exact(160).map(|bytes| Law::Mu.decode_frame(bytes).expect("a whole frame"));
@@ -62,7 +62,7 @@ pub(super) fn recorded(line: &str) -> Vec<(Frame, bool)> {
     frames.map(|frame| (frame.clone(), voiced(&frame))).collect()
 }
 
-/// What is said in a recorded line.
+/// Returns the text of a recorded line.
 pub(crate) fn words(line: &str) -> &'static str {
     switchhook_recordings::recording(line).expect("a shipped recording").text
 }

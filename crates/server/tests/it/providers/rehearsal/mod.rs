@@ -1,10 +1,10 @@
-//! Whole conversations in virtual time: the service's own driver of calls with an STT, a model and a voice, each of them
-//! scripted or an adapter that speaks to its double.
+//! Whole conversations in virtual time: the service's own call driver with an STT, an LLM and a TTS, each of them scripted or an
+//! adapter connected to its double.
 //!
-//! The clock is turned by hand, 20 ms at a time, and stands still until nothing is left to be done: an answer takes as long
-//! as it says, and an adapter waits as long as it would on a call, whatever the machine is doing. The doubles serve on the
-//! test's own thread, and what is sent over the loopback device is there when sending returns. Use
-//! `#[tokio::test(start_paused = true)]`, and wait for nothing but virtual time while a rehearsal runs.
+//! The clock is advanced manually, 20 ms at a time, and stops until all work is done: a response takes as long as scripted, and an
+//! adapter waits as long as it would on a call, regardless of the machine's load. The doubles run on the test's own thread, and data
+//! sent over the loopback device has arrived when sending returns. Use `#[tokio::test(start_paused = true)]`, and wait only for
+//! virtual time while a rehearsal runs.
 
 mod cast;
 mod line;
@@ -33,34 +33,34 @@ pub(super) use self::line::words;
 
 /// How long the phone rings.
 const RINGS: Duration = Duration::from_secs(2);
-/// How often each task and each socket may have its turn before 20 ms are over.
+/// How often each task and each socket may run within 20 ms.
 const ROUNDS: usize = 64;
-/// The longest time without the agent's audio after the caller's words, in milliseconds.
+/// The longest allowed time without the agent's audio after the caller's speech, in milliseconds.
 const DEAD_AIR: u64 = 3_000;
-/// No answer to the caller's words is waited for longer, in milliseconds.
+/// The longest wait for a response to the caller's speech, in milliseconds.
 const NEVER: u64 = 30_000;
 
-/// A call that is held.
+/// A running call.
 pub(super) struct Rehearsal {
     line: Line,
     talk: JoinHandle<Report>,
     notes: mpsc::UnboundedReceiver<Note>,
     began: Instant,
     backstage: Arc<Backstage>,
-    /// When something was in the making last.
+    /// When work was last in progress.
     at_work: u64,
     pub(super) transcript: Vec<Entry>,
-    /// When the call ended, in milliseconds, and why. One that is not to be held ends before it is answered.
+    /// When the call ended, in milliseconds, and why. A call that cannot be set up ends before it is answered.
     pub(super) end: Option<(u64, Ended)>,
 }
 
 impl Rehearsal {
-    /// Rings, and begins when that is answered.
+    /// Rings, and begins the call once it is answered.
     pub(super) async fn begin(agent: &AgentConfig, cast: Cast) -> Self {
         Self::begin_with(agent, cast, Vec::new()).await
     }
 
-    /// The same with models that hear and speak themselves, the first one preferred; of the cast the voice covers their waits.
+    /// The same with speech-to-speech models, the first one preferred; the TTS of `cast` fills waits.
     pub(super) async fn begin_with(agent: &AgentConfig, cast: Cast, models: Vec<Model>) -> Self {
         let (pipeline, backstage) = cast.pipeline(agent);
         let mut prepared = Prepared::new(
@@ -84,24 +84,24 @@ impl Rehearsal {
         }
         let (line, media) = Line::new();
         let (said, notes) = mpsc::unbounded_channel();
-        // Nobody commands.
+        // No commands are sent.
         let (_, commands) = mpsc::unbounded_channel();
         let talk = tokio::spawn(prepared.talk(media, commands, said));
         let end = refused.map(|failure| (0, Ended::By(End::Failed(failure))));
         Self { line, talk, notes, began: Instant::now(), backstage, at_work: 0, transcript: Vec::new(), end }
     }
 
-    /// Milliseconds since the call was answered.
+    /// Returns the milliseconds since the call was answered.
     pub(super) fn now(&self) -> u64 {
         u64::try_from(self.began.elapsed().as_millis()).expect("short")
     }
 
-    /// The caller speaks a recorded line. Gives when their voice ended.
+    /// Plays a recorded line of the caller. Returns when it ended.
     pub(super) async fn caller_says(&mut self, line: &str) -> u64 {
         self.caller_says_and(line, || {}).await
     }
 
-    /// The same, and in the middle of it something happens.
+    /// The same, and calls `happens` in the middle of the line.
     pub(super) async fn caller_says_and(&mut self, line: &str, happens: impl FnOnce()) -> u64 {
         let frames = line::recorded(line);
         let mut happens = Some(happens);
@@ -118,7 +118,7 @@ impl Rehearsal {
         voice
     }
 
-    /// The caller speaks a recorded line, if the call is not over, and the agent answers. Gives what is wrong with that.
+    /// Plays a recorded line of the caller, unless the call has ended, and waits for the response. Returns what is wrong with it.
     pub(super) async fn says_and_is_answered(&mut self, line: &str) -> Option<String> {
         if self.end.is_some() {
             return None;
@@ -127,8 +127,7 @@ impl Rehearsal {
         self.dead_air_since(spoke).await
     }
 
-    /// Waits until the agent has answered what the caller said, or the call is over, and tells when the caller was left alone
-    /// meanwhile.
+    /// Waits until the agent has responded to the caller, or the call has ended. Returns a description of any dead air meanwhile.
     pub(super) async fn dead_air_since(&mut self, spoke: u64) -> Option<String> {
         self.until_silent_for(DEAD_AIR + 100, spoke).await;
         let silence = self.longest_silence(spoke);
@@ -137,7 +136,7 @@ impl Rehearsal {
         (silence > DEAD_AIR).then(heard)
     }
 
-    /// Lets so many milliseconds pass, or less when the call ends.
+    /// Lets this many milliseconds pass, or fewer if the call ends.
     pub(super) async fn wait(&mut self, ms: u64) {
         let until = self.now() + ms;
         while self.now() < until && self.end.is_none() {
@@ -145,7 +144,8 @@ impl Rehearsal {
         }
     }
 
-    /// Waits until the agent has spoken since then, has nothing more to say and was silent for so long, or the call is over, or there is no hope.
+    /// Waits until the agent has spoken after `since`, has nothing left to say and was silent for `quiet`, the call has ended, or the wait
+    /// is hopeless.
     pub(super) async fn until_silent_for(&mut self, quiet: u64, since: u64) {
         while self.end.is_none() && self.now() < since + NEVER {
             self.wait(20).await;
@@ -156,7 +156,7 @@ impl Rehearsal {
         }
     }
 
-    /// Waits until the agent is asked to say something with these words in it.
+    /// Waits until the agent is asked to speak a text that contains these words.
     pub(super) async fn until_it_says(&mut self, words: &str) {
         let since = self.now();
         while !self.spoken().iter().any(|said| said.contains(words)) {
@@ -165,7 +165,7 @@ impl Rehearsal {
         }
     }
 
-    /// Waits until this much of the agent was heard at one stretch, in milliseconds.
+    /// Waits until this much of the agent was heard without a break, in milliseconds.
     pub(super) async fn until_heard(&mut self, ms: u64, since: u64) {
         let heard =
             |line: &Line| line.sounds.last().is_some_and(|(began, ended)| *began >= since && ended - began >= ms);
@@ -175,22 +175,22 @@ impl Rehearsal {
         }
     }
 
-    /// What the voice was asked to speak.
+    /// Returns the texts that the TTS was asked to speak.
     pub(super) fn spoken(&self) -> Vec<String> {
         self.backstage.spoken.lock().expect("whole").clone()
     }
 
-    /// When the agent's audio is on the line.
+    /// Returns the intervals of the agent's audio on the line.
     pub(super) fn sounds(&self) -> &[(u64, u64)] {
         &self.line.sounds
     }
 
-    /// By whom (whether the agent) what was said.
+    /// Returns what was said, and whether the agent said it.
     pub(super) fn said(&self) -> Vec<(bool, &str)> {
         self.transcript.iter().map(|entry| (entry.by_agent, entry.text.as_str())).collect()
     }
 
-    /// The failure that ended the call.
+    /// Returns the failure that ended the call.
     pub(super) fn failure(&self) -> Option<FailureCode> {
         match &self.end.as_ref()?.1 {
             Ended::By(End::Failed(failure)) => Some(failure.code),
@@ -198,12 +198,12 @@ impl Rehearsal {
         }
     }
 
-    /// Whether the agent ended the call as it wanted to.
+    /// Returns whether the agent ended the call on purpose.
     pub(super) fn was_ended_by_the_agent(&self) -> bool {
         self.end.as_ref().is_some_and(|(_, end)| matches!(end, Ended::By(End::AgentHungUp)))
     }
 
-    /// The longest time without the agent's audio from then on until it had said all, or the call was over.
+    /// Returns the longest time without the agent's audio from `since` until it had finished, or the call had ended.
     fn longest_silence(&self, since: u64) -> u64 {
         let mut silent_since = since;
         let mut longest = 0;
@@ -214,13 +214,13 @@ impl Rehearsal {
         let answered = silent_since > since;
         match &self.end {
             Some((end, _)) => longest.max(end - silent_since),
-            // What was begun is awaited.
+            // Wait for work in progress.
             None if answered => longest.max(self.at_work.saturating_sub(silent_since)),
             None => self.now() - since,
         }
     }
 
-    /// 20 ms of the call.
+    /// Advances the call by 20 ms.
     pub(super) async fn step(&mut self, caller: Frame) {
         if self.end.is_some() {
             return;
@@ -244,7 +244,7 @@ impl Rehearsal {
     }
 }
 
-/// Lets 20 ms pass, and everything happen that can happen then. Threads know nothing of virtual time: they are waited for.
+/// Lets 20 ms pass, with all work due in them. Threads do not know virtual time, so they are awaited.
 async fn pass() {
     tokio::time::advance(FRAME_DURATION).await;
     for _ in 0..ROUNDS {

@@ -9,7 +9,7 @@ use crate::harness::{self, Agent, Client, TestService};
 
 pub(super) const LOOPBACK: &str = "127.0.0.0/8,http";
 
-/// An agent that transcribes with Deepgram and is scripted otherwise.
+/// Creates an agent that transcribes with Deepgram and is scripted otherwise.
 async fn agent(client: &Client, double: &Listening, key: &str) -> (Agent, Value) {
     let connection = json!({
         "name": "stt", "provider": "deepgram", "settings": { "base_url": double.url() }, "credentials": { "api_key": key },
@@ -26,7 +26,7 @@ async fn a_conversation_is_held_over_a_provider_in_the_cloud() {
     let (agent, connection) = agent(&service.client, &double, "dg-key").await;
     let (_, tried) =
         service.client.post(&format!("/v1/connections/{}/test", connection["id"].as_str().unwrap()), json!({})).await;
-    // What the same connection could speak with is not there.
+    // The connection does not offer text to speech.
     let mut checks = tried["checks"].as_array().expect("a list").iter();
     assert!(checks.any(|check| check["name"] == "speech_to_text" && check["ok"] == true), "{tried}");
 
@@ -66,7 +66,7 @@ async fn nobody_is_rung_on_for_a_provider_that_refuses_what_it_is_sent() {
     let error = r#"{"type":"Error","variant":"SchemaError","description":"Could not parse your message."}"#;
     let double = Listening::start([Behaviour::Ends(1, error, 4400)], Nova::default).await;
     let (agent, _) = agent(&service.client, &double, "dg-key").await;
-    // Nobody answers there, so that it cannot be answered before the refusal is read.
+    // The number never answers, so the call cannot be answered before the refusal is read.
     let call = service.client.place(&agent, "+12025550102").await;
     let ended = service.client.wait_for_end(&call).await;
     assert_eq!((&ended["error_code"], &ended["answered_at"]), (&json!("config_error"), &json!(null)), "{ended}");

@@ -1,4 +1,4 @@
-//! A caller whose voice goes to an STT as the driver of a call would give it.
+//! A caller whose audio goes to an STT as from the call driver.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,17 +18,17 @@ use switchhook_providers::adapter_config::AdapterConfig;
 use switchhook_providers::{ProviderError, Stt, SttEvent, SttOptions, SttSession};
 use tokio::sync::mpsc;
 
-/// Longer than anything here takes when it works.
+/// Longer than any working test takes.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(20);
-/// Between two frames: ten times as fast as people speak.
+/// The pause between two frames: ten times as fast as real time.
 const PACE: Duration = Duration::from_millis(2);
 /// Silence around a line, in frames: 500 ms.
 const PAUSE: usize = 25;
 
-/// How a provider's STT is made.
+/// Creates a provider's STT.
 pub(super) type Make = fn(&AdapterConfig<'_>) -> Result<Arc<dyn Stt>, String>;
 
-/// An STT of a connection with these settings.
+/// Creates the STT of a connection with these settings.
 pub(super) fn connect_stt(make: Make, settings: &Value, key: &str) -> Result<Arc<dyn Stt>, String> {
     switchhook_net::install_tls();
     let addresses: AddressPolicy = "127.0.0.0/8,http".parse().expect("a policy");
@@ -88,7 +88,7 @@ impl Caller {
         self.silence(PAUSE).await;
     }
 
-    /// Speaks the first `frames` of a line, and is still speaking.
+    /// Speaks the first `frames` of a line, and does not stop.
     pub(super) async fn begin(&mut self, line: &str, frames: usize) {
         let line = switchhook_recordings::recording(line).expect("a shipped recording");
         self.silence(PAUSE).await;
@@ -104,7 +104,7 @@ impl Caller {
     }
 
     async fn frame(&mut self, frame: Frame) {
-        // A caller has a pace: an STT that is lost meanwhile must not lose what is said.
+        // Callers have a pace: an STT that is lost meanwhile must not lose their speech.
         tokio::time::sleep(PACE).await;
         let frame = CallerAudio(frame);
         self.session.audio(&frame);
@@ -130,7 +130,7 @@ impl Caller {
         }
     }
 
-    /// All words that were understood, as soon as they are those that were said, or the STT has failed.
+    /// Returns the transcript as soon as it equals what was said, or the STT has failed.
     pub(super) async fn words(&mut self) -> String {
         let said = self.said.join(" ");
         self.until(|caller| caller.failed.is_some() || (caller.is_answered() && caller.understood() == said)).await;
@@ -146,12 +146,12 @@ impl Caller {
         (0..self.segments).all(|segment| self.answers.contains_key(&segment))
     }
 
-    /// How much audio was sent, as far as that is not everything.
+    /// Returns how much audio was sent, if that is not all of it.
     pub(super) fn sent(&self) -> Option<Duration> {
         self.session.sent()
     }
 
-    /// The turns that were judged to be over, as soon as there are so many.
+    /// Returns the number of ends of turn as soon as there are this many.
     pub(super) async fn turns(&mut self, count: usize) -> usize {
         self.until(|caller| caller.turns >= count).await;
         self.turns
@@ -163,7 +163,7 @@ impl Caller {
         self.failed.clone().expect("the STT fails")
     }
 
-    /// Takes what the STT says until it is as `done` says, or the time is up, or nothing more comes.
+    /// Takes events of the STT until `done` holds, the time is up, or the events end.
     async fn until(&mut self, done: impl Fn(&Self) -> bool) {
         let taking = async {
             while !done(self) {
@@ -171,12 +171,12 @@ impl Caller {
                 self.take(event);
             }
         };
-        // What has come by then is compared, and shown, by the test.
+        // The test compares and shows what has arrived by then.
         let _late = tokio::time::timeout(TIMEOUT, taking).await;
     }
 }
 
-/// What is said in a line.
+/// Returns the text of a line.
 pub(super) fn text(line: &str) -> &'static str {
     switchhook_recordings::recording(line).expect("a shipped recording").text
 }

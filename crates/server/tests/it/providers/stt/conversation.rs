@@ -1,4 +1,4 @@
-//! Conversations in virtual time with each STT.
+//! Conversations in virtual time with each STT provider.
 
 use std::sync::Arc;
 
@@ -51,7 +51,7 @@ enum Kind {
     CartesiaTurns,
 }
 
-/// Who serves it.
+/// The double of a provider.
 enum Server {
     Stream(Listening),
     Requests(Whisper),
@@ -66,7 +66,7 @@ impl Server {
     }
 }
 
-/// What goes wrong in the middle of a sentence, and with which code the call ends; without one it goes on.
+/// A failure in the middle of a sentence, and the code with which the call ends; without a code it continues.
 struct Trouble {
     name: &'static str,
     happens: Happens,
@@ -74,14 +74,14 @@ struct Trouble {
 }
 
 enum Happens {
-    /// To the open connection, and to those that follow it.
+    /// The open connection behaves like this, and then those that follow it.
     Stream(Behaviour, Vec<Behaviour>),
-    /// To requests from then on.
+    /// Requests behave like this from then on.
     Requests(Vec<Answers>),
 }
 
 impl Kind {
-    /// Its server, where the first connection is a good one and those after it are as told.
+    /// Starts its double, whose first connection works and whose later ones behave as given.
     async fn serve(self, after: Vec<Behaviour>) -> Server {
         let behaviours = || std::iter::once(Behaviour::Well).chain(after);
         Server::Stream(match self {
@@ -187,7 +187,7 @@ async fn a_table_is_booked(kind: Kind) {
         "It is yours. Goodbye.",
     );
     let mut agent = agent();
-    // Ears alone would wait for so long after each sentence.
+    // STT alone would wait this long after each sentence.
     agent.turn_taking.min_silence_ms = 1_500;
     let mut talk = Rehearsal::begin(&agent, Cast { stt: kind.stt(&server), ..Cast::scripted(llm) }).await;
     talk.until_silent_for(500, 0).await;
@@ -246,7 +246,7 @@ async fn promises_broken(kind: Kind, Trouble { happens, code, .. }: Trouble) -> 
     };
     let spoke = talk.caller_says_and("people", begins).await;
     let mut broken = Vec::from_iter(talk.dead_air_since(spoke).await);
-    // An STT that is being connected again may be excused meanwhile.
+    // One line may be lost while the STT reconnects.
     for line in ["time", "no", "yes"] {
         broken.extend(talk.says_and_is_answered(line).await);
     }

@@ -1,4 +1,4 @@
-//! Calls that begin before anybody can hear the caller.
+//! Calls that are answered before the STT is ready.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 
 use super::caller::text;
 
-/// An STT that takes its time to open; the phone has rung for 2 s by then.
+/// An STT that is slow to open; the phone has rung for 2 s by then.
 struct Slow {
     opens_after: Duration,
     refuses: bool,

@@ -1,4 +1,4 @@
-//! Speech to text: each STT hears a simulated caller, while its provider does what providers do.
+//! Speech to text: each STT transcribes a simulated caller, while its provider behaves or fails as real ones do.
 
 mod call;
 mod caller;

@@ -1,4 +1,4 @@
-//! What an agent says of its callers, a language and words to expect: where it goes, and who is told that it goes nowhere.
+//! An agent's STT options, language and expected words: how they are sent, and how an unsupported one is reported.
 
 use serde_json::{Value, json};
 use switchhook_providers::{SttOptions, assemblyai, cartesia, deepgram, elevenlabs};

@@ -1,4 +1,4 @@
-//! A request for each segment: OpenAI's transcriptions and the local servers that copy them.
+//! One request per segment: OpenAI's transcriptions and compatible local servers.
 
 use serde_json::json;
 use switchhook_core::call::ErrorCode;

@@ -1,4 +1,4 @@
-//! Conversations in virtual time with speech-to-text providers that finalise late, or never.
+//! Conversations in virtual time with STT providers that finalise late, or never.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::doubles::listening::{Behaviour, Listening};
 
 const LATE: Duration = Duration::from_secs(2);
 
-/// Whose protocol is spoken, and who says when speech ends.
+/// The provider's protocol, and which side ends speech.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Kind {
     Nova,
@@ -25,14 +25,14 @@ enum Kind {
 
 const EVERY: [Kind; 4] = [Kind::Nova, Kind::NovaAlone, Kind::AssemblyAi, Kind::AssemblyAiAlone];
 
-/// How long it takes.
+/// The delay of transcripts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Pace {
-    /// What is final comes late.
+    /// Final transcripts are late.
     LateFinals,
-    /// Everything does, by so much.
+    /// All transcripts are late by this much.
     LateAltogether(Duration),
-    /// Nothing ever is final.
+    /// No transcript is ever final.
     NeverFinal,
 }
 
@@ -57,7 +57,7 @@ impl Kind {
         }
     }
 
-    /// A call with these settings besides.
+    /// Starts a call with these additional settings.
     async fn call(self, double: &Listening, more: Value) -> Rehearsal {
         let (make, key): (Make, _) = match self {
             Self::Nova | Self::NovaAlone => (deepgram::stt::connect, "dg-key"),
@@ -76,18 +76,18 @@ impl Kind {
     }
 }
 
-/// What the caller was understood to say.
+/// Returns the transcript of the caller.
 fn heard(talk: &Rehearsal) -> String {
     let words: Vec<_> = talk.said().into_iter().filter(|(by_agent, _)| !by_agent).map(|(_, text)| text).collect();
     words.join(" ").to_lowercase()
 }
 
-/// What was said.
+/// Returns what the caller said.
 fn said(lines: &[&str]) -> String {
     lines.iter().map(|line| text(line)).collect::<Vec<_>>().join(" ").to_lowercase()
 }
 
-/// Each line is answered, counts once, and nobody is dropped for it.
+/// Checks that each line is answered and counted once, and that the call is not dropped.
 async fn each_line_counts_once(kind: Kind, pace: Pace, settings: Value) -> Vec<String> {
     let double = kind.serve(pace).await;
     let mut talk = kind.call(&double, settings).await;
@@ -135,7 +135,7 @@ async fn a_server_that_is_two_seconds_late_is_not_taken_for_a_dead_one() {
     for kind in EVERY {
         let double = kind.serve(Pace::LateAltogether(LATE)).await;
         let mut talk = kind.call(&double, json!({})).await;
-        // Nobody waits for the agent.
+        // The caller does not wait for the agent.
         for line in ["name", "day", "time", "people"] {
             talk.caller_says(line).await;
             talk.wait(300).await;
@@ -151,7 +151,7 @@ async fn a_server_that_is_two_seconds_late_is_not_taken_for_a_dead_one() {
 #[tokio::test(start_paused = true)]
 async fn a_caller_who_goes_on_before_the_words_are_final_says_nothing_twice() {
     let mut broken = Vec::new();
-    // What may still change begins behind the last final text, so a line is not shorter than those are late.
+    // Preliminary text starts after the last final text, so a line must not be shorter than the delay of those.
     for (kind, pause) in EVERY.iter().flat_map(|kind| [1_000, 1_700].map(|pause| (*kind, pause))) {
         let double = kind.serve(Pace::LateFinals).await;
         let mut talk = kind.call(&double, json!({})).await;
@@ -177,7 +177,7 @@ async fn first_words_are_awaited_as_long_as_the_settings_say() {
             talk.caller_says(line).await;
             talk.wait(300).await;
         }
-        // Each of the final words takes the turn again, and the last ones come four seconds late.
+        // Each final transcript restarts the turn, and the last ones are four seconds late.
         talk.wait(9_000).await;
         if double.connections() != 1 || !talk.said().iter().any(|(by_agent, _)| !by_agent) {
             broken.push(format!("{kind:?}: {} connections, {:?}", double.connections(), talk.said()));

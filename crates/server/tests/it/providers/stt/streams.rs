@@ -1,4 +1,4 @@
-//! STT over a websocket, when all is well.
+//! STT over a websocket, without failures.
 
 use serde_json::{Value, json};
 use switchhook_providers::{assemblyai, cartesia, deepgram, elevenlabs, openai};
@@ -13,15 +13,15 @@ pub(super) struct Case {
     make: Make,
     settings: Value,
     pub(super) key: &'static str,
-    /// Whether it judges turns itself.
+    /// Whether the provider detects ends of turn itself.
     judges: bool,
-    /// Whether it says first that the session has begun.
+    /// Whether it first reports that the session has begun.
     pub(super) greets: bool,
     pub(super) double: Listening,
 }
 
 impl Case {
-    /// An STT under the right key.
+    /// Opens an STT with the right key.
     pub(super) async fn call(&self) -> Caller {
         self.try_call(self.key).await.unwrap_or_else(|error| panic!("{}: {error}", self.name))
     }
@@ -43,7 +43,7 @@ impl Case {
         all.find(|case| case.name == name).expect("there is such a case")
     }
 
-    /// With more settings.
+    /// The same with more settings.
     pub(super) async fn call_with(
         &self,
         key: &str,
@@ -63,7 +63,7 @@ impl Case {
     }
 }
 
-/// Every protocol, each with a double whose connections behave like this one after the other.
+/// Returns every protocol, each with a double whose connections behave like this in order.
 pub(super) async fn cases(behaviours: &[Behaviour]) -> Vec<Case> {
     let b = || behaviours.to_vec();
     let nova = || Listening::start(b(), deepgram_stt::Nova::default);
@@ -130,7 +130,7 @@ pub(super) async fn cases(behaviours: &[Behaviour]) -> Vec<Case> {
     ]
 }
 
-/// Runs `test` with every protocol at the same time, and asks the doubles for their complaints.
+/// Runs `test` with every protocol concurrently, and checks the doubles for complaints.
 pub(super) async fn with_every<F: Future<Output = ()>>(
     behaviours: &[Behaviour],
     test: impl Fn(std::sync::Arc<Case>) -> F,
@@ -177,7 +177,7 @@ async fn a_call_that_ends_in_the_middle_of_a_word_ends_the_stream() {
 async fn a_line_without_audio_is_kept() {
     with_every(&[], async |case| {
         let mut caller = case.call().await;
-        // OpenAI needs no more than pings, and Cartesia minutes.
+        // OpenAI needs only pings, and Cartesia waits for minutes.
         if !matches!(case.name, "openai realtime" | "openai realtime, its own ends" | "cartesia") {
             tokio::time::timeout(TIMEOUT, case.double.messages(2)).await.unwrap_or_else(|_| panic!("{}", case.name));
         }

@@ -10,11 +10,11 @@ use crate::doubles::listening::{Behaviour, Listening};
 use crate::doubles::openai_transcriptions::{Answers, Whisper};
 use crate::harness::{Client, TestService};
 
-/// What a minute costs of those who fail, and of those who take over.
+/// The prices per minute of the failing STT, and of the one that takes over.
 const DEAR: f64 = 6.0;
 const CHEAP: f64 = 0.06;
 
-/// A connection to a double.
+/// Creates a connection to a double.
 async fn connect(client: &Client, provider: &str, url: &str, key: &str, minute: f64) -> Value {
     let prices = json!({ "stt_minute": minute });
     let prices = json!({ "nova-3": prices, "gpt-transcribe": prices, "universal-streaming-english": prices });
@@ -25,8 +25,8 @@ async fn connect(client: &Client, provider: &str, url: &str, key: &str, minute: 
     client.create("/v1/connections", connection).await["id"].clone()
 }
 
-/// A call whose agent hears by `first` and then by AssemblyAI's protocol, for so many lines of the caller or until it ends by itself;
-/// how it ended, and what was said in it.
+/// Runs a call whose agent uses `first` for STT and then AssemblyAI's protocol, for this many lines of the caller or until it ends.
+/// Returns the call and its transcript.
 async fn call(first: (&str, &str, &str), fallback: &Listening, lines: Option<usize>) -> (Value, Vec<Value>) {
     let service = TestService::start_allowing(LOOPBACK).await;
     let client = &service.client;
@@ -45,14 +45,14 @@ async fn call(first: (&str, &str, &str), fallback: &Listening, lines: Option<usi
     (ended, transcript["data"].as_array().expect("a list").clone())
 }
 
-/// The longest time between two lines, in milliseconds.
+/// Returns the longest time between two lines, in milliseconds.
 fn longest_silence(lines: &[Value]) -> i64 {
     let at = |line: &Value, name: &str| line[name].as_i64().unwrap_or_else(|| panic!("{name} of {line}"));
     let silences = lines.windows(2).map(|two| at(&two[1], "start_ms") - at(&two[0], "end_ms"));
     silences.max().expect("several lines")
 }
 
-/// Each line of the caller was understood, once and without a silence, by one and then by the other.
+/// Checks that each line of the caller was transcribed once and without dead air, by one STT and then by the other.
 async fn goes_on(first: (&str, &str, &str)) {
     let fallback = Listening::start([], AssemblyAi::default).await;
     let (ended, lines) = call(first, &fallback, Some(3)).await;

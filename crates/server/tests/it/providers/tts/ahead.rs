@@ -1,4 +1,4 @@
-//! How far ahead of what is heard a voice is asked, in virtual time.
+//! How far ahead of playback speech is requested, in virtual time.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,10 +17,10 @@ const ANSWER: &str = "The first of our tables stands by the window above all of 
                       The third can be had at nine and it has a good view of the kitchen. \
                       The fourth is a round one for all those who come with their friends. \
                       The fifth stands on the terrace under the trees and is the best one.";
-/// Samples of a character: 40 ms.
+/// Samples per character: 40 ms.
 const PER_CHARACTER: usize = 320;
 
-/// Takes its time for each sentence, and speaks no more than two at once.
+/// A TTS that takes time for each sentence, and speaks no more than two at once.
 struct Busy {
     takes: Duration,
     speaking: AtomicUsize,
@@ -53,7 +53,7 @@ impl Tts for Busy {
         sleep(self.takes).await;
         let characters = request.text.chars().count();
         let sound = TtsAudio { samples: vec![8_000; characters * PER_CHARACTER], words: Vec::new() };
-        // Nobody may want to hear it any more.
+        // The receiver may be gone.
         let _ = audio.send(sound).await;
         Ok(Usage { tts_characters: characters as u64, ..Usage::default() })
     }
@@ -71,7 +71,7 @@ async fn begin(voice: Arc<Busy>) -> Rehearsal {
 async fn a_long_answer_never_asks_for_more_than_two_sentences_at_a_time() {
     let voice = Busy::takes(1_500);
     let mut talk = begin(voice.clone()).await;
-    // Phrases are being said into memory meanwhile.
+    // Phrases are being cached meanwhile.
     talk.until_silent_for(500, 0).await;
     assert_eq!(talk.says_and_is_answered("name").await, None);
     assert_eq!(talk.said().last(), Some(&(true, ANSWER)));

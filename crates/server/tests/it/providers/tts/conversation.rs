@@ -1,4 +1,4 @@
-//! Conversations in virtual time with each voice.
+//! Conversations in virtual time with each TTS provider.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -41,11 +41,11 @@ every_voice! {
     openai OpenAi
 }
 
-/// Milliseconds of a character, as the doubles speak.
+/// The length of a character in the doubles' speech, in milliseconds.
 const PER_CHARACTER: u64 = 10;
-/// By then the agent has said what it may need most into memory.
+/// By then the agent has cached the phrases that it is most likely to need.
 const REMEMBERS: u64 = 5_000;
-/// As often as anybody asks.
+/// More refusals than there are requests.
 const EVER: usize = 60;
 
 fn agent() -> AgentConfig {
@@ -65,7 +65,7 @@ async fn a_table_is_booked(kind: Kind) {
     talk.until_silent_for(500, 0).await;
     let spoke = talk.caller_says("name").await;
     talk.until_silent_for(500, spoke).await;
-    // More of the sentence is still being made when the caller has heard enough.
+    // More of the sentence is still being synthesized when the caller has heard enough.
     cast.stage.next_of("close to the kitchen", Manner::Stall(30));
     let spoke = talk.caller_says("day").await;
     talk.until_heard(900, spoke).await;
@@ -83,30 +83,30 @@ async fn a_table_is_booked(kind: Kind) {
     assert!(talk.transcript[4].interrupted && answer.starts_with(heard), "{heard}");
     let (told, played) = (heard.len() as u64 * PER_CHARACTER, ended - began);
     assert!(told <= played + 40, "{played} ms were heard, and not {heard}");
-    // The longest word is one that was not heard to its end; without times there is only a careful guess.
+    // The longest word is one that was not heard to its end; without word timings there is only a careful guess.
     let least = if kind.tells_words() { played - 150 } else { 50 };
     assert!(told >= least, "{played} ms were heard, and more than {heard}");
 }
 
-/// What goes wrong.
+/// A failure to inject.
 struct Trouble {
     name: &'static str,
     how: How,
-    /// The code of a call that ends by it.
+    /// The code of a call that ends with it.
     code: FailureCode,
 }
 
 enum How {
-    /// The next answer and the greeting are spoken like this once.
+    /// The next response and the greeting are spoken like this once.
     Once(Manner),
-    /// All utterances are.
+    /// All utterances are spoken like this.
     Ever(Manner),
-    /// The open connection ends, and so many new ones are refused.
+    /// The open connection ends, and this many new ones are refused.
     Refused(No, usize),
 }
 
 impl Trouble {
-    /// Begins.
+    /// Injects the failure.
     fn begin(&self, cast: &Cast) {
         match &self.how {
             How::Once(manner) => {
@@ -115,7 +115,7 @@ impl Trouble {
             }
             How::Ever(manner) => cast.stage.next(vec![manner.clone(); EVER]),
             How::Refused(no, times) => {
-                // A socket that is open is not asked for its key again.
+                // An open socket does not send its key again.
                 cast.stage.next((cast.kind != Kind::OpenAi).then_some(Manner::Die(0)));
                 cast.stage.refuse(vec![no.clone(); *times]);
             }
@@ -133,7 +133,7 @@ fn troubles(kind: Kind) -> Vec<Trouble> {
         How::Refused(No { status, retry_after, body: json!({ "message": "So I am told." }) }, times)
     };
     let nonsense = if kind == Kind::OpenAi { Config } else { Pipeline };
-    // There, what stalls comes to its end as soon as anything else is spoken.
+    // There, a stalled utterance ends as soon as another one is spoken.
     let stops = || if kind == Kind::ElevenLabs { Manner::Deaf } else { Manner::Stall(4) };
     let table = [
         ("a voice that does not begin once", How::Once(Manner::Stall(0)), ProviderTimeout),
@@ -172,7 +172,7 @@ async fn whoever_answers_the_phone_is_greeted_or_let_go(kind: Kind) {
         let mut talk = begin(&cast).await;
         let name = trouble.name;
         broken.extend(talk.dead_air_since(0).await.map(|promise| format!("{name}: {promise}")));
-        // What is over soon may be borne or not.
+        // A short failure may or may not end the call.
         let ended = talk.failure();
         if ended != Some(trouble.code) && !(trouble.is_over_at_last() && talk.end.is_none()) {
             broken.push(format!("{name}: it ends by {:?} and not by {:?}", talk.end, trouble.code));
@@ -181,7 +181,7 @@ async fn whoever_answers_the_phone_is_greeted_or_let_go(kind: Kind) {
     assert!(broken.is_empty(), "{broken:#?}");
 }
 
-/// A call whose agent says the same again and again.
+/// Begins a call whose agent repeats the same sentence.
 async fn begin(cast: &Cast) -> Rehearsal {
     let llm = always("There is one at seven and there is another one at nine.");
     let call = rehearsal::Cast { tts: cast.voice.clone(), ..rehearsal::Cast::scripted(llm) };
@@ -197,7 +197,7 @@ async fn promises_broken(kind: Kind, trouble: Trouble) -> Vec<String> {
     for line in ["name", "day", "time", "people"] {
         broken.extend(talk.says_and_is_answered(line).await);
     }
-    // What is refused by a voice that has spoken was not set up wrongly.
+    // A refusal by a provider that has spoken is not a configuration error.
     let refused = if trouble.code == FailureCode::Config { FailureCode::Refused } else { trouble.code };
     let code = (!trouble.is_over_at_last()).then_some(refused);
     if talk.failure() != code {
@@ -210,7 +210,7 @@ async fn promises_broken(kind: Kind, trouble: Trouble) -> Vec<String> {
     broken
 }
 
-/// A voice that takes so long to what contains these words.
+/// A TTS that takes this long for texts that contain these words.
 struct Late(Duration, &'static str);
 
 #[async_trait]

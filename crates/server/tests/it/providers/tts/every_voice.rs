@@ -1,4 +1,4 @@
-//! What every voice does, whoever speaks.
+//! Requirements for every TTS provider.
 
 use std::time::{Duration, Instant};
 
@@ -81,7 +81,7 @@ async fn a_warm_voice_speaks_on_the_connection_that_is_there(kind: Kind) {
     let cast = Cast::start(kind).await;
     cast.stage.refuse([no(401, None)]);
     let refused = cast.voice.warm(&super::request("")).await.err();
-    // Of OpenAI's interface nothing can be asked that says whether the key may speak.
+    // OpenAI's API has no request that shows whether the key may synthesize speech.
     assert_eq!(refused.as_ref().map(code), (kind != Kind::OpenAi).then_some("config_error"));
 }
 
@@ -91,10 +91,10 @@ async fn what_is_dropped_is_stopped_and_not_heard_in_what_follows(kind: Kind) {
     let speaking = cast.begin("What nobody wants to hear to its end.").await;
     speaking.abort();
     cast.stage.until("stopping", |seen| seen.settled == 1).await;
-    // Late audio of the first comes before the audio of this one.
+    // Late audio of the first request arrives before that of this one.
     let spoken = cast.speak(TEXT).await.expect("spoken");
     kind.assert_speaks(&spoken.samples, TEXT);
-    // Only a new connection stops a plain request.
+    // A plain request can only be stopped by closing its connection.
     let connections = if kind == Kind::OpenAi { 2 } else { 1 };
     assert_eq!(cast.connections(), connections);
 }
@@ -106,7 +106,7 @@ async fn several_sentences_at_a_time_do_not_mix(kind: Kind) {
     for (spoken, text) in [one, two, three].into_iter().zip(texts) {
         kind.assert_speaks(&spoken.expect("spoken").samples, text);
     }
-    // The first of them opens what the others wait for, where a socket bears several.
+    // Where a socket serves several requests, the first opens the socket that the others wait for.
     if matches!(kind, Kind::Cartesia | Kind::ElevenLabs) {
         assert_eq!(cast.connections(), 1);
     }
@@ -199,7 +199,7 @@ async fn what_is_no_audio_is_a_failure(kind: Kind) {
     let cast = Cast::start(kind).await;
     cast.stage.next([Manner::Nonsense]);
     let error = cast.fail(TEXT).await;
-    // A compressed file can be helped by a setting.
+    // A setting can fix compressed audio.
     let expected = if kind == Kind::OpenAi { "config_error" } else { "pipeline_error" };
     assert_eq!(code(&error), expected, "{error}");
     kind.assert_speaks(&cast.speak(TEXT).await.expect("spoken").samples, TEXT);

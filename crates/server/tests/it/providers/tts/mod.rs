@@ -1,5 +1,5 @@
-//! Voices in the cloud. What any of them must do is told once in [`every_voice`], and each is asked; [`own`] is what only one
-//! of them does; [`ahead`] is how far ahead of the caller they are asked; in [`service`] they are part of it.
+//! Cloud TTS. [`every_voice`] tests each provider for what all must do; [`own`] tests what only one of them does; [`ahead`] tests how
+//! far ahead of the caller speech is requested; in [`service`] they run within the service.
 
 mod ahead;
 mod conversation;
@@ -35,7 +35,7 @@ enum Kind {
     OpenAi,
 }
 
-/// A voice and its double, which must have nothing to complain about in the end.
+/// A TTS provider and its double, which must not have any complaint at the end.
 struct Cast {
     kind: Kind,
     stage: Stage,
@@ -50,7 +50,7 @@ impl Drop for Cast {
     }
 }
 
-/// What came of speaking.
+/// The result of a request.
 struct Spoken {
     samples: Vec<i16>,
     /// Text, start and end in milliseconds.
@@ -59,7 +59,7 @@ struct Spoken {
 }
 
 impl Kind {
-    /// Its double's address.
+    /// Starts its double. Returns the double's URL.
     async fn serve(self, stage: &Stage) -> String {
         let stage = stage.clone();
         let address = match self {
@@ -75,7 +75,7 @@ impl Kind {
         matches!(self, Self::Cartesia | Self::ElevenLabs)
     }
 
-    /// Whether `samples` are `text` and nothing else.
+    /// Asserts that `samples` are `text` and nothing else.
     fn assert_speaks(self, samples: &[i16], text: &str) {
         let spoken: Vec<i16> = match self {
             Self::OpenAi => openai_tts::tone(text, 8_000),
@@ -83,7 +83,7 @@ impl Kind {
         };
         assert_eq!(samples.len(), spoken.len(), "how long {text:?} takes");
         let difference: Vec<i16> = samples.iter().zip(&spoken).map(|(a, b)| a.wrapping_sub(*b)).collect();
-        // At its very ends a tone that was resampled rings.
+        // Resampling makes a tone ring at its ends.
         let inner = if self == Self::OpenAi { 200..difference.len() - 200 } else { 0..difference.len() };
         assert!(rms_dbfs(&difference[inner]) < -40.0, "{text:?} sounds otherwise");
     }
@@ -119,7 +119,7 @@ impl Cast {
         Ok(Spoken { samples, words, usage: usage? })
     }
 
-    /// What it fails with.
+    /// Returns the error of a failing request.
     async fn fail(&self, text: &str) -> ProviderError {
         self.speak(text).await.err().expect("it cannot have spoken")
     }
@@ -134,7 +134,7 @@ impl Cast {
         loop {
             let piece = pieces.recv().await.expect("it begins");
             if !piece.samples.is_empty() {
-                // The rest is listened to as well, until the speech is dropped.
+                // The rest is received too, until the task is aborted.
                 tokio::spawn(async move { while pieces.recv().await.is_some() {} });
                 return speaking;
             }
@@ -185,7 +185,7 @@ fn request(text: &str) -> TtsRequest {
     }
 }
 
-/// Waits that end within a test.
+/// Returns timeouts that are short enough for tests.
 fn short() -> TtsTimeouts {
     let soon = Duration::from_millis(300);
     TtsTimeouts { first_audio: soon, gap: soon, stop: soon, ..TtsTimeouts::default() }

@@ -1,4 +1,4 @@
-//! What only one voice does, or only those with sockets.
+//! Behaviour specific to one TTS provider, or to those with sockets.
 
 use std::time::{Duration, Instant};
 
@@ -109,7 +109,7 @@ async fn elevenlabs_never_has_more_contexts_open_than_its_socket_bears() {
     cast.stage.next(vec![Manner::Deaf; 9]);
     let mut speaking = Vec::new();
     for _ in 0..9 {
-        // Interrupted at once, and each goes on at the provider.
+        // Interrupted at once; each continues at the provider.
         let one = cast.begin("Interrupted again and again.").await;
         one.abort();
         speaking.push(one);
@@ -190,7 +190,7 @@ async fn a_deepgram_socket_that_does_not_confirm_clear_is_given_up() {
     cast.stage.next([Manner::Deaf]);
     cast.begin(TEXT).await.abort();
     cast.stage.until("stopping", |seen| seen.stopped == 1).await;
-    // While it is not known what still comes, another one is used; later this one is closed.
+    // While late audio may still arrive, another socket is used; later this one is closed.
     Kind::Deepgram.assert_speaks(&cast.speak(TEXT).await.expect("spoken").samples, TEXT);
     cast.stage.until("giving up", |seen| seen.ended == 1).await;
     assert_eq!(cast.connections(), 2);

@@ -1,4 +1,4 @@
-//! Voices as part of the service: made from a connection, tried by its test, and heard in a call.
+//! TTS within the service: created from a connection, tested, and used in a call.
 
 use reqwest::StatusCode;
 use serde_json::{Value, json};
@@ -14,10 +14,10 @@ const KINDS: [(Kind, &str); 4] = [
     (Kind::OpenAi, "openai"),
 ];
 
-/// Rings and does not answer.
+/// A number that rings and does not answer.
 const NOBODY: &str = "+12025550102";
 
-/// A connection to the double of `kind`.
+/// Creates a connection to the double of `kind`.
 async fn connection(service: &TestService, kind: Kind, provider: &str, stage: &Stage) -> Value {
     let base_url = kind.serve(stage).await;
     let connection = json!({
@@ -48,7 +48,7 @@ async fn a_connection_is_tested_by_speaking_a_word() {
         }
 
         let refused = No { status: 401, retry_after: None, body: json!({ "message": format!("{KEY} is unknown") }) };
-        // A socket that is open needs no key; it ends, and the next one is refused.
+        // An open socket needs no key; it ends, and the next one is refused.
         stage.next(if kind == Kind::OpenAi { None } else { Some(Manner::Die(0)) });
         stage.refuse([refused]);
         let (_, tested) = service.client.post(&test, json!({})).await;
@@ -75,7 +75,7 @@ async fn an_agent_greets_with_a_voice_of_the_cloud_and_what_was_not_heard_is_not
         let tts = json!({ "tts": { "connection_id": voice["id"], "voice": "aura-ava" } });
         let (status, changed) = client.patch(&format!("/v1/agents/{}", agent.id), tts).await;
         assert_eq!(status, StatusCode::OK, "{changed}");
-        // Somebody who hangs up in the middle of a sentence.
+        // This number hangs up in the middle of a sentence.
         calls.push((client.place(&agent, "+12025550108").await, kind, provider, stage));
     }
     for (call, kind, provider, stage) in calls {
@@ -119,13 +119,13 @@ async fn what_is_said_when_the_caller_goes_is_stopped_and_counted() {
     service.stop().await;
 }
 
-/// When a text's last word before `length` ends, and when the next one does, at 10 ms for each character.
+/// Returns when a text's last word before `length` ends, and when the next one does, at 10 ms per character.
 fn word_ends(text: &str, length: usize) -> (u64, u64) {
     let next = text[length..].trim_start().split(' ').next().map_or(0, str::len);
     (length as u64 * 10, (length + 1 + next) as u64 * 10)
 }
 
-/// Everything that a double has spoken, in characters.
+/// Returns how many characters a double has spoken.
 fn characters(stage: &Stage) -> usize {
     stage.seen(|seen| seen.spoken.iter().map(|text| text.chars().count()).sum())
 }
@@ -146,7 +146,7 @@ async fn a_voice_that_stops_is_covered_by_phrases_from_memory_and_given_up_with_
     stage.always(words, Manner::Stall(2));
     let (say, path) = (format!("/v1/calls/{call}/say"), format!("/v1/calls/{call}/transcript"));
     client.post(&say, json!({ "text": words })).await;
-    // Once is excused.
+    // One failure is tolerated.
     client.look_until(&path, |shown| shown.to_string().contains("Sorry, I lost")).await;
     client.post(&say, json!({ "text": words })).await;
     let ended = client.wait_for_end(&call).await;
