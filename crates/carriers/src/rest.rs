@@ -1,4 +1,4 @@
-//! Requests to carriers. Errors tell apart whether a failed request may have been carried out.
+//! Requests to carriers. Errors distinguish whether a failed request may have been carried out.
 
 use std::time::Duration;
 
