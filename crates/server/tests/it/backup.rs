@@ -1,4 +1,4 @@
-//! `switchhook backup` and `switchhook restore`: a service is backed up while it works, and starts again from the copy.
+//! `switchhook backup` and `switchhook restore`: backs up a running service, and starts it again from the copy.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,11 +10,11 @@ use crate::harness::postgres::Server;
 use crate::harness::process::{Node, Process, json_of};
 use crate::harness::{Client, private_folder, text};
 
-/// Hangs up in the middle of a sentence; answers and ends at once.
+/// A number that hangs up in the middle of a sentence, and one that answers and ends at once.
 const TALKS: &str = "+12025550108";
 const ENDS: &str = "+12025550111";
 
-/// A node with SQLite, whichever database the other tests use.
+/// Creates a node with SQLite, regardless of the database of other tests.
 fn node() -> Node {
     switchhook_net::install_tls();
     Node::on(None)
@@ -41,7 +41,7 @@ fn back_up(node: &Node, folder: &Path) -> Value {
     json_of(node.command().arg("backup").arg(folder).arg("--json"))
 }
 
-/// Restores and returns the exit code and what it said.
+/// Restores a backup. Returns the exit code and the output.
 fn restore(node: &Node, folder: &Path, options: &[&str]) -> (Option<i32>, String) {
     run(node.command().arg("restore").arg(folder).args(options))
 }
@@ -60,7 +60,7 @@ fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// The recording of a call, as the API sends it.
+/// Returns the recording of a call from the API.
 async fn recording(client: &Client, call: &str) -> Vec<u8> {
     let response =
         client.request(reqwest::Method::GET, &format!("/v1/calls/{call}/recording")).send().await.expect("an answer");
@@ -85,7 +85,7 @@ async fn a_service_that_is_backed_up_under_load_starts_again_from_the_copy() {
     let scheduled = json!({ "agent_id": agent.id, "to": ENDS, "schedule_at": tomorrow });
     let scheduled = text(&old.create("/v1/calls", scheduled).await["id"]);
 
-    // Calls come in all the time; those accepted before the backup began must be in it.
+    // Calls arrive all the time; those accepted before the backup began must be in it.
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     let (loading, agent_id) = (old.clone(), agent.id.clone());
     let load = tokio::spawn(async move {
@@ -136,7 +136,7 @@ async fn a_service_that_is_backed_up_under_load_starts_again_from_the_copy() {
     service.kill();
 }
 
-/// A backup of a service with a tenant, and the folder that holds it.
+/// Creates a backup of a service with a tenant. Returns the folder that contains it.
 fn small_backup() -> (Node, tempfile::TempDir, PathBuf) {
     let node = node();
     tenant(&node);

@@ -11,7 +11,7 @@ use crate::doubles::openai_llm::OpenAi;
 use crate::harness::process::Node;
 use crate::harness::{Client, TestService, text};
 
-/// Answers and talks.
+/// A number that answers and talks.
 const TALKS: &str = "+12025550100";
 const NOTICE: &str = "I have no language model yet, so this is a demo.";
 

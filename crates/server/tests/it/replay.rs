@@ -1,4 +1,4 @@
-//! `switchhook replay`: an ended call once more, on the command line.
+//! `switchhook replay`: replays an ended call on the command line.
 
 use std::process::{Command, Output};
 

@@ -6,7 +6,7 @@ use switchhook_media::{resample, wav};
 
 use crate::harness::{TestService, text};
 
-/// The share of the energy of 16 kHz audio that no telephone carries: above 4 kHz.
+/// Returns the share of the energy of 16 kHz audio above 4 kHz, which telephone networks do not carry.
 fn share_above_4_khz(samples: &[i16]) -> f64 {
     let power = |samples: &[i16]| {
         samples.iter().map(|sample| f64::from(*sample).powi(2)).sum::<f64>() / samples.len().max(1) as f64

@@ -14,7 +14,7 @@ use crate::doubles::twilio::{OWN, Record, signature};
 use crate::harness::text;
 
 const CALLEE: &str = "+12025550100";
-/// The far end has heard enough.
+/// How long to listen to the agent.
 const SOON: Duration = Duration::from_millis(2_000);
 
 #[tokio::test(flavor = "multi_thread")]

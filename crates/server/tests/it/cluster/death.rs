@@ -41,7 +41,7 @@ async fn a_node_that_was_stopped_for_a_while_changes_nothing_and_lets_go_of_its_
     let (witness, webhook) = witness(&stopped.client).await;
     let mut placed = place(&stopped.client, &agent.id, "+12025550109", 8).await;
     until("they talk", TAKEN_OVER, async || count(&stopped.client, "in_progress").await == 8).await;
-    // These lines are silent, so only the lease tells the node that it lost them.
+    // These lines are silent, so the node learns only from the lease that it lost them.
     let quiet = place(&stopped.client, &agent.id, "+12025550105", 4).await;
     for one in &quiet {
         stopped.client.wait_for(&one.call, |call| !call["answered_at"].is_null()).await;

@@ -1,4 +1,4 @@
-//! Reading a [`History`] from a service that has come to rest.
+//! Reads a [`History`] from a service in which nothing moves.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -10,12 +10,12 @@ use switchhook_core::Timestamp;
 use super::history::{Acknowledged, History, Post, SeenCall, SeenDelivery, Usage};
 use crate::harness::{Client, text};
 
-/// Requests under way at the same time.
+/// Concurrent requests.
 const AT_ONCE: usize = 16;
-/// Between two looks.
+/// The polling interval.
 const LOOK: Duration = Duration::from_millis(300);
 
-/// Waits until every call has ended and every delivery is done, and says how long that took.
+/// Waits until every call has ended and every delivery is done. Returns how long that took.
 pub(crate) async fn until_at_rest(client: &Client, webhook: &str, patience: Duration) -> Duration {
     let start = Instant::now();
     let calls = "/v1/calls?status=queued,dialing,in_progress&limit=1".to_owned();
@@ -33,7 +33,7 @@ pub(crate) async fn until_at_rest(client: &Client, webhook: &str, patience: Dura
     start.elapsed()
 }
 
-/// Everything that can be seen.
+/// Reads everything that can be observed.
 pub(crate) async fn at_everything(
     client: &Client,
     webhook: &str,
@@ -68,7 +68,7 @@ fn dialled(log: &Path) -> Vec<String> {
     std::fs::read_to_string(log).unwrap_or_default().lines().map(str::to_owned).collect()
 }
 
-/// All pages of a list.
+/// Returns all pages of a list.
 async fn every(client: &Client, path: &str) -> Vec<Value> {
     let (mut all, mut cursor) = (Vec::new(), String::new());
     loop {

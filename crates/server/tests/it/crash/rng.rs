@@ -1,4 +1,4 @@
-//! Chance that can be repeated: SplitMix64, which is enough for tests.
+//! A reproducible random source: SplitMix64, which is enough for tests.
 
 #[derive(Clone, Copy)]
 pub(crate) struct Rng(u64);
@@ -8,7 +8,7 @@ impl Rng {
         Self(seed)
     }
 
-    /// A number from 0 to `bound` - 1.
+    /// Returns a number from 0 to `bound` - 1.
     pub(crate) fn below(&mut self, bound: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;

@@ -36,7 +36,7 @@ impl Identity {
         Self(signed.expect("a certificate").der().clone(), PrivateKeyDer::Pkcs8(key.serialize_der().into()))
     }
 
-    /// A receiver that answers 204 under this certificate.
+    /// Starts a receiver that responds with 204 under this certificate.
     async fn serve(self) -> Peer {
         let config = ServerConfig::builder().with_no_client_auth().with_single_cert(vec![self.0], self.1);
         let acceptor = TlsAcceptor::from(Arc::new(config.expect("they belong together")));

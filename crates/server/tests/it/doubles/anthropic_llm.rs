@@ -12,7 +12,7 @@ use super::model::{KEY, Piece, Protocol, header};
 #[derive(Clone, Copy)]
 pub(crate) struct Anthropic;
 
-/// One event of a stream.
+/// Returns one event of a stream.
 pub(crate) fn event(data: &Value) -> String {
     let name = data["type"].as_str().unwrap_or_default();
     format!("event: {name}\ndata: {data}\n\n")

@@ -68,7 +68,7 @@ impl Peer for Manual {
                 let (first, rest) = halves(&words);
                 Ok(vec![
                     text(&transcript(&first, false)),
-                    // The space belongs to the text.
+                    // The space is part of the text.
                     text(&transcript(&format!("{first} "), true)),
                     text(&transcript(&rest, true)),
                     text(&json!({ "type": "flush_done", "request_id": "r" })),

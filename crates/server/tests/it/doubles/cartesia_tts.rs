@@ -14,7 +14,8 @@ use serde_json::{Value, json};
 
 use super::voice::{Connected, Fate, KEY, Stage, Utterance, audio_of};
 
-/// Contexts that may be spoken at a time, as on the smallest plan. (Of an account; here of a socket, for there is seldom more than one.)
+/// The most concurrent contexts, as on the smallest plan. (The limit is per account; here per socket, since there is rarely more than
+/// one.)
 const MOST_ACTIVE: usize = 2;
 
 pub(crate) fn router(stage: Stage) -> Router {
@@ -49,7 +50,7 @@ async fn open(State(stage): State<Stage>, headers: HeaderMap, upgrade: WebSocket
     })
 }
 
-/// Ends with the connection.
+/// Serves a connection until it ends.
 async fn talk(mut socket: WebSocket, stage: &Stage) -> Option<()> {
     let mut known = HashSet::new();
     let mut stalled: HashMap<String, Vec<Vec<char>>> = HashMap::new();
@@ -59,7 +60,7 @@ async fn talk(mut socket: WebSocket, stage: &Stage) -> Option<()> {
         let context = request["context_id"].as_str().unwrap_or_default().to_owned();
         if request["cancel"] == true {
             let Some(late) = stalled.remove(&context) else {
-                // A cancellation may cross the end of what was asked for.
+                // A cancellation may cross the end of its context.
                 if !known.contains(&context) {
                     stage.complain("a context was cancelled that was never asked for");
                 }
@@ -88,7 +89,7 @@ async fn talk(mut socket: WebSocket, stage: &Stage) -> Option<()> {
         let Utterance { pieces, late, fate } = Utterance::new(stage, &text, request);
         if !pieces.is_empty() {
             let spoken = pieces.concat().len();
-            // A word that is cut by the end of the audio has its whole time.
+            // A word that is cut off by the end of the audio has its whole time.
             let cut = text.chars().skip(spoken).take_while(|character| *character != ' ').count();
             let begun: String = text.chars().take(spoken + cut).collect();
             say(&mut socket, &timestamps(&context, begun.trim_end())).await?;
@@ -141,7 +142,7 @@ fn chunk(context: &str, piece: &[char]) -> Value {
     })
 }
 
-/// In seconds from the start of the context.
+/// Returns times in seconds from the start of the context.
 fn timestamps(context: &str, text: &str) -> Value {
     let (mut words, mut start, mut end) = (Vec::new(), Vec::new(), Vec::new());
     let mut at = 0;

@@ -13,7 +13,7 @@ use super::model::{KEY, Piece, Protocol, data, header};
 #[derive(Clone, Copy)]
 pub(crate) struct OpenAi;
 
-/// One chunk of a stream.
+/// Returns one chunk of a stream.
 pub(crate) fn chunk(delta: &Value, finish: Option<&str>) -> String {
     let choice = json!({ "index": 0, "delta": delta, "logprobs": null, "finish_reason": finish });
     data(&json!({ "id": "chatcmpl-1", "object": "chat.completion.chunk", "choices": [choice], "usage": null }))

@@ -1,4 +1,4 @@
-//! Faults of what the service runs on: it reports them, does what it still can, and recovers afterwards.
+//! Failures of the service's environment: it reports them, does what it still can, and recovers afterwards.
 
 mod database;
 mod disk_full;
@@ -14,7 +14,7 @@ mod warm;
 use crate::harness::process::{Node, Process, json_of};
 use crate::harness::{Client, text};
 
-/// A client of a new tenant.
+/// Creates a tenant. Returns its client.
 pub(crate) fn tenant_of(node: &Node, service: &Process) -> Client {
     let created = json_of(node.command().args(["tenant", "create", "acme", "--rate-limit", "1000000", "--json"]));
     switchhook_net::install_tls();

@@ -13,7 +13,7 @@ use crate::harness::process::Node;
 /// More than the limit under which the service starts.
 const HELD: usize = 400;
 
-/// Opens connections that have had a response and wait. Some may be refused.
+/// Opens connections that have received a response and stay open. Some may be refused.
 fn hold_connections(base: &str) -> Vec<TcpStream> {
     let address: SocketAddr = base.trim_start_matches("http://").parse().expect("an address");
     let held = (0..HELD).map(|_| {
@@ -24,7 +24,7 @@ fn hold_connections(base: &str) -> Vec<TcpStream> {
         let answered = stream.read(&mut [0; 4096]);
         (stream, answered)
     });
-    // The first silence is enough: the others are not accepted either.
+    // The first connection without a response is enough: later ones are not accepted either.
     let mut streams = Vec::new();
     for (stream, answered) in held {
         streams.push(stream);
@@ -35,7 +35,7 @@ fn hold_connections(base: &str) -> Vec<TcpStream> {
     streams
 }
 
-/// Under `limit`, one address holds many connections. Another one places a call, whose webhooks leave.
+/// Checks that under `limit`, while one address holds many connections, another one places a call whose webhooks are sent.
 async fn a_call_beside_held_connections(limit: &str) {
     let node = Node::new().await;
     let service = node.serve_after(limit);

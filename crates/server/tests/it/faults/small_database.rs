@@ -9,7 +9,7 @@ use crate::harness::deliveries_of;
 use crate::harness::postgres::Server;
 use crate::harness::process::Node;
 
-/// A server with 20 connections, and an address for an ordinary role that owns its database.
+/// Starts a server with 20 connections. Returns it with a database URL for an ordinary role that owns the database.
 async fn small_server() -> (Server, String) {
     let server = tokio::task::block_in_place(|| Server::with_connections(20));
     let database = server.database().await;

@@ -1,4 +1,4 @@
-//! The database responds, and this node's work does not go round.
+//! The database responds, but this node's work makes no progress.
 
 use sqlx::{AssertSqlSafe, Connection, PgConnection, SqliteConnection, raw_sql};
 
@@ -17,7 +17,7 @@ async fn rename(service: &TestService, from: &str, to: &str) {
     }
 }
 
-/// Asserts that the service says `code` as long as `table` is missing.
+/// Asserts that the service reports `code` as long as `table` is missing.
 async fn assert_stalled_without(table: &str, code: &str) {
     let service = TestService::start().await;
     service.client.look_until("/readyz", |ready| ready["status"] == "ready").await;

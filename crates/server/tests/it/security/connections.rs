@@ -1,4 +1,4 @@
-//! Stored credentials stay with those whom they were given for, and one tenant's tests keep no other one waiting.
+//! Stored credentials are sent only where their owner allowed, and one tenant's connection tests do not delay those of others.
 
 use reqwest::StatusCode;
 use serde_json::{Value, json};
@@ -45,7 +45,7 @@ async fn whoever_changes_where_credentials_go_sends_them_again() {
         assert!(text(&refused["detail"]).contains("sent again"), "{refused}");
     }
     for (id, patch) in [
-        // Another path of the same server, and what is not an address.
+        // Another path of the same server, and a setting that is not a URL.
         (&model, json!({ "settings": { "base_url": "https://EXAMPLE.com:443/v2", "model": "m" }, "name": "renamed" })),
         (&model, json!({ "settings": elsewhere, "credentials": { "api_key": "sk-9876543210" } })),
         (&model, json!({ "settings": { "base_url": "https://example.org" }, "credentials": null })),
@@ -74,7 +74,7 @@ async fn secrets_of_tools_that_may_go_anywhere_are_warned_of() {
 async fn a_tenant_tests_one_connection_at_a_time_and_leaves_room_for_others() {
     let service = TestService::start_allowing("127.0.0.0/8,http").await;
     let (greedy, other) = (service.client.clone(), service.another_tenant().await);
-    // Takes connections and never answers.
+    // Accepts connections and never responds.
     let silent = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = format!("http://{}/v1", silent.local_addr().expect("bound"));
     let slow = connection(&greedy, "openai", json!({ "base_url": address }), json!({ "api_key": "k" })).await;

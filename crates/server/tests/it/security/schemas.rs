@@ -1,4 +1,4 @@
-//! JSON Schemas that cost more than they say.
+//! JSON Schemas that cost more than their size suggests.
 
 use reqwest::StatusCode;
 use serde_json::{Map, Value, json};
@@ -9,7 +9,7 @@ use crate::doubles::model::{Double, KEY, Piece, Reply};
 use crate::doubles::openai_llm::OpenAi;
 use crate::harness::{TestService, text};
 
-/// `levels` definitions, each of which is the next one twice.
+/// Returns `levels` definitions, each of which contains the next one twice.
 fn doubling(levels: usize) -> Value {
     let definition = |level: usize| {
         let next = json!({ "$ref": format!("#/$defs/d{}", level + 1) });

@@ -1,4 +1,4 @@
-//! Headers by which a request would say something else of itself than it is.
+//! Headers that would misrepresent a request.
 
 use reqwest::StatusCode;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! The verifiers that the receiver's guide shows, each run by the language it is written in.
+//! The verifiers in the receiver's guide, each run in its language.
 
 mod cases;
 #[expect(unreachable_pub, reason = "it is a module of somebody else's program")]
@@ -7,10 +7,10 @@ mod run;
 
 use self::cases::{BODY, Case, NOW, SECRET, SIGNATURE, cases};
 
-/// The guide for those who receive webhooks.
+/// The guide for receivers of webhooks.
 const GUIDE: &str = include_str!("../../../../../docs/webhooks.md");
 
-/// The one block of code in `language` that holds `words`.
+/// Returns the only code block in `language` that contains `words`.
 fn snippet(language: &str, words: &str) -> &'static str {
     let fence = format!("```{language}\n");
     let blocks = GUIDE.split(&fence).skip(1).map(|rest| rest.split("```").next().unwrap_or_default());
@@ -19,7 +19,7 @@ fn snippet(language: &str, words: &str) -> &'static str {
     found
 }
 
-/// Compares what a verifier said with what it should have said.
+/// Compares a verifier's verdicts with the expected ones.
 fn check(verifier: &str, said: &[bool]) {
     let cases = cases();
     assert_eq!(said.len(), cases.len(), "{verifier} judged every case");
@@ -71,7 +71,7 @@ fn the_lines_for_the_shell_tell_a_genuine_delivery_from_others() {
     }
 }
 
-/// It has the machine's clock, so the cases about time are made from that.
+/// Uses the machine's clock, so the cases about time are created relative to it.
 #[tokio::test]
 async fn the_command_is_right() {
     let node = crate::harness::process::Node::new().await;

@@ -1,4 +1,4 @@
-//! Several nodes.
+//! Web calls on several nodes.
 
 use serde_json::json;
 

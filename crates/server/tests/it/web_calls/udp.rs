@@ -1,4 +1,4 @@
-//! Audio over UDP, and back over the socket.
+//! Switching audio to UDP, and back to the socket.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::faults::tenant_of;
 use crate::harness::process::Node;
 use crate::harness::{Agent, TIMEOUT, TestService, text};
 
-/// A service that takes audio over UDP, and an agent that understands it.
+/// Starts a service that accepts audio over UDP, and an agent with an STT that recognises it.
 async fn service() -> (TestService, Agent) {
     let address = loudness_stt::start().await;
     let service = TestService::start_as(Clock::system(), |config| {
@@ -34,7 +34,7 @@ fn is_transport(text: &Value, transport: &str) -> bool {
     text["type"] == "transport" && text["transport"] == transport
 }
 
-/// A call whose audio goes over UDP.
+/// Starts a call whose audio uses UDP.
 async fn talking_over_udp() -> (TestService, String, Browser) {
     let (service, agent) = service().await;
     let (call, url) = place(&service.client, &agent).await;
@@ -176,7 +176,7 @@ async fn offers_without_sense_are_refused_in_words_and_floods_leave_the_call_alo
     service.stop().await;
 }
 
-/// Sends what no session knows, all the time.
+/// Keeps sending packets that belong to no session.
 async fn flood(service: SocketAddr) {
     let socket = UdpSocket::bind("127.0.0.1:0").await.expect("a port");
     for number in 0_u64.. {
@@ -188,7 +188,7 @@ async fn flood(service: SocketAddr) {
     }
 }
 
-/// A STUN message for the session of this answer, with 300 attributes that the library below warns of.
+/// Returns a STUN message for the session of this answer, with 300 attributes that the underlying library warns about.
 fn strange_packet(answer: &Value) -> Vec<u8> {
     const MAPPED_ADDRESS: [u8; 4] = [0, 1, 0, 0];
     let sdp = text(&answer["sdp"]);

@@ -1,4 +1,4 @@
-//! Everything that can become of a dial instead of a conversation.
+//! Outcomes of a dial other than a conversation.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use super::{Rig, THEM};
 use crate::doubles::telnyx::{FarEnd, Script};
 use crate::harness::text;
 
-/// Fewer calls than a tenant may have at once.
+/// Fewer than a tenant's limit of concurrent calls.
 const AT_ONCE: usize = 8;
 
 #[tokio::test(flavor = "multi_thread")]

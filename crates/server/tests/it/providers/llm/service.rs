@@ -1,4 +1,4 @@
-//! Language models as customers meet them.
+//! Language models over the API.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::doubles::model::{Double, KEY, Protocol, Reply, says};
 use crate::doubles::openai_llm::OpenAi;
 use crate::harness::{Client, TestService, text};
 
-/// A connection to a double.
+/// Creates a connection to a double.
 async fn connect<P: Protocol>(client: &Client, provider: &str, double: &Double<P>, settings: Value) -> Value {
     let mut settings = settings;
     settings["base_url"] = json!(double.base_url());

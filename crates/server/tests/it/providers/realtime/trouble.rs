@@ -1,4 +1,4 @@
-//! Models that fail, and callers who go.
+//! Models that fail, and callers who hang up.
 
 use std::time::Duration;
 

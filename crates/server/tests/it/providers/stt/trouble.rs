@@ -1,4 +1,4 @@
-//! STT over a websocket, when their provider is slow, gone, or refuses.
+//! STT over a websocket, with providers that are slow, unavailable, or refuse.
 
 use std::time::{Duration, Instant};
 
