@@ -8,7 +8,7 @@ use tokio::signal::unix::{SignalKind, signal};
 /// The pause before work that panicked begins again.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Runs `work` to its end, and restarts it when it panics: its state is in the database.
+/// Runs `work` until it returns, and restarts it when it panics: its state is in the database.
 pub async fn persistent<Work: Future<Output = ()>>(name: &'static str, work: impl Fn() -> Work) {
     while caught(work()).await.is_err() {
         tracing::error!("{name} stopped unexpectedly and begins again");

@@ -301,7 +301,7 @@ pub async fn connect_language_model(
     let name = if taken(&model.name) { format!("{} {id}", model.name) } else { model.name.clone() };
     let mut row = ConnectionRow::new(id, tenant, name, model.provider.to_owned(), now);
     if model.base_url.is_some() {
-        // A server of one's own need not have OpenAI's other APIs.
+        // A self-hosted server need not have OpenAI's other APIs.
         row.settings.0.insert("kinds".to_owned(), json!(["llm"]));
     }
     for (setting, value) in [("base_url", &model.base_url), ("model", &model.model)] {

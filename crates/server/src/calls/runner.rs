@@ -184,7 +184,7 @@ struct Runner {
     transcript: TranscriptWriter,
     commands: Commands,
     wrap_up: Option<Box<WrapUp>>,
-    /// Who answered, if the carrier detects that.
+    /// The answering party, if the carrier detects it.
     answered_by: Option<&'static str>,
     /// Cancelled when the call must no longer be dialled, even if another dial attempt is pending.
     dial_permit: DialPermit,
@@ -300,7 +300,7 @@ impl Runner {
             let answer_by = self.answering.by.filter(|_| self.is_unanswered());
             let input = tokio::select! {
                 biased;
-                // First: no call outlives its deadline, whatever else happens.
+                // First: no call outlives its deadline, however many other events there are.
                 () = tokio::time::sleep(until_due) => Some(CallInput::Tick),
                 // Then: a conversation that ends closes its media. The carrier takes that for the end of the call and reports it, but the
                 // conversation knows why the call ended.

@@ -15,7 +15,7 @@ pub struct OidcSettings {
     pub client_id: String,
     /// Its secret; `None` for a public client.
     pub client_secret: Option<Private<String>>,
-    /// Who may sign in.
+    /// The people who may sign in.
     pub allow: AllowList,
     /// The requested scopes, such as `email`.
     pub scopes: Vec<String>,

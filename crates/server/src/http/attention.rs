@@ -1,4 +1,4 @@
-//! `GET /v1/attention`: what somebody has to look after.
+//! `GET /v1/attention`: the tenant's problems that need attention.
 
 use axum::Json;
 use serde::Serialize;

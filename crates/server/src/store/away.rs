@@ -1,4 +1,4 @@
-//! What "the database is away" means.
+//! Defines when the database counts as unavailable.
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 //! Group commit: items that arrive while a batch is being committed make the next batch.
 //!
-//! A durable commit costs the same for one row as for a hundred. A lone item runs at once; under load, batches grow by themselves.
+//! A durable commit costs the same for one row as for a hundred. A lone item runs at once; under load, batches grow without any tuning.
 //! Items with the same key run in order of arrival, one batch at a time; items with different keys do not wait for each other.
 
 use std::collections::HashMap;
@@ -74,7 +74,7 @@ impl<J: BatchJob> Batcher<J> {
 }
 
 impl<J: BatchJob> SharedBatch<J> {
-    /// Adds an item. Returns whether nobody works on its key yet.
+    /// Adds an item. Returns whether no batch of its key is running yet.
     fn enqueue(&self, key: &J::Key, waiting: WaitingItem<J>) -> bool {
         let mut all = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(queue) = all.get_mut(key) {
@@ -137,7 +137,7 @@ fn rejected(error: &sqlx::Error) -> bool {
     matches!(error, sqlx::Error::Database(_)) && !is_unavailable(error)
 }
 
-/// Removes the key of a job that panics: otherwise its items would wait for ever.
+/// Removes the key of a job that panics: otherwise its items would never complete.
 struct RemoveOnPanic<'a, J: BatchJob> {
     shared: &'a SharedBatch<J>,
     key: &'a J::Key,

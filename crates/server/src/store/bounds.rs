@@ -9,7 +9,7 @@ use switchhook_core::id::TenantId;
 
 use super::{Conn, on, run};
 
-/// What is bounded.
+/// A kind of resource whose number is limited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stored {
     /// Agents.
@@ -29,7 +29,7 @@ pub enum Stored {
 /// A limit of what a tenant stores.
 #[derive(Debug)]
 pub struct Bound {
-    /// What is bounded.
+    /// The kind of resource.
     pub of: Stored,
     /// Its name, in the API and in `tenants.stored_limits`.
     pub name: &'static str,
@@ -37,13 +37,13 @@ pub struct Bound {
     pub default: i64,
     /// The option of `switchhook tenant set`.
     pub option: &'static str,
-    /// What the option sets.
+    /// The help of the option.
     pub help: &'static str,
     /// The field of a request that is refused.
     pub field: &'static str,
     /// Why it is refused.
     pub refusal: &'static str,
-    /// What a tenant can do about it.
+    /// The tenant's remedy.
     pub remedy: &'static str,
     count: &'static str,
 }

@@ -5,7 +5,7 @@ use sqlx_macros::FromRow;
 
 use crate::config::LEAST_DATABASE_CONNECTIONS as LEAST;
 
-/// What a node takes of a server that has enough.
+/// The connections that a node uses if the server has enough.
 pub const USUAL: u32 = 33;
 /// Connections left to operators where the server has few: `doctor`, a backup, `psql`.
 const SPARE: u32 = 2;
@@ -28,9 +28,9 @@ pub struct Budget {
 pub(crate) struct ServerLimits {
     /// `max_connections`.
     max_connections: i32,
-    /// What is kept for superusers and for privileged roles.
+    /// The connections reserved for superusers and for privileged roles.
     reserved: i32,
-    /// `CONNECTION LIMIT` of our role; negative if there is none.
+    /// `CONNECTION LIMIT` of our role; negative if unlimited.
     of_role: i32,
     /// That of our database.
     of_database: i32,

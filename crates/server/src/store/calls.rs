@@ -147,7 +147,7 @@ pub async fn request_hangup_of_all(tx: &mut Tx, tenant: TenantId, now: Timestamp
     execute!(tx, SQL; tenant.uuid(), now.as_micros())
 }
 
-/// Cancels a queued call and voids its lease, so that nobody dials it. Returns the call.
+/// Cancels a queued call and voids its lease, so that no node dials it. Returns the call.
 ///
 /// # Errors
 /// When the database fails.

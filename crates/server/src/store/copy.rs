@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use super::{Backend, Store};
 
 impl Store {
-    /// Writes a copy of the committed data into a new file. Writers go on meanwhile.
+    /// Writes a copy of the committed data into a new file. Writers are not blocked.
     ///
     /// # Errors
     /// If the database is not SQLite or the file cannot be written.

@@ -9,7 +9,7 @@ use super::{Store, calls, columns, deliveries, run, sessions};
 /// Deactivates a tenant: its keys, sessions, calls and deliveries. Returns the tenant. Nodes end the calls marked here within
 /// seconds, queued ones without dialling them.
 ///
-/// The first transaction ends all access; what the tenant has, which may be much, follows in batches. Whatever interrupts it, another
+/// The first transaction ends all access; the tenant's data, which may be large, follows in batches. If that is interrupted, another
 /// deactivation finishes it.
 ///
 /// # Errors

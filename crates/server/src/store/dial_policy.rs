@@ -35,7 +35,7 @@ pub fn of(row: &TenantRow) -> DialPolicy {
 /// A call or transfer to decide about.
 #[derive(Clone, Copy)]
 pub struct DialAttempt<'a> {
-    /// Whom it calls.
+    /// The called number.
     pub to: &'a PhoneNumber,
     /// The number's entry in the numbering plans.
     pub plan: NumberingPlan,

@@ -1,4 +1,4 @@
-//! What is left of events and deliveries whose words have been deleted.
+//! The remains of events and deliveries whose words have been deleted.
 
 use serde_json::Value;
 use switchhook_core::event::WORDS_DELETED;

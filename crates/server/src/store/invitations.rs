@@ -112,7 +112,7 @@ pub async fn count(conn: &mut Conn, tenant: TenantId, now: Timestamp) -> Result<
     Ok(Invitations { open, made, oldest_made_at: oldest.map(Timestamp::from_micros) })
 }
 
-/// Records that a tenant invited somebody, and forgets those of more than an hour ago.
+/// Records an invitation by a tenant, and deletes the records of more than an hour ago.
 ///
 /// # Errors
 /// When the database fails.

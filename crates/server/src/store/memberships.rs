@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use super::{Conn, run};
 
-/// What a person is in an active tenant.
+/// A person's membership in an active tenant.
 #[derive(Clone, Debug, FromRow)]
 pub struct MembershipRow {
     person_id: Uuid,
@@ -33,7 +33,7 @@ impl MembershipRow {
     }
 }
 
-/// Returns the active tenants of somebody's identity, by name; who they are follows from the row in one of them.
+/// Returns the active tenants of a person's identity, by name; the identity is taken from the row in one of them.
 ///
 /// # Errors
 /// When the database fails.

@@ -337,7 +337,7 @@ impl Store {
         tx.commit().await
     }
 
-    /// Returns whether nobody can write this database, for a reason that may pass: its file is on a full disk. PostgreSQL may have other
+    /// Returns whether no process can write this database, for a reason that may pass: its file is on a full disk. PostgreSQL may have other
     /// clients that can.
     #[must_use]
     pub fn is_unwritable(&self, error: &sqlx::Error) -> bool {
@@ -415,7 +415,7 @@ impl std::ops::DerefMut for Tx {
     }
 }
 
-/// Adds a timeout to database work. A host that disappears sends nothing, and TCP may wait for ever; work that blocks other work
+/// Adds a timeout to database work. A host that disappears sends nothing, and TCP may wait without end; work that blocks other work
 /// must not. Timed-out work may have been committed; callers find out from the rows.
 ///
 /// # Errors

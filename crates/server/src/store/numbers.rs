@@ -132,7 +132,7 @@ pub async fn of_providers(
     })
 }
 
-/// Returns up to `limit` of a tenant's numbers whose calls nobody answers, oldest first.
+/// Returns up to `limit` of a tenant's numbers whose calls no agent answers, oldest first.
 ///
 /// # Errors
 /// When the database fails.

@@ -1,4 +1,4 @@
-//! People who sign in to the dashboard, and those who are invited. Whoever belongs to several tenants has a row in each.
+//! People who sign in to the dashboard, and those who are invited. A person who belongs to several tenants has a row in each.
 
 use sqlx_macros::FromRow;
 use switchhook_core::Timestamp;
@@ -30,7 +30,7 @@ pub struct PersonRow {
 }
 
 impl PersonRow {
-    /// Creates the row of somebody who is invited to a tenant, without a link.
+    /// Creates the row of a person who is invited to a tenant, without a link.
     #[must_use]
     pub fn invited(id: PersonId, tenant: TenantId, email: String, role: Role, now: Timestamp) -> Self {
         Self {
@@ -171,7 +171,7 @@ pub async fn get(conn: &mut Conn, tenant: TenantId, id: PersonId) -> Result<Opti
     run!(conn, query_as.fetch_optional, SQL; tenant.uuid(), id.uuid())
 }
 
-/// Returns whether somebody who belongs to the tenant has this address, verified. Invitations do not count.
+/// Returns whether a person who belongs to the tenant has this address, verified. Invitations do not count.
 ///
 /// # Errors
 /// When the database fails.

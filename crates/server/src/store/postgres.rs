@@ -81,7 +81,7 @@ fn connect_options(url: &str) -> anyhow::Result<PgConnectOptions> {
         }
     }
     let options: PgConnectOptions = url.as_str().parse().context(INVALID)?;
-    // Poolers such as PgBouncer refuse start-up parameters that they do not track. Floats come in binary, whatever its value.
+    // Poolers such as PgBouncer refuse start-up parameters that they do not track. Floats arrive in binary, so its value has no effect.
     Ok(options.extra_float_digits(None))
 }
 

@@ -8,10 +8,10 @@ use uuid::Uuid;
 use super::calls::row::CallRow;
 use super::{Conn, Tx, execute, run};
 
-/// What is kept of a refusal, in characters.
+/// The length of a stored refusal, in characters.
 const LONGEST: usize = 300;
 
-/// Notes what the end of a call tells of its connections.
+/// Updates the refusals of a call's connections by how the call ended.
 ///
 /// # Errors
 /// When the database fails.
@@ -39,7 +39,7 @@ pub async fn note(tx: &mut Tx, call: &CallRow, now: Timestamp) -> Result<(), sql
     }
 }
 
-/// The carrier has taken the call, and where somebody was answered, so have the providers of its agent.
+/// Records that the carrier accepted the call and, if the call was answered, that the agent's providers did too.
 async fn succeeded(tx: &mut Tx, call: &CallRow) -> Result<(), sqlx::Error> {
     const SQL: &str = "DELETE FROM connection_refusals WHERE tenant_id = $1 AND (connection_id = $2 \
         OR ($3 AND connection_id IN (SELECT connection_id FROM agent_connections WHERE agent_id = $4)))";
@@ -68,7 +68,7 @@ pub struct RefusedConnection {
     pub since: i64,
     /// How many calls were refused.
     pub calls: i64,
-    /// What the last one was told.
+    /// The message of the last refusal.
     pub detail: String,
 }
 

@@ -94,7 +94,7 @@ pub async fn replace_for_operator(
 mod tests {
     use super::*;
 
-    /// Columns of bytes that hold no secret, or one that nobody can open: a hash.
+    /// Byte columns that hold no secret, or one that cannot be recovered: a hash.
     const PLAIN: [(&str, &str); 10] = [
         ("api_keys", "hash"),
         ("sessions", "hash"),

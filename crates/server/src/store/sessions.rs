@@ -21,7 +21,7 @@ pub struct SessionRow {
     created_at: i64,
     used_at: i64,
     role: String,
-    /// Who says who the person is.
+    /// The issuer that vouches for the person's identity.
     pub issuer: Option<String>,
     /// The person's address.
     pub email: Option<String>,
@@ -129,7 +129,7 @@ pub async fn move_for_sign_in(
     Ok(done > 0)
 }
 
-/// Ends the session with this hash: whoever has the cookie may.
+/// Ends the session with this hash. Knowing the cookie suffices.
 ///
 /// # Errors
 /// When the database fails.
@@ -162,7 +162,7 @@ pub async fn use_for_sign_in(tx: &mut Tx, hash: &[u8; 32], now: Timestamp) -> Re
 /// # Errors
 /// When the database fails.
 pub async fn prune_for_housekeeping(tx: &mut Tx, now: Timestamp) -> Result<u64, sqlx::Error> {
-    // A session past its absolute limit is not used any more, so it becomes idle.
+    // A session past its absolute limit is no longer used, so it becomes idle.
     const SESSIONS: &str = "DELETE FROM sessions WHERE used_at <= $1 AND hash IN \
         (SELECT hash FROM sessions WHERE used_at <= $1 LIMIT 500)";
     const SIGN_INS: &str = "DELETE FROM used_sign_ins WHERE used_at <= $1 AND hash IN \

@@ -250,7 +250,7 @@ async fn finish(mut state: OwnedMutexGuard<WriterState>, writer: Writer) -> Resu
     }
 }
 
-/// Runs `work` to its end even if the caller is dropped, for example when a client disconnects: a partial step would
+/// Runs `work` to completion even if the caller is dropped, for example when a client disconnects: a partial step would
 /// leave the shared connection in an unknown state.
 async fn uncancelled<T: Send + 'static>(
     work: impl Future<Output = Result<T, sqlx::Error>> + Send + 'static,
@@ -260,7 +260,7 @@ async fn uncancelled<T: Send + 'static>(
 
 impl Drop for WriteTurn {
     fn drop(&mut self) {
-        // `abandoned` is still set, so the next turn rolls this one back. If nobody is waiting, start one.
+        // `abandoned` is still set, so the next turn rolls this one back. If no other waits, start one.
         if self.state.take().is_some() {
             let writer = self.writer.clone();
             if let Ok(runtime) = tokio::runtime::Handle::try_current() {

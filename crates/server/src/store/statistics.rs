@@ -26,7 +26,7 @@ pub struct Sums {
     pub failed: i64,
     /// Their durations.
     pub seconds: i64,
-    /// What they cost, as far as it has a price, in millionths of a dollar.
+    /// Their cost in millionths of a dollar, as far as prices are known.
     pub cost_micros: i64,
     /// Calls that used something without a price.
     pub unpriced: i64,
@@ -94,7 +94,7 @@ pub async fn add(tx: &mut Tx, call: &CallRow, responses: Option<&Histogram>) -> 
         .map(drop))
 }
 
-/// Whose calls are summed, and when they ended: whole hours.
+/// Selects the calls to sum, by tenant and by when they ended: whole hours.
 #[derive(Clone, Copy, Debug)]
 pub struct Span {
     /// The tenant.

@@ -20,7 +20,7 @@ use super::tenants::{self, OwnLimits};
 /// Nine in the morning of an ordinary day.
 pub(crate) const NOW: &str = "2026-11-21T09:00:00Z";
 
-/// A store of its own, and the folder that goes away with it.
+/// A separate store, and the folder that is deleted with it.
 pub(crate) struct TestStore {
     pub(crate) store: Store,
     pub(crate) folder: TempDir,

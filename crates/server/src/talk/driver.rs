@@ -218,7 +218,7 @@ impl Driver {
     }
 
     /// Returns the conversation's time since it began. In whole milliseconds, since that makes most steps of a log alike, and rounded up, so
-    /// that a deadline has passed when it is acted on.
+    /// that deadlines have passed when they are acted on.
     fn now(&self) -> Timestamp {
         let micros = self.began.elapsed().as_micros().div_ceil(1_000) * 1_000;
         Timestamp::from_micros(i64::try_from(micros).unwrap_or(i64::MAX))

@@ -65,7 +65,7 @@ pub(super) struct FrameOutcome {
     pub(super) speech: bool,
     /// Whether the last DTMF tone was sent.
     pub(super) dtmf_sent: bool,
-    /// What the caller has heard since the last tick.
+    /// The playback that the caller has heard since the last tick.
     pub(super) heard: Vec<Played>,
 }
 

@@ -220,7 +220,7 @@ impl Toolbox {
                 }
                 Err(words) => ToolOutcome::Result(error(&words)),
             },
-            // The server's tools have names of their own.
+            // The server's tools have their own names.
             ToolKind::Mcp => ToolOutcome::Result(error("There is no such tool.")),
         }
     }

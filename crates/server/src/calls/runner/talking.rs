@@ -42,11 +42,11 @@ pub(super) struct Talk {
     usage: Spent,
     /// Redacts everything that leaves the conversation. Knows the keys that the caller has pressed so far.
     redactor: Redactor,
-    /// Who answered, if the carrier reported that before the conversation began.
+    /// The carrier's verdict, if it came before the conversation began.
     verdict: Option<Verdict>,
 }
 
-/// Who answered, as reported by the carrier.
+/// The carrier's verdict on the answering party.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Verdict {
     /// A person.

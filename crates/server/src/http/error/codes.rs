@@ -66,7 +66,7 @@ pub const CODES: &[(&str, &[u16], &str)] = &[
     ("webhook_disabled", &[409], "the webhook endpoint is disabled"),
 ];
 
-/// What a code means; `None` if there is no such code.
+/// Returns the meaning of a code; `None` if the code does not exist.
 #[must_use]
 pub fn meaning(code: &str) -> Option<&'static str> {
     CODES.iter().find(|(known, ..)| *known == code).map(|(.., meaning)| *meaning)

@@ -26,7 +26,7 @@ pub(super) fn without_nulls(json: &[u8]) -> Cow<'_, [u8]> {
     }
 }
 
-/// The maximum depth of a value; the parser accepts no more.
+/// The maximum depth of a value; the parser rejects deeper ones.
 const MAX_DEPTH: usize = 128;
 
 /// Copies valid JSON, one token at a time. `None` if it is nested too deeply.

@@ -29,7 +29,7 @@ pub(super) use self::membership::last_owner;
 pub(super) use self::page::html;
 pub(super) use self::rate::SignInRate;
 
-/// Routes of the sign-in. Their cookies and states are private: responses are not cached and send no referrer.
+/// Routes of the sign-in. Their cookies and states are private: responses are not cached.
 pub(super) fn routes() -> Router<HttpState> {
     Router::new()
         .route("/auth/login", get(login::login))

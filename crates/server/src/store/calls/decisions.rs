@@ -1,4 +1,4 @@
-//! What was decided about turns in a conversation, and why. It contains no words, so it stays when those are deleted.
+//! The decisions about turns in a conversation, and their reasons. They contain no words, so they stay when those are deleted.
 
 use serde::{Deserialize, Serialize};
 use sqlx::types::Json;

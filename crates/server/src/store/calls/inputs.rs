@@ -1,4 +1,4 @@
-//! What happened to conversations, to be run again. It has the words of a call, so it is deleted with them.
+//! The logged inputs of conversations, for replays. They contain the words of a call, so they are deleted with them.
 
 use std::io::{Read as _, Write as _};
 

@@ -73,7 +73,7 @@ pub async fn own_for_arrival(tx: &mut Tx, id: CallId, node: NodeId, lease: Lease
 }
 
 /// Takes a call whose media reached this node over from the node that dialled it. `None` if the carrier's id differs or is unknown
-/// yet, if the call is not about to be answered any more, or if this node already owns it.
+/// yet, if the call no longer waits to be answered, or if this node already owns it.
 ///
 /// # Errors
 /// When the database fails.

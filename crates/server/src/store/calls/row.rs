@@ -147,9 +147,9 @@ pub struct WrapUp {
     pub answered_by: Option<&'static str>,
     /// How long the caller waited for answers.
     pub responses: Histogram,
-    /// What was decided about turns.
+    /// The decisions about turns.
     pub decisions: Vec<DecisionEntry>,
-    /// What happened to the conversation.
+    /// The log of the conversation's inputs.
     pub inputs: PackedLog,
 }
 

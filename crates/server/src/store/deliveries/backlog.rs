@@ -48,7 +48,7 @@ pub async fn waiting(conn: &mut Conn, tenant: TenantId, webhook: WebhookId) -> R
     run!(conn, query_scalar.fetch_one, SQL; webhook.uuid(), tenant.uuid(), MOST)
 }
 
-/// What came of an attempt.
+/// The outcome of a failed attempt.
 #[derive(FromRow)]
 pub struct FailedAttempt {
     /// The HTTP status of the response.
@@ -57,7 +57,7 @@ pub struct FailedAttempt {
     pub error: Option<String>,
 }
 
-/// Returns what came of an attempt at the delivery that is tried again next.
+/// Returns the outcome of an attempt at the delivery that is tried again next.
 ///
 /// # Errors
 /// When the database fails.

@@ -1,4 +1,4 @@
-//! An event's data is stored once, and every attempt of its deliveries sends the same bytes all the same.
+//! An event's data is stored once, but every attempt of its deliveries sends the same bytes.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -175,7 +175,7 @@ async fn erase(test: &TestStore, at: Timestamp) {
     tx.commit().await.expect("committed");
 }
 
-/// What an attempt of this delivery would send.
+/// Returns the body that an attempt of this delivery would send.
 async fn claimed(test: &TestStore, id: Uuid, at: Timestamp) -> Vec<u8> {
     let batches = crate::store::deliveries::queue::claim_due_for_worker(
         &test.store,

@@ -1,4 +1,4 @@
-//! A transaction is durable when its commit returns, and never half there, whatever happens to its neighbours.
+//! A transaction is durable when its commit returns, and never partial, even if others in its batch fail.
 
 use std::time::Duration;
 
@@ -55,7 +55,7 @@ async fn what_was_committed_is_there_after_the_database_is_opened_again() {
         .expect("a row");
     std::mem::forget(lost); // As a process that is killed leaves it.
     let url = format!("sqlite://{}", folder.path().join("test.db").display());
-    // The writer is stuck for ever; a copy of the files is what the next process would find.
+    // The writer never ends; a copy of the files is what the next process would find.
     let copy = tempfile::tempdir().expect("a folder");
     for file in ["test.db", "test.db-wal"] {
         std::fs::copy(folder.path().join(file), copy.path().join(file)).expect("a database file");

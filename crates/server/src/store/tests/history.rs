@@ -89,7 +89,7 @@ const LIVE: [&str; 15] = [
     "used_sign_ins_by_age",
 ];
 
-/// Columns that say only whose a row is: a condition on nothing else reads all that somebody ever had.
+/// Columns that only identify an owner: a condition on nothing else reads all rows that the owner ever had.
 const OWNERS: [&str; 3] = ["tenant_id", "webhook_id", "connection_id"];
 
 /// Statements that read the newest or oldest rows of an owner and stop: pages, and the deletion of an endpoint. Their beginnings.
@@ -452,7 +452,7 @@ async fn scans(test: &TestStore, sql: &str) -> Vec<String> {
         Engine::Postgres(c) => {
             let prepare = sqlx::AssertSqlSafe(format!("PREPARE walk{} AS {sql}", parameter_types(sql)));
             sqlx::raw_sql(prepare).execute(&mut *c).await.expect("prepared");
-            // The tables of this test are small: an index is to be used wherever one can be.
+            // The tables of this test are small: force the use of an index where one is possible.
             const SETTINGS: &str = "SET LOCAL plan_cache_mode = force_generic_plan; SET LOCAL enable_seqscan = off";
             sqlx::raw_sql(SETTINGS).execute(&mut *c).await.expect("set");
             const COUNT: &str =

@@ -1,4 +1,4 @@
-//! What is old goes, everywhere, and what lives or is under way stays.
+//! Old rows are deleted from every table; live and current ones stay.
 
 use std::time::Duration;
 
@@ -74,7 +74,7 @@ async fn old_calls_and_deliveries_go_with_all_that_belongs_to_them() {
     }
 }
 
-/// Twelve hundred sessions of somebody, and as many sign-ins that were used, all of now.
+/// Creates twelve hundred sessions of one person, and as many used sign-ins, all of now.
 async fn sign_in_often(test: &TestStore, tenant: TenantId) {
     let person = numbered(PersonId::new, 1);
     let row = PersonRow::invited(person, tenant, "ana@example.com".to_owned(), Role::Owner, now());

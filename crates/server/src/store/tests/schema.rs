@@ -20,7 +20,7 @@ fn tables(sql: &str) -> BTreeMap<String, Vec<String>> {
             }
         }
     }
-    // SQLite cannot drop a constraint: it makes the table anew and renames it.
+    // SQLite cannot drop a constraint: the table is created again and renamed.
     tables.retain(|name, _| !name.starts_with("new_"));
     tables
 }

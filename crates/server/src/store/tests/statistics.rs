@@ -1,4 +1,4 @@
-//! Sums of ended calls, and what the ends of calls tell of connections.
+//! Sums of ended calls, and the refusals of connections that follow from how calls end.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What an operator does with tenants and their keys.
+//! Operations of an operator on tenants and their keys.
 
 use switchhook_core::api_key::{Environment, PresentedKey};
 use switchhook_core::quota::QuotaLimits;

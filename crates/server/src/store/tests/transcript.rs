@@ -1,4 +1,4 @@
-//! What was said, written by attempts that do not know of each other.
+//! The transcript, written by attempts that do not know of each other.
 
 use sqlx::types::Json;
 use switchhook_core::id::NodeId;

@@ -59,7 +59,7 @@ async fn has(test: &TestStore, tenant: TenantId, agent: AgentId, version: i64) -
     agents::named_version(&mut conn, tenant, agent, version).await.expect("read").is_some()
 }
 
-/// What the tenant is said to store, and the size of what is there.
+/// Returns the recorded size of the tenant's stored versions, and the actual one.
 async fn bytes(test: &TestStore, tenant: TenantId) -> (i64, i64) {
     const SIZE: &str = "SELECT CAST(COALESCE(SUM(bytes), 0) AS BIGINT) FROM agent_versions WHERE tenant_id = $1";
     let mut conn = test.store.read().await.expect("a connection");

@@ -26,7 +26,7 @@ const MOST_WORDS: usize = 1_024;
 pub(super) const MOST_SCHEMAS: usize = 256 * 1024;
 /// The maximum size of all cached lists, as an estimate in bytes of memory.
 const MOST_BYTES: usize = 256 * 1024 * 1024;
-/// The estimated memory of one JSON value in bytes, whatever its length: its node in the tree, in the schema and in the compiled schema.
+/// The estimated memory of one JSON value in bytes, for any length: its node in the tree, in the schema and in the compiled schema.
 const VALUE: usize = 1_024;
 
 /// A tool as its server lists it.
