@@ -1,8 +1,8 @@
 //! How many calls a node accepts in a second: `POST /v1/calls` with an `Idempotency-Key`, durable, over HTTP.
 //!
-//! The service is a process of its own, the generator is this one; both, and PostgreSQL, share the machine. The node has the role
-//! `api` only, so accepted calls stay queued: what is measured is accepting, not dialling. In the same run stand two limits: how
-//! often this disk makes a write durable, and how many requests a second the same generator gets answered by `/healthz`.
+//! The service is a separate process, the generator is this one; both, and PostgreSQL, share the machine. The node has the role `api`
+//! only, so accepted calls stay queued: the bench measures accepting, not dialling. The same run measures two limits: how many durable
+//! writes a second this disk does, and how many requests to `/healthz` a second the same generator can make.
 //!
 //! ```text
 //! cargo build --release && cargo run --release -p switchhook --example bench-api

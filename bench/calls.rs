@@ -1,7 +1,7 @@
-//! What a call costs: N simulated calls at once with synthetic providers, in one process.
+//! The cost of a call: N simulated calls at once with synthetic providers, in one process.
 //!
 //! The whole path runs: API, database, dispatcher, simulated phone network, G.711, voice activity, turn engine, pacing, events.
-//! Only recognition, dialogue and voice are synthetic (provider `scripted`), so what is measured is ours.
+//! Only STT, LLM and TTS are synthetic (provider `scripted`), so the bench measures our own code.
 //!
 //! `cargo run --release -p switchhook --example bench-calls -- --calls 200`
 #![expect(clippy::print_stdout, reason = "a bench prints its figures")]
@@ -150,7 +150,7 @@ impl Api {
     }
 }
 
-/// What this process has used so far, as the kernel counts it.
+/// The resources that this process has used so far, as counted by the kernel.
 struct Usage {
     cpu_seconds: f64,
     resident_kib: u64,

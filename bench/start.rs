@@ -1,4 +1,4 @@
-//! What a node costs before it does anything: the size of the binary, the time from its start until it is ready, and its memory
+//! The cost of a node before it does anything: the size of the binary, the time from its start until it is ready, and its memory
 //! when idle.
 //!
 //! ```text

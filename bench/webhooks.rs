@@ -1,7 +1,7 @@
-//! How many webhook deliveries a node makes in a second: each claimed, signed, posted and recorded durably.
+//! The number of webhook deliveries that a node makes in a second: each claimed, signed, posted and recorded durably.
 //!
 //! First a node with the role `api` only accepts calls, whose `call.queued` events wait; then a node with the role `webhooks` only
-//! delivers them to receivers in this process that answer at once. Both processes, and PostgreSQL, share the machine.
+//! delivers them to receivers in this process that respond at once. Both processes, and PostgreSQL, share the machine.
 //!
 //! ```text
 //! cargo build --release && cargo run --release -p switchhook --example bench-webhooks

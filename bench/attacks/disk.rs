@@ -1,4 +1,4 @@
-//! What an attack leaves on disk.
+//! The growth of data on disk by an attack.
 
 use std::fmt;
 
@@ -32,7 +32,7 @@ impl<'a> Disk<'a> {
         Ok(now.database.saturating_sub(self.before.database))
     }
 
-    /// What it is now and was before, in words.
+    /// Returns a text with the current and the previous size.
     pub(crate) async fn compare(mut self) -> anyhow::Result<String> {
         let now = Bytes::of(&mut self.database, self.place).await?;
         Ok(format!("{now}, {} before", self.before))

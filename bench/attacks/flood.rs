@@ -21,7 +21,7 @@ pub(crate) struct Flood<'a> {
     pub(crate) at_most: usize,
 }
 
-/// How often each status was answered; 0 stands for a connection that was closed.
+/// The number of responses by status; 0 stands for a connection that was closed.
 #[derive(Default)]
 pub(crate) struct Answers(BTreeMap<u16, usize>);
 
@@ -40,7 +40,7 @@ impl Flood<'_> {
         let (mut answers, mut connection) = (Answers::default(), None);
         let from = loopback(number % self.addresses);
         for request in requests.iter().cycle().skip(number % requests.len()).take(self.at_most) {
-            // What is not answered by the end is counted nowhere.
+            // A request without a response at the end is not counted.
             let Ok(status) = timeout_at(end, send(&mut connection, from, self.address, request)).await else { break };
             if status.is_err() {
                 connection = None;

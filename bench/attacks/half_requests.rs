@@ -53,7 +53,7 @@ async fn hold(target: &Target, beginning: &[u8], lasts: Duration) -> anyhow::Res
 /// The status, or 0, once the service has closed the connection.
 async fn answer(stream: &mut TcpStream) -> u16 {
     let mut answer = Vec::new();
-    // What came before a reset counts too.
+    // A response that arrives before a reset counts too.
     let _ = stream.read_to_end(&mut answer).await;
     let status = answer.get(9..12).and_then(|status| std::str::from_utf8(status).ok());
     status.and_then(|status| status.parse().ok()).unwrap_or(0)

@@ -20,7 +20,7 @@ struct State {
     seen: Mutex<Seen>,
 }
 
-/// What it has been asked for.
+/// The requests so far.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Seen {
     is_silent: bool,

@@ -1,9 +1,9 @@
-//! What a node's memory and processor do under attack: before, at the peak, and 10 s after the end.
+//! The memory and processor time of a node under attack: before, at the peak, and 10 s after the end.
 //!
-//! Every attack meets a fresh node, the release binary in a process of its own, on SQLite or PostgreSQL, and ends by itself after some 20 s
-//! at most. The attacker is this process and shares the machine. Memory is the resident set of the node, its peak the kernel's own
-//! (`VmHWM`, reset when the attack begins); processor time is the node's alone. Tenants have no rate limit and no limit of calls: what
-//! is measured are the bounds behind those.
+//! Every attack runs against a fresh node, the release binary in a separate process, on SQLite or PostgreSQL, and ends after at most some
+//! 20 s. The attacker is this process and shares the machine. Memory is the resident set of the node, its peak the kernel's own (`VmHWM`,
+//! reset when the attack begins); processor time is the node's alone. Tenants have no rate limit and no limit of calls, so that the bounds
+//! behind those are measured.
 //!
 //! ```text
 //! cargo build --release && cargo run --release -p switchhook --example bench-attacks
@@ -59,7 +59,7 @@ enum Attack {
 pub(crate) struct Target {
     pub(crate) place: Place,
     pub(crate) node: Node,
-    /// Where its people sign in.
+    /// The identity provider of its people.
     pub(crate) issuer: Issuer,
 }
 

@@ -1,4 +1,4 @@
-//! Requests that ask for more than they should, or that nobody signed.
+//! Requests for too much data, and unsigned requests.
 
 use std::time::Duration;
 
@@ -62,7 +62,7 @@ pub(crate) async fn callbacks(target: &Target) -> anyhow::Result<Row> {
     watch.end(format!("{answers}; {latencies}")).await
 }
 
-/// Where the carrier of a number would send its requests.
+/// Returns the path to which the carrier of a number would send its requests.
 async fn callback_path(api: &mut Connection, key: &str) -> anyhow::Result<String> {
     let credentials = json!({ "account_sid": format!("AC{}", "1".repeat(32)), "auth_token": "a".repeat(32) });
     let carrier = json!({ "name": "carrier", "provider": "twilio", "credentials": credentials });

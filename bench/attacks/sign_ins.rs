@@ -1,4 +1,4 @@
-//! Strangers who sign in to the dashboard, or rather do not.
+//! Unauthenticated clients that attack the sign-in to the dashboard.
 
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ const LOGINS: usize = 1_000;
 const CODES: usize = 100;
 const PATIENT_ADDRESSES: usize = 100;
 
-/// What strangers were answered.
+/// The responses to unauthenticated clients.
 #[derive(Default)]
 struct Visits {
     logins: Answers,
@@ -53,7 +53,7 @@ async fn stranger(node: &str, number: usize, end: Instant) -> Visits {
         match timeout_at(end, visits.come_from(address, node)).await {
             Ok(Ok(())) => {}
             Ok(Err(_)) => visits.logins.add(0, 1),
-            // What is not answered by the end is counted nowhere.
+            // A request without a response at the end is not counted.
             Err(_) => break,
         }
     }
@@ -104,7 +104,7 @@ fn login() -> Vec<u8> {
     get("/auth/login", "")
 }
 
-/// What a browser sends that was just answered with a way to the provider, when it returns from there with `outcome`.
+/// Returns the request of a browser that was sent to the provider, when it returns from there with `outcome`.
 fn callback(answered: &Connection, outcome: &str) -> anyhow::Result<Vec<u8>> {
     let provider: url::Url = answered.header("location").context("a way to the provider")?.parse()?;
     let (_, state) = provider.query_pairs().find(|(name, _)| name == "state").context("a state")?;
@@ -113,7 +113,7 @@ fn callback(answered: &Connection, outcome: &str) -> anyhow::Result<Vec<u8>> {
     Ok(get(&format!("/auth/callback?state={state}&{outcome}"), &format!("Cookie: {cookie}\r\n")))
 }
 
-/// Unlike programs, strangers have no key.
+/// Returns a request without an API key.
 fn get(path: &str, more: &str) -> Vec<u8> {
     format!("GET {path} HTTP/1.1\r\nHost: bench\r\n{more}\r\n").into_bytes()
 }

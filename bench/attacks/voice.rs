@@ -47,7 +47,7 @@ pub(crate) async fn endless(target: &Target) -> anyhow::Result<Row> {
     watch.end(format!("took {sent} MiB on {sockets} sockets; calls {ends}")).await
 }
 
-/// How many calls have which status and error.
+/// Returns the number of calls by status and error.
 async fn ends(api: &mut Connection, key: &str) -> anyhow::Result<String> {
     let list = api.json("GET", "/v1/calls?limit=100", key, &json!({})).await?;
     let mut ends = BTreeMap::<_, usize>::new();
@@ -82,7 +82,7 @@ impl Voice {
     }
 }
 
-/// Sends audio for whatever was asked for, in turn, until the service has closed the connection.
+/// Sends audio for each request, in turn, until the service has closed the connection.
 async fn speak(stream: TcpStream, sent: Arc<AtomicU64>) -> Option<()> {
     let mut socket = tokio_tungstenite::accept_async(stream).await.ok()?;
     let mut chunks = Vec::new();

@@ -1,4 +1,4 @@
-//! What a node uses while it is attacked, and what is left of that afterwards.
+//! The resources of a node while it is attacked, and afterwards.
 
 use std::fmt;
 use std::time::{Duration, Instant};

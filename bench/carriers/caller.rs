@@ -1,4 +1,4 @@
-//! Somebody on the line: speaks, listens until the agent has answered, speaks again.
+//! A simulated caller: speaks, listens until the agent has answered, speaks again.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 
 use super::playout::{Heard, Playout};
 
-/// What is said: µ-law at 8 kHz.
+/// The recording that callers play: µ-law at 8 kHz.
 const LINE: &[u8] = include_bytes!("../../crates/recordings/assets/name.ulaw");
 /// 20 ms.
 const FRAME: usize = 160;
@@ -22,13 +22,13 @@ const FRAME_TIME: Duration = Duration::from_millis(20);
 const SILENCE: [u8; FRAME] = [0xff; FRAME];
 /// The agent has finished when it was silent for so long.
 const PAUSE: Duration = Duration::from_millis(600);
-/// Nobody waits longer for an answer.
+/// The longest wait for an answer.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// What a caller noticed.
+/// The observations of a caller.
 #[derive(Default)]
 pub(crate) struct Noticed {
-    /// How long the answers took, in milliseconds.
+    /// The response times, in milliseconds.
     pub(crate) responses: Vec<u64>,
     pub(crate) heard: Heard,
     /// The latest that a frame of the caller left after it was due: what the bench itself is late.
@@ -95,7 +95,7 @@ pub(crate) async fn talk(url: &str, signature: &str, sid: &str, token: &str, tur
     Ok(Noticed { responses: conversation.responses, heard: playout.heard, late })
 }
 
-/// How long the audio of a message lasts.
+/// Returns the duration of the audio in a message.
 fn duration(payload: &Value) -> anyhow::Result<Duration> {
     let bytes = STANDARD.decode(payload.as_str().context("a payload")?)?.len();
     Ok(Duration::from_micros(u64::try_from(bytes)? * 125))
@@ -138,10 +138,10 @@ impl Line {
     }
 }
 
-/// Whose turn it is.
+/// The state of the conversation.
 struct Conversation {
     left: u32,
-    /// How far into the line we are; nothing while we listen.
+    /// The position in the recording; `None` while listening.
     speaking: Option<usize>,
     spoke_until: Instant,
     heard_at: Option<Instant>,

@@ -27,7 +27,7 @@ pub(crate) struct Carrier {
     turns: u32,
     http: reqwest::Client,
     legs: Mutex<HashMap<String, CancellationToken>>,
-    /// What all callers noticed.
+    /// The observations of all callers.
     noticed: Mutex<Noticed>,
 }
 
@@ -45,7 +45,7 @@ impl Carrier {
         Self { turns, http: reqwest::Client::new(), legs: Mutex::default(), noticed: Mutex::default() }
     }
 
-    /// What all callers noticed so far.
+    /// Takes the observations of all callers so far.
     pub(crate) fn noticed(&self) -> Noticed {
         std::mem::take(&mut self.noticed.lock().unwrap_or_else(PoisonError::into_inner))
     }

@@ -1,10 +1,10 @@
-//! What a call costs over a real carrier's protocol: N calls at once over Twilio's Media Streams, with recognition, language model
-//! and voice behind real sockets.
+//! The cost of a call over a real carrier's protocol: N calls at once over Twilio's Media Streams, with STT, LLM and TTS behind real
+//! sockets.
 //!
-//! The service is the release binary in a process of its own, kept on one core. The carrier, the callers and the providers are this
-//! process on another core: nothing of theirs is counted. What is measured is the service: µ-law over websockets, voice activity,
-//! streaming recognition, model and voice, pacing, events and the database. Each caller hears what a carrier's buffer plays, and notices
-//! when it runs empty within an answer.
+//! The service is the release binary in a separate process, pinned to one core. The carrier, the callers and the providers are this process
+//! on another core and are not counted. The bench measures the service: µ-law over websockets, voice activity, streaming STT, LLM and TTS,
+//! pacing, events and the database. Each caller hears what a carrier's buffer plays, and notices when it runs empty within an
+//! answer.
 //!
 //! `cargo build --release && cargo run --release -p switchhook --example bench-carriers -- --calls 200`
 #![expect(clippy::print_stdout, reason = "a bench prints its figures")]
@@ -30,7 +30,7 @@ use self::caller::Noticed;
 use self::carrier::Carrier;
 use self::support::{Connection, Node, Place};
 
-/// What the synthetic model and voice take for themselves: the rest of a turn is ours.
+/// The time that the synthetic LLM and TTS take; the service takes the rest of a turn.
 const MODEL_TAKES: Duration = Duration::from_millis(150);
 const VOICE_TAKES: Duration = Duration::from_millis(80);
 /// Calls are placed so many in a second.
@@ -101,7 +101,7 @@ async fn frames(api: &mut Connection) -> anyhow::Result<(f64, f64)> {
     Ok((frames, of("switchhook_frames_late_total").unwrap_or(0.0)))
 }
 
-/// What there is to add up.
+/// The measurements to add up.
 struct Measured {
     ended: Vec<Value>,
     cpu: f64,

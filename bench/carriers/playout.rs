@@ -1,4 +1,4 @@
-//! What is heard at the phone: a carrier's buffer, which plays frame after frame from the first on.
+//! The audio heard at the phone: a carrier's buffer, which plays frame after frame without a pause.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -12,7 +12,7 @@ const GAP: Duration = Duration::from_millis(40);
 pub(crate) struct Playout {
     /// A silence of this length is the end of an answer, not a gap in it.
     pause: Duration,
-    /// When everything that came will have been played.
+    /// When everything that has arrived will have been played.
     ends_at: Option<Instant>,
     /// Marks, and when what came before them will have been played.
     marks: VecDeque<(Instant, String)>,
@@ -21,7 +21,7 @@ pub(crate) struct Playout {
     pub(crate) heard: Heard,
 }
 
-/// What was heard of the agent.
+/// The agent's audio as heard by the caller.
 #[derive(Clone, Default)]
 pub(crate) struct Heard {
     pub(crate) answers: u32,

@@ -14,14 +14,14 @@ use std::time::Duration;
 
 use super::{MODEL_TAKES, VOICE_TAKES};
 
-/// What is recognised at the end of every turn.
+/// The transcript of every turn.
 const HEARD: &str = "I would like to book a table for two.";
-/// How long recognition takes.
+/// The delay of the STT.
 const RECOGNITION_TAKES: Duration = Duration::from_millis(50);
-/// What the model answers, piece by piece, and how long it takes from one piece to the next.
+/// The pieces of the LLM's response, and the time between two of them.
 const ANSWER: &[&str] = &["Certainly", ". ", "At what", " time", " would", " you", " like", " to come", "?"];
 const BETWEEN_PIECES: Duration = Duration::from_millis(15);
-/// How long every utterance is: µ-law bytes in pieces of 100 ms.
+/// The length of every utterance: µ-law bytes in pieces of 100 ms.
 const SPEECH_PIECES: usize = 20;
 const SPEECH_PIECE: usize = 800;
 

@@ -19,7 +19,7 @@ const BATCH: u64 = 10_000;
 pub(crate) const DAY: i64 = 24 * 3600 * 1_000_000;
 /// Over how long the calls are spread.
 pub(crate) const YEAR: i64 = 365 * DAY;
-/// How long answers to repeated requests are kept.
+/// How long idempotency records are kept.
 const KEYS_KEPT: i64 = 3 * DAY;
 
 pub(crate) const TENANT: &str = "01900000-0000-7000-8000-000000000001";
@@ -30,7 +30,7 @@ const SCRIPTED: &str = "01900000-0000-7000-8000-000000000004";
 pub(crate) const PROGRESS_WEBHOOK: &str = "01900000-0000-7000-8000-000000000005";
 /// Wants `carrier.hangup`, `call.completed` and `call.failed`.
 pub(crate) const END_WEBHOOK: &str = "01900000-0000-7000-8000-000000000006";
-/// What the ids of agents begin with; twelve digits follow.
+/// The prefix of agents' ids; twelve digits follow.
 pub(crate) const AGENTS: &str = "01900000-0001-7000-8000-";
 /// As [`AGENTS`]: agent N only talks over number N.
 pub(crate) const NUMBERS: &str = "01900000-0002-7000-8000-";
@@ -38,7 +38,7 @@ const NODES: &str = "01900000-0003-7000-8000-";
 /// The number at the other end of one call in twenty.
 pub(crate) const OFTEN_CALLED: &str = "+13035550000";
 
-/// What PostgreSQL lacks of SQLite's functions, as far as the statements use them.
+/// The functions of SQLite that PostgreSQL lacks, as far as the statements use them.
 const SHIMS: &str = "CREATE FUNCTION printf(format text, n bigint) RETURNS text LANGUAGE sql IMMUTABLE AS \
     $$ SELECT lpad(to_hex(n), CAST(substr(format, 2, length(format) - 2) AS int), '0') $$; \
     CREATE FUNCTION unhex(digits text, ignored text) RETURNS uuid LANGUAGE sql IMMUTABLE AS \
@@ -52,7 +52,7 @@ pub(crate) fn key() -> ApiKey {
     ApiKey::generate(Environment::Dev, move || bytes.next().unwrap_or_default())
 }
 
-/// When the first call was placed, in a database that is filled now.
+/// Returns when the first call was placed in a database that is filled now.
 pub(crate) fn start() -> i64 {
     // No call of the past ends in the future.
     Clock::system().now().as_micros() - YEAR - 600_000_000
@@ -110,7 +110,7 @@ async fn settle(database: &mut Database, url: &str) -> anyhow::Result<()> {
     database.run("CHECKPOINT".to_owned()).await
 }
 
-/// What stands in braces in the statements.
+/// The values for the names in braces in the statements.
 struct Words(Vec<(&'static str, String)>);
 
 impl Words {

@@ -1,4 +1,4 @@
-//! What a node uses when it is idle, and how long it takes to accept calls.
+//! The resources of an idle node, and the time that it takes to accept calls.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use crate::support::{Connection, Node, Place, percentile, request};
 /// Calls placed in a second.
 const RATE: u32 = 20;
 
-/// How long `POST /v1/calls` took, in order.
+/// The durations of `POST /v1/calls`, in order.
 pub(crate) struct Load(Vec<Duration>);
 
 impl Load {

@@ -1,4 +1,4 @@
-//! What clients look up, and how long it takes.
+//! Queries by clients, and how long they take.
 
 use std::time::{Duration, Instant};
 
@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(6);
 /// Ends the names of those that match nothing, which is checked.
 const NOTHING: &str = "(none)";
 
-/// How long one of them took.
+/// The duration of one query.
 pub(crate) struct Took {
     pub(crate) name: String,
     pub(crate) p50: Duration,
@@ -36,9 +36,9 @@ pub(crate) struct Middle {
 /// A call of the middle of the past, and whom others were held with.
 struct Old {
     call: String,
-    /// Who was called, by one that was outbound.
+    /// The number called by an outbound call.
     to: String,
-    /// Who called, in one that was inbound.
+    /// The caller of an inbound call.
     from: String,
     /// In its metadata, as in that of two others.
     order: String,

@@ -1,7 +1,7 @@
-//! What a past costs: a node with 20 ended calls in its database, then one with a million, with their events and deliveries.
+//! The cost of history: a node with 20 ended calls in its database, then one with a million, with their events and deliveries.
 //!
 //! The database is filled in the schema of an older version, so that the start of the node migrates it, which is timed too. The service is
-//! the release binary in a process of its own, on SQLite or PostgreSQL; all share the machine.
+//! the release binary in a separate process, on SQLite or PostgreSQL; all share the machine.
 //!
 //! ```text
 //! cargo build --release && cargo run --release -p switchhook --example bench-history
@@ -64,7 +64,7 @@ struct Args {
     json: bool,
 }
 
-/// What was measured with one database.
+/// The measurements with one database.
 pub(crate) struct Figures {
     /// From the start of the process until it was ready.
     start: Duration,

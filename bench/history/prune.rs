@@ -15,10 +15,10 @@ const OLD_CALLS: u64 = 20_000;
 /// The longest that is waited for the first of them to go, and for all.
 const UNTIL_FIRST: Duration = Duration::from_secs(90);
 const UNTIL_LAST: Duration = Duration::from_secs(600);
-/// How often is looked how far it is.
+/// How often its progress is polled.
 const LOOK: Duration = Duration::from_secs(2);
 
-/// What came of it.
+/// The result of pruning.
 pub(crate) struct Pruned {
     /// Placed until everything was gone.
     pub(crate) load: Load,

@@ -1,9 +1,9 @@
-//! What a past takes on the disk.
+//! The disk space that history takes.
 
 use crate::support::Place;
 use crate::support::database::Database;
 
-/// Tables and indexes that are told.
+/// The number of tables and indexes that are reported.
 const LARGEST: usize = 16;
 
 pub(crate) struct Size {
@@ -17,7 +17,7 @@ pub(crate) async fn bytes(place: &Place) -> anyhow::Result<u64> {
     Ok(Database::open(&place.database_url()).await?.bytes(place).await?.0)
 }
 
-/// The whole database and its largest parts; nobody else uses it meanwhile.
+/// Returns the size of the database and of its largest parts; no other client may use it meanwhile.
 pub(crate) async fn look(place: &Place) -> anyhow::Result<Size> {
     let mut database = Database::open(&place.database_url()).await?;
     let sql = match &database {

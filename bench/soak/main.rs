@@ -1,7 +1,7 @@
-//! What hours of calls do to a node: memory and processor time, minute by minute, which should stay as they are after the first minutes.
+//! The effect of hours of calls on a node: memory and processor time, minute by minute, which should be stable after the first minutes.
 //!
 //! Calls over the simulated phone network, most of which end at once and some of which talk, with synthetic providers and two webhook
-//! endpoints. The service is the release binary in a process of its own, on SQLite or PostgreSQL; all share the machine.
+//! endpoints. The service is the release binary in a separate process, on SQLite or PostgreSQL; all share the machine.
 //!
 //! ```text
 //! cargo build --release && cargo run --release -p switchhook --example bench-soak -- --minutes 480
@@ -29,7 +29,7 @@ use self::minute::{Minute, Watch};
 use self::support::receiver::Receiver;
 use self::support::{Connection, Node, Place, request};
 
-/// Where calls end at once, and where somebody talks.
+/// The numbers of calls that end at once, and of calls with a conversation.
 const SHORT: &str = "+12025550111";
 const TALKS: &str = "+12025550100";
 /// Rings are this much shorter than in life.
@@ -135,7 +135,7 @@ async fn place_calls(
     Ok(())
 }
 
-/// How the last quarter compares with the second; the first is for warming up.
+/// Compares the last quarter with the second; the first is for warming up.
 fn report(args: &Args, place: &Place, minutes: &[Minute], out: &Path) {
     let quarter = minutes.len().div_ceil(4);
     let mean = |minutes: &[Minute], of: fn(&Minute) -> f64| {

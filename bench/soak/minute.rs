@@ -9,7 +9,7 @@ use crate::support::database::{Database, used};
 use crate::support::receiver::Receiver;
 use crate::support::{Node, Place};
 
-/// What a minute was like.
+/// The measurements of one minute.
 #[derive(Clone)]
 pub(crate) struct Minute {
     number: u32,
@@ -44,7 +44,7 @@ impl fmt::Display for Minute {
     }
 }
 
-/// What the next minute is compared with.
+/// The state to compare the next minute with.
 pub(crate) struct Watch {
     database: Database,
     minutes: u32,
@@ -62,7 +62,7 @@ impl Watch {
         Ok(Self { database, minutes: 0, ended: ends.received(), cpu, sqlite_cpu, backends })
     }
 
-    /// What has happened since the last look.
+    /// Returns the changes since the last call.
     pub(crate) async fn look(&mut self, place: &Place, node: &Node, ends: &Receiver) -> anyhow::Result<Minute> {
         let (database_bytes, log_bytes) = self.database.bytes(place).await?;
         let (backends, cpu, sqlite_cpu) =

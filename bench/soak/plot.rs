@@ -1,4 +1,4 @@
-//! Minutes as a drawing: each figure a line of its own, from zero.
+//! Plots the minutes: each figure as a separate line, from zero.
 
 use std::fmt::Write as _;
 use std::path::Path;

@@ -85,7 +85,7 @@ impl Database {
     }
 }
 
-/// What was used between two looks at [`Database::backends`].
+/// Returns the difference between two results of [`Database::backends`].
 pub(crate) fn used(before: &BTreeMap<i64, f64>, after: &BTreeMap<i64, f64>) -> f64 {
     after.iter().map(|(process, seconds)| seconds - before.get(process).copied().unwrap_or(0.0)).sum()
 }

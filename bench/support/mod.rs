@@ -1,4 +1,4 @@
-//! What the benches of the service share: a node in a process of its own, and requests that cost the generator little.
+//! Shared code of the service's benches: a node in a separate process, and requests that cost the generator little.
 #![allow(dead_code, reason = "not every bench uses all of it")]
 
 pub(crate) mod database;
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpSocket, TcpStream};
 
-/// Where the nodes of one bench keep what they have.
+/// The folder for the data of one bench's nodes.
 pub(crate) struct Place {
     folder: tempfile::TempDir,
     /// Of PostgreSQL; SQLite's is a file in the folder.
@@ -57,7 +57,7 @@ impl Place {
         self.settings.push((name, value.into()));
     }
 
-    /// Where the database is, as the service is told.
+    /// Returns the URL of the database for the service.
     pub(crate) fn database_url(&self) -> String {
         let file = || format!("sqlite://{}", self.path().join("switchhook.db").display());
         self.database.clone().unwrap_or_else(file)
@@ -189,7 +189,7 @@ impl Node {
     }
 
     pub(crate) fn reset_peak(&self) -> anyhow::Result<()> {
-        // What 5 does: proc_pid_clear_refs(5).
+        // The meaning of 5: proc_pid_clear_refs(5).
         std::fs::write(format!("/proc/{}/clear_refs", self.child.id()), "5").context("the kernel's peak of memory")
     }
 
@@ -286,12 +286,12 @@ impl Connection {
     }
 }
 
-/// Whether a message has all of its body.
+/// Returns whether a message has all of its body.
 pub(crate) fn is_complete(message: &[u8]) -> bool {
     body_of(message).is_some_and(|(start, length)| message.len() >= start + length)
 }
 
-/// Where the body of a message begins and how long it is, once its headers are complete.
+/// Returns where the body of a message begins and its length, once the headers are complete.
 fn body_of(answer: &[u8]) -> Option<(usize, usize)> {
     let start = answer.windows(4).position(|four| four == b"\r\n\r\n")? + 4;
     let headers = std::str::from_utf8(&answer[..start]).ok()?;
@@ -309,7 +309,7 @@ pub(crate) fn request(method: &str, path: &str, key: &str, more: &str, body: &st
     .into_bytes()
 }
 
-/// How many times a second this disk makes a small write durable, one after another: the limit of whoever commits alone.
+/// Returns how many small writes a second this disk makes durable, one after another: the limit without group commit.
 pub(crate) fn durable_writes_per_second(folder: &Path) -> anyhow::Result<f64> {
     use std::io::Write as _;
     let mut file = std::fs::File::create(folder.join("disk"))?;

@@ -18,7 +18,7 @@ const TIMEOUT_MS: i64 = 3_000;
 /// Audio before the speech that the model hears too, its own default.
 const PRE_SPEECH_MS: i64 = 500;
 
-/// What ends a turn.
+/// The rule that ends a turn.
 pub(crate) enum Rule<'a> {
     /// So much silence.
     Timer(i64),

@@ -32,11 +32,11 @@ const GREETING_LIMIT: Duration = Duration::from_secs(20);
 /// After the item: a response that has begun is one; an agent that is silent for so long has finished.
 const RESPONSE_SEEN: Duration = Duration::from_millis(300);
 const FINISHED: Duration = Duration::from_millis(1_300);
-/// So long after a backchannel or noise nothing more comes of it, once the agent is silent.
+/// The wait after a backchannel or noise until it counts as ignored, once the agent is silent.
 const NOTHING_COMES: Duration = Duration::from_millis(2_500);
 const PATIENCE: Duration = Duration::from_secs(9);
 
-/// What a caller noticed.
+/// The observations of a caller.
 pub(crate) struct Noticed {
     /// When the first sample of the item was sent.
     pub(crate) began: Instant,
@@ -149,7 +149,7 @@ impl Caller {
         }
     }
 
-    /// Whether the item begins now.
+    /// Returns whether the item begins now.
     fn is_time(&self, now: Instant) -> bool {
         let item = &self.clip.item;
         if !item.class.is_overlap() {

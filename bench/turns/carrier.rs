@@ -25,7 +25,7 @@ pub(crate) struct Leg {
     pub(crate) token: String,
 }
 
-/// Whoever waits for a call to be dialled, by the number that is called.
+/// The workers that wait for a call to be dialled, by the called number.
 #[derive(Default)]
 pub(crate) struct Carrier {
     expected: Mutex<HashMap<String, oneshot::Sender<Leg>>>,
@@ -84,13 +84,13 @@ async fn create(
         return (StatusCode::BAD_REQUEST, Json(error));
     };
     if let Some(expected) = carrier.expected.lock().unwrap_or_else(PoisonError::into_inner).remove(&to) {
-        // Whoever waited may have given up.
+        // The waiting worker may have given up.
         let _ = expected.send(leg);
     }
     (StatusCode::CREATED, Json(json!({ "sid": sid, "status": "queued", "queue_time": "0" })))
 }
 
-/// The caller hangs up by itself; being hung up on changes nothing.
+/// Ignores a hang-up: the caller hangs up without being asked to.
 async fn change(Path((_, call)): Path<(String, String)>) -> Json<Value> {
     Json(json!({ "sid": call.trim_end_matches(".json"), "status": "completed" }))
 }

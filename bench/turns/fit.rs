@@ -31,12 +31,12 @@ const PRE_ROLL_MS: usize = 300;
 const PAUSE_MS: usize = 680;
 
 const BIAS: f64 = 0.7;
-/// How far a weight may be from its mean, as a standard deviation.
+/// The standard deviation of a weight from its mean.
 const SPREAD: f64 = 0.6;
 const STEPS: usize = 5_000;
 const RATE: f64 = 0.01;
 
-/// What each weight is without examples.
+/// Returns the value of each weight without examples.
 fn mean(kind: Evidence) -> f64 {
     match kind {
         Evidence::OpenWord => -2.5,
@@ -169,7 +169,7 @@ fn regress(examples: &[&Example]) -> (f64, Vec<f64>) {
     (bias, weights)
 }
 
-/// How often an end has a higher score than a pause.
+/// Returns how often an end has a higher score than a pause.
 fn area(examples: &[&Example], score: impl Fn(&Found) -> f64) -> f64 {
     let scores = |over: bool| -> Vec<f64> {
         examples.iter().filter(|example| example.over == over).map(|example| score(&example.found)).collect()

@@ -1,9 +1,9 @@
 //! Turn-taking on telephone audio: how often the agent speaks before callers have finished, how long they wait when they have, and
-//! whether it stops for those who interrupt and for nobody else.
+//! whether it stops for interruptions and for nothing else.
 //!
-//! The service is the release binary in a process of its own with its default settings and the local STT. The corpus is made
-//! by this bench; every item is played as one turn of a call of its own over a carrier's media stream, and the times are those at the
-//! caller's phone. README.md beside this file says what is in the corpus and what is measured.
+//! The service is the release binary in a separate process with its default settings and the local STT. The corpus is made by this bench;
+//! every item is played as one turn of a separate call over a carrier's media stream, and the times are those at the caller's phone.
+//! README.md beside this file describes the corpus and the measurements.
 //!
 //! ```text
 //! cargo build --release && target/release/switchhook models pull --data-dir DATA_DIR
@@ -124,7 +124,7 @@ struct Args {
 /// A row of the table.
 pub(crate) struct System {
     pub(crate) name: String,
-    /// Nothing if it is not at hand.
+    /// `None` if it is not available.
     pub(crate) outcomes: Option<Vec<Outcome>>,
 }
 
@@ -176,7 +176,7 @@ async fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Leaves only what is to be played.
+/// Keeps only the items to play.
 fn choose(corpus: &mut Corpus, args: &Args) {
     corpus.clips.retain(|clip| {
         clip.item.split == args.split

@@ -1,4 +1,4 @@
-//! What came of an item, from what the caller heard and what the transcript says.
+//! The outcome of an item, from what the caller heard and what the transcript says.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -9,7 +9,7 @@ use super::caller::Noticed;
 use super::corpus::{Class, Item};
 use super::phone::Sound;
 
-/// Agent audio between silences that is no longer than this is one stretch.
+/// Stretches of the agent's audio are joined if the silence between them is no longer than this.
 const JOINED_MS: i64 = 60;
 /// A silence of the agent from which on it was stopped rather than late.
 const STOPPED_MS: i64 = 300;
@@ -37,14 +37,14 @@ pub(crate) struct Outcome {
     /// Overlaps: from the onset to the last audio of the agent before it fell silent; nothing if it never did while the caller
     /// made a sound, or within a second after that.
     pub(crate) silenced_ms: Option<i64>,
-    /// Overlaps: the sentence was not spoken to its end.
+    /// Overlaps: the sentence was not spoken completely.
     pub(crate) ended_sentence: bool,
     /// Words were in the transcript, with at most half of them wrong.
     pub(crate) understood: bool,
     /// Turns in the transcript.
     pub(crate) said: Vec<String>,
     pub(crate) requests: u32,
-    /// How the service itself says that each response's time was spent.
+    /// The service's own account of the stages of each response.
     pub(crate) stages: Vec<Value>,
     /// The bench itself was late by this much.
     pub(crate) late_ms: i64,
@@ -92,7 +92,7 @@ pub(crate) fn judge(item: &Item, noticed: &Noticed, said: Vec<String>, requests:
     }
 }
 
-/// Whether the long sentence was spoken to its end.
+/// Returns whether the long sentence was spoken completely.
 fn was_finished(stretches: &[Stretch]) -> bool {
     let spoken: i64 =
         stretches.iter().filter(|heard| heard.sound == Sound::Question).map(|heard| heard.end - heard.start).sum();

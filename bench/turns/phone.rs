@@ -1,14 +1,14 @@
-//! What the caller's phone plays: a carrier's buffer, whose frames follow each other, and who of the service is in them.
+//! The caller's phone: a carrier's buffer, whose frames follow each other, and the speech that each contains.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// What the agent says, known by its tone: see [`Sound::tone`].
+/// The agent's speech, identified by its tone: see [`Sound::tone`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sound {
-    /// What it was asked to say when the call began.
+    /// The question of the agent at the beginning of the call.
     Question,
     /// A response of the language model.
     Response,
@@ -28,7 +28,7 @@ impl Sound {
         }
     }
 
-    /// What most samples of a frame belong to; nothing when they are softer than any of it.
+    /// Returns the speech that most samples of a frame belong to; `None` if they are softer than any of it.
     fn of(frame: &[u8]) -> Option<Self> {
         let count = |sound: &Self| frame.iter().filter(|byte| **byte & 0x7f == sound.tone()).count();
         let most = Self::ALL.into_iter().max_by_key(count)?;
@@ -48,7 +48,7 @@ pub(crate) struct Heard {
 #[derive(Default)]
 pub(crate) struct PhoneBuffer {
     pub(crate) heard: Vec<Heard>,
-    /// When everything that came will have been played.
+    /// When everything that has arrived will have been played.
     ends_at: Option<Instant>,
     /// Marks, and when what came before them will have been played.
     marks: VecDeque<(Instant, String)>,
@@ -85,12 +85,12 @@ impl PhoneBuffer {
         self.marks.pop_front_if(|(due, _)| *due <= now).map(|(_, name)| name)
     }
 
-    /// How long the agent has been silent; nothing when it never spoke.
+    /// Returns how long the agent has been silent; `None` if it has never spoken.
     pub(crate) fn silent_for(&self, now: Instant) -> Option<Duration> {
         self.heard.last().map(|last| now.saturating_duration_since(last.end))
     }
 
-    /// When the agent was first heard from `from` on.
+    /// Returns when the agent was first heard from `from` on.
     pub(crate) fn first_from(&self, from: Instant) -> Option<Instant> {
         self.heard.iter().map(|heard| heard.start).find(|start| *start >= from)
     }

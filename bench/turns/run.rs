@@ -1,4 +1,4 @@
-//! The service under test: a node in a process of its own, the providers around it, and workers who each hold one call at a time.
+//! The service under test: a node in a separate process, the providers around it, and workers with one call at a time each.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -17,7 +17,7 @@ use super::support::{Connection, Place};
 use super::world::{Delays, Desk, World};
 use super::{SttChoice, caller};
 
-/// What the agent says while callers talk over it.
+/// The agent's speech while callers talk over it.
 pub(crate) const LONG: &str = "Thank you for calling, we are open from Monday to Friday between eight and six, and you will find us \
     in the old station opposite the park";
 /// From the request to the dial.
@@ -37,7 +37,7 @@ pub(crate) struct Settings<'a> {
     pub(crate) agent: Value,
 }
 
-/// What workers share.
+/// The state shared by the workers.
 struct Shared {
     queue: Mutex<VecDeque<(usize, Arc<Clip>)>>,
     outcomes: Mutex<Vec<Outcome>>,
@@ -122,7 +122,7 @@ async fn work(shared: Arc<Shared>, agent: String, desk: Arc<Desk>) -> anyhow::Re
     }
 }
 
-/// One item in a call of its own: nothing is left over from the one before.
+/// Plays one item in a separate call, independent of the one before.
 async fn call(
     shared: &Shared,
     api: &mut Connection,
@@ -156,7 +156,7 @@ async fn call(
     Ok(Outcome { stages, ..outcome::judge(&clip.item, &noticed, said, desk.requests()) })
 }
 
-/// For each worker an agent with providers of its own.
+/// Creates an agent with separate providers for each worker.
 async fn set_up(api: &mut Connection, key: &str, world: &str, settings: &Settings<'_>) -> anyhow::Result<Vec<String>> {
     let carrier = json!({ "name": "carrier", "provider": "twilio", "settings": { "base_url": world },
         "credentials": { "account_sid": carrier::ACCOUNT, "auth_token": carrier::AUTH_TOKEN } });

@@ -18,21 +18,21 @@ use tokio::time::Instant;
 use super::corpus::Clip;
 use super::phone::Sound;
 
-/// What the model answers, piece by piece, and the time from one piece to the next.
+/// The pieces of the LLM's response, and the time between two of them.
 const ANSWER: &[&str] = &["Certainly", ",", " let", " me", " look", " that", " up", " for", " you", "."];
 const BETWEEN_PIECES: Duration = Duration::from_millis(2);
-/// How long the voice takes to say a character.
+/// The time the TTS takes to speak a character.
 const CHARACTER_MS: f64 = 55.0;
 const SHORTEST_MS: f64 = 500.0;
 /// Audio is sent in pieces of 100 ms.
 const PIECE: usize = 800;
 /// Half a period of the voice's tone, in samples.
 const HALF_PERIOD: usize = 8;
-/// How often the STT says what it has understood so far, and how far behind that is.
+/// How often the STT sends a partial transcript, and how far behind that is.
 const PARTIAL_EVERY: Duration = Duration::from_millis(100);
 const PARTIAL_BEHIND: Duration = Duration::from_millis(150);
 
-/// How long the providers take.
+/// The delays of the providers.
 #[derive(Clone, Copy)]
 pub(crate) struct Delays {
     pub(crate) stt: Duration,
@@ -45,7 +45,7 @@ pub(crate) struct World {
     pub(crate) desks: Vec<Arc<Desk>>,
 }
 
-/// What the providers know of the call of one worker.
+/// The state that the providers share about the call of one worker.
 #[derive(Default)]
 pub(crate) struct Desk(Mutex<Current>);
 
@@ -120,7 +120,7 @@ async fn listen(State(world): State<Arc<World>>, Path(desk): Path<usize>, upgrad
     })
 }
 
-/// Deepgram's protocol: partial words while somebody speaks, final ones when it is asked to finalise.
+/// Speaks Deepgram's protocol: partial transcripts while the caller speaks, final ones when asked to finalise.
 async fn recognise(mut socket: WebSocket, desk: &Desk, takes: Duration) -> Result<(), axum::Error> {
     let (mut settled, mut sent) = (0, 0);
     let mut partials = tokio::time::interval(PARTIAL_EVERY);
@@ -139,7 +139,7 @@ async fn recognise(mut socket: WebSocket, desk: &Desk, takes: Duration) -> Resul
                 if !text.contains("Finalize") {
                     continue;
                 }
-                // What is spoken until now; the answer comes later.
+                // The speech until now; the response comes later.
                 let words = desk.words(Duration::ZERO);
                 tokio::time::sleep(takes).await;
                 socket.send(results(&words[settled.min(words.len())..].join(" "), true)).await?;
@@ -189,7 +189,7 @@ async fn voice(mut socket: WebSocket, desk: &Desk, takes: Duration) -> Result<()
     Ok(())
 }
 
-/// How long a text is spoken.
+/// Returns how long a text takes to speak.
 pub(crate) fn lasts_ms(text: &str) -> f64 {
     (text.chars().count() as f64 * CHARACTER_MS).max(SHORTEST_MS)
 }

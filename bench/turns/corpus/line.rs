@@ -7,7 +7,7 @@ use switchhook_media::g711::{FRAME_BYTES, SAMPLE_RATE, ulaw_encode};
 /// Audio at 8 kHz, from -1 to 1, that begins and ends with audible sound.
 pub(super) type Part = Vec<f32>;
 
-/// What a telephone line lets through, in Hz.
+/// The band that a telephone line passes, in Hz.
 const BAND: (f32, f32) = (300.0, 3400.0);
 /// Room noise, in dB below full scale.
 const ROOM_DBFS: f32 = -50.0;
@@ -110,7 +110,7 @@ fn trim(audio: &[f32]) -> &[f32] {
     &audio[first * LOOK..((last + 1) * LOOK).min(audio.len())]
 }
 
-/// Cuts at the longest break near `place`, a share of the length; nothing when there is none.
+/// Cuts at the longest break near `place`, a share of the length; `None` if there is no break.
 pub(super) fn cut(audio: &[f32], place: f32) -> Option<[Part; 2]> {
     let audible = audible(audio);
     let mut breaks: Vec<(usize, usize)> = Vec::new();

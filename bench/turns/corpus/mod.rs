@@ -22,7 +22,7 @@ const VERSION: &str = "2";
 /// Room noise, repeated before, between and after items.
 const ROOM_MS: u32 = 10_000;
 
-/// What an item measures.
+/// The property that an item measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Class {
@@ -34,7 +34,7 @@ pub(crate) enum Class {
     Interruption,
     /// Words by which the caller only shows that they listen.
     Backchannel,
-    /// Sounds that nobody means while the agent speaks.
+    /// Noises while the agent speaks that carry no meaning.
     Noise,
 }
 
@@ -54,11 +54,11 @@ pub(crate) struct Item {
     pub(crate) class: Class,
     pub(crate) kind: String,
     pub(crate) voice: String,
-    /// What the agent says before it.
+    /// The agent's question before it.
     pub(crate) asked: String,
     /// Between parts is the pause.
     pub(crate) parts: Vec<Part>,
-    /// Zero if there is none.
+    /// Zero without a pause.
     pub(crate) pause_ms: u32,
 }
 
@@ -76,7 +76,7 @@ impl Class {
     pub(crate) const ALL: [Self; 5] =
         [Self::Complete, Self::Paused, Self::Interruption, Self::Backchannel, Self::Noise];
 
-    /// Whether the caller makes a sound while the agent speaks.
+    /// Returns whether the caller makes a sound while the agent speaks.
     pub(crate) fn is_overlap(self) -> bool {
         matches!(self, Self::Interruption | Self::Backchannel | Self::Noise)
     }
@@ -97,7 +97,7 @@ impl Item {
         self.parts.first().map_or(0, |part| part.start_ms)
     }
 
-    /// When the caller's turn really ends.
+    /// Returns when the caller's turn really ends.
     pub(crate) fn end_ms(&self) -> u32 {
         self.parts.last().map_or(0, |part| part.end_ms)
     }

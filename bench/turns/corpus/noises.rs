@@ -1,4 +1,4 @@
-//! Sounds that are no words: hums of assent, coughs, keys, a television in the room.
+//! Sounds without words: hums of assent, coughs, keys, a television in the room.
 
 use std::f32::consts::{PI, TAU};
 
@@ -82,7 +82,7 @@ fn cough(random: &mut Random) -> Vec<f32> {
     audio
 }
 
-/// Somebody types for a second and a half.
+/// Returns the sound of typing for a second and a half.
 fn keys(random: &mut Random) -> Vec<f32> {
     let mut audio = vec![0.0; length(1.6)];
     let mut at = 0.0;

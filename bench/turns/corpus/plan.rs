@@ -23,7 +23,7 @@ const HUMS: [&str; 4] = ["hum-low", "hum-high", "hum-low", "hum-high"];
 /// Voices that say each sentence.
 const SPEAKERS: usize = 2;
 
-/// How the audio of an item comes about.
+/// The source of an item's audio.
 pub(super) enum Source {
     Speech,
     Files(Vec<String>),

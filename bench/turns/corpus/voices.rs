@@ -1,4 +1,4 @@
-//! Who speaks: our own voice at several pitches, voices of Debian packages, and recordings of people.
+//! The speakers: our own TTS voice at several pitches, voices of Debian packages, and recordings of people.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -18,7 +18,7 @@ const SPHINX: &str = "/usr/share/pocketsphinx/test/data";
 /// Between words that were recorded one by one.
 const BETWEEN_WORDS_MS: usize = 60;
 
-/// What makes the sound of a voice.
+/// The source of a voice's audio.
 #[derive(Clone, Copy)]
 enum Engine {
     /// Our own voice, so much higher, so much faster.
@@ -122,7 +122,7 @@ impl Voices {
     }
 }
 
-/// A comma makes a voice pause; words after it sound as if they went on.
+/// A comma makes a voice pause; the words after it sound like a continuation.
 fn with_breaks(parts: &[&str]) -> String {
     let mut text = String::new();
     for part in parts {
