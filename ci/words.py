@@ -34,7 +34,7 @@ BANNED = re.compile(rf"//.*?\b({'|'.join(TURNS)})\b|{OPENINGS}", re.IGNORECASE)
 # The largest share for each, in percent of its comment lines. The aim is 2 for all of them.
 LIMITS = {
     "carriers": 16, "core": 14, "fuzz": 15, "media": 8, "net": 4, "providers": 12,
-    "recordings": 14, "runtime": 10, "server": 10, "speech": 6, "webrtc": 18, "tests/it": 21, "bench": 15,
+    "recordings": 14, "runtime": 10, "speech": 6, "webrtc": 18, "tests/it": 21, "bench": 1,
 }
 
 

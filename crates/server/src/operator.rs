@@ -273,7 +273,7 @@ pub struct LanguageModel {
     pub model: Option<String>,
     /// Its key.
     pub key: Option<Private<String>>,
-    /// Where it was found, for people.
+    /// A description of where it was found, for people.
     pub found: String,
 }
 

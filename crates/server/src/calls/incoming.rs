@@ -166,7 +166,7 @@ async fn write(
         due_at: now,
         retention_days: agent.config.privacy.retention_days,
     };
-    // Where the response to the announcement answers the call, no event comes before its media.
+    // If the response to the announcement answers the call, no event comes before its media.
     let timing = Timing { ring_timeout: context.config.media_timeout, ..Timing::default() };
     let row = new.row(Call::inbound(now, call.carrier_call_id, timing));
     calls::create(tx, tenant, &[row], EventKind::CallReceived).await?;

@@ -10,7 +10,7 @@ use crate::store::{Conn, Tx};
 /// Locks a tenant until the transaction ends, and returns it.
 ///
 /// # Errors
-/// 401 if there is no such tenant; when the database fails.
+/// 401 if the tenant does not exist; when the database fails.
 pub(crate) async fn lock(tx: &mut Tx, tenant: TenantId) -> Result<TenantRow, ApiError> {
     tenants::lock(tx, tenant).await?.ok_or_else(ApiError::unauthorized)
 }

@@ -58,7 +58,7 @@ pub struct HttpState {
     pub last_used: LastUsed,
     /// Slows down clients that guess keys.
     pub throttle: Throttle,
-    /// How people sign in to the dashboard.
+    /// The sign-in method of the dashboard.
     pub sign_in: SignIn,
     /// Rate limits of people and of pages with event tokens.
     pub(super) guest_rate: GuestRate,

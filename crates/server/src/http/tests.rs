@@ -99,7 +99,7 @@ async fn a_malformed_key_is_refused_without_the_database_and_a_well_formed_one_i
     }
 }
 
-/// Where requests with cookies come from.
+/// The address of clients that send cookies.
 const CLIENT: ([u8; 4], u16) = ([203, 0, 113, 7], 4000);
 
 /// A request of the page with this session.

@@ -1,4 +1,4 @@
-//! How many connections a node may open to PostgreSQL, and what for.
+//! The number of connections that a node may open to PostgreSQL, and their uses.
 
 use sqlx::PgConnection;
 use sqlx_macros::FromRow;
@@ -23,7 +23,7 @@ pub struct Budget {
     pub deliveries: u32,
 }
 
-/// How many connections PostgreSQL allows, and whom.
+/// The number of connections that PostgreSQL allows in total, per role and per database.
 #[derive(Clone, Copy, Debug, FromRow)]
 pub(crate) struct ServerLimits {
     /// `max_connections`.
@@ -32,7 +32,7 @@ pub(crate) struct ServerLimits {
     reserved: i32,
     /// `CONNECTION LIMIT` of our role; negative if unlimited.
     of_role: i32,
-    /// That of our database.
+    /// `CONNECTION LIMIT` of our database; negative if unlimited.
     of_database: i32,
 }
 

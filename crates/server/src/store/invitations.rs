@@ -128,7 +128,7 @@ pub async fn record(tx: &mut Tx, tenant: TenantId, person: PersonId, now: Timest
 /// # Errors
 /// When the database fails.
 pub async fn prune_for_housekeeping(tx: &mut Tx, now: Timestamp) -> Result<u64, sqlx::Error> {
-    // Who has accepted has no `expires_at`.
+    // A person who has accepted has no `expires_at`.
     const SQL: &str = "DELETE FROM people WHERE expires_at <= $1 AND id IN \
         (SELECT id FROM people WHERE expires_at <= $1 LIMIT 500)";
     execute!(tx, SQL; (now - EXPIRED_INVITATION_KEPT).as_micros())

@@ -50,7 +50,7 @@ pub(super) fn apart(pool: &PgPool, connections: u32) -> PgPool {
 fn pool(connections: u32) -> PgPoolOptions {
     PgPoolOptions::new()
         .max_connections(connections)
-        // The check below shows as well as a ping whether a connection is alive.
+        // The check below shows whether a connection is alive, just as a ping does.
         .test_before_acquire(false)
         .before_acquire(|connection, _| Box::pin(can_write(connection)))
         .after_connect(|connection, _| {

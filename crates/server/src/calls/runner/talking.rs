@@ -349,7 +349,7 @@ async fn wrap_up(report: &Report, plan: &CallPlan, recording: String) -> WrapUp 
     let (summary, outcome) = (redactor.text(&summary), outcome.map(|outcome| redactor.json(outcome)));
     let answered_by = match report.end {
         Ended::By(End::VoicemailHungUp | End::VoicemailMessageLeft) => Some("voicemail"),
-        // Who answered is only known if machine detection was enabled.
+        // The answering party is only known if machine detection was enabled.
         _ if report.turns > 0 && detects => Some("human"),
         _ => None,
     };

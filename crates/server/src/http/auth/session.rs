@@ -18,7 +18,7 @@ use crate::sign_in::attempt::{hash, is_random_text};
 use crate::store::sessions::{self, SessionHash, SessionRow};
 use crate::store::{Store, people};
 
-/// How often the use of a session is written.
+/// The interval at which the use of a session is recorded.
 const TOUCH_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Finds the tenant of a request below `/v1` with this cookie.

@@ -18,7 +18,7 @@ const MAX_STREAMS: usize = 32;
 const MAX_STREAMS_OF_GUESTS: usize = 24;
 /// The number of those per person or token: as many pages as a person looks at.
 const MAX_STREAMS_OF_GUEST: usize = 8;
-/// How often a stream's API key or session is checked. Streams look up to a second later, and end within three.
+/// How often a stream's API key or session is checked. Streams check up to a second later, and end within three.
 pub(in crate::http) const RECHECK: Duration = Duration::from_millis(1_500);
 
 /// Returns whether the client asks for a stream.

@@ -180,7 +180,7 @@ async fn update_health(tx: &mut Tx, health: &Health, verdict: &Verdict) -> Resul
 async fn disable(tx: &mut Tx, webhook: Uuid, at: Timestamp) -> Result<bool, sqlx::Error> {
     const DISABLE: &str = "UPDATE webhooks SET enabled = FALSE, disabled_reason = $3, updated_at = $2 \
         WHERE id = $1 AND enabled = TRUE AND failing_since <= $4";
-    // What is left, `cancel_disabled_for_recovery` cancels.
+    // `cancel_disabled_for_recovery` cancels the rest.
     const CANCEL: &str = concat!(
         "UPDATE deliveries SET state = 'canceled', next_attempt_at = NULL WHERE state = 'pending' AND id IN \
          (SELECT id FROM deliveries WHERE webhook_id = $1 AND state = 'pending' AND ",

@@ -84,7 +84,7 @@ const LIVE: [&str; 15] = [
     "deliveries_open",
     "deliveries_to_erase",
     "idempotency_keys_by_age",
-    // What has ended is deleted soon.
+    // Ended rows are deleted soon.
     "sessions_by_use",
     "used_sign_ins_by_age",
 ];

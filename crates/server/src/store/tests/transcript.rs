@@ -7,7 +7,7 @@ use crate::store::calls::tool_calls::{self, ToolCallEntry};
 use crate::store::calls::{self, TranscriptEntry};
 use crate::store::testing::{now, owned_call, stores};
 
-/// How often two attempts cross.
+/// The number of times that two attempts cross.
 const ROUNDS: u8 = 20;
 
 #[tokio::test]
