@@ -82,7 +82,7 @@ async fn in_time(failure: &str, work: impl Future<Output = Result<(), sqlx::Erro
     false
 }
 
-/// Renews the leases without end.
+/// Renews the leases periodically; never returns.
 async fn keep_leases(context: &Context) {
     let mut heartbeats = tokio::time::interval(HEARTBEAT);
     heartbeats.set_missed_tick_behavior(MissedTickBehavior::Delay);

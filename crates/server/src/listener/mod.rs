@@ -66,7 +66,7 @@ pub struct Timeouts {
     pub body: Duration,
     /// For the next request on a connection.
     pub idle: Duration,
-    /// The timeout for a client that stops reading a response.
+    /// For the client to continue reading a response.
     pub write: Duration,
 }
 

@@ -415,7 +415,7 @@ impl std::ops::DerefMut for Tx {
     }
 }
 
-/// Adds a timeout to database work. A host that disappears sends nothing, and TCP may wait without end; work that blocks other work
+/// Adds a timeout to database work. A host that disappears sends nothing, and TCP may wait indefinitely; work that blocks other work
 /// must not. Timed-out work may have been committed; callers find out from the rows.
 ///
 /// # Errors

@@ -42,7 +42,7 @@ pub struct NewCall {
     pub created_at: Timestamp,
     /// When to dial.
     pub due_at: Timestamp,
-    /// Retention of its transcript and other words; `None` is without end.
+    /// Retention of its transcript and other words; `None` keeps them indefinitely.
     pub retention_days: Option<u32>,
 }
 
