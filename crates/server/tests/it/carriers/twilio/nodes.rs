@@ -18,6 +18,9 @@ use crate::harness::{Client, TIMEOUT, text};
 const RINGS: &str = "+12025550102";
 const HOLDS: &str = "+12025550109";
 const TALKS: &str = "+12025550100";
+/// Numbers of transfers: one answers, the other is busy.
+const DESK: &str = "+12025550142";
+const AWAY: &str = "+12025550143";
 /// From the death of a node to the end of every line that it held.
 const TAKEN_OVER: Duration = Duration::from_secs(30);
 /// The same on every node: 32 bytes that are a secret nowhere.
@@ -157,4 +160,42 @@ async fn reports_and_audio_may_reach_any_node_and_the_one_with_the_audio_talks()
     for number in [RINGS, HOLDS, TALKS] {
         assert_eq!((double.asked(number), double.calls(number).len()), (1, 1), "{number}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_was_put_through_while_no_node_lived_talks_on_and_who_was_not_is_hung_up() {
+    let double = TwilioDouble::start(Flavour::Twilio).await;
+    let server = tokio::task::block_in_place(Server::start);
+    let (database, door) = (server.database().await, Door::open().await);
+    let node = || {
+        let node = allowing(Node::on(Some(database.clone()))).with("SWITCHHOOK_MASTER_KEY", MASTER_KEY);
+        node.with("SWITCHHOOK_PUBLIC_URL", door.base.clone())
+    };
+    let (first, second) = (node(), node());
+    let key = tenant(&first);
+    let (process, client) = start(&first, &key);
+    door.point_at(&process);
+    let set = set_up(&client, &double, json!({})).await;
+    let rings_for = Duration::from_secs(10);
+    double.script(DESK, Script { rings_for, ..Script::default() });
+    double.script(AWAY, Script { rings_for, ..Script::ending("busy", Some(486)) });
+    let mut calls = Vec::new();
+    for (number, to) in [(HOLDS, DESK), (TALKS, AWAY)] {
+        let call = client.place(&set.agent, number).await;
+        client.wait_for(&call, |call| call["status"] == "in_progress").await;
+        client.post(&format!("/v1/calls/{call}/transfer"), json!({ "to": to })).await;
+        double.until(number, "the other phone rings", |call| call.dialled.is_some()).await;
+        calls.push(call);
+    }
+    process.kill();
+    let (process, client) = start(&second, &key);
+    door.point_at(&process);
+
+    let ended = client.wait_for_end(&calls[0]).await;
+    assert_eq!((&ended["status"], &ended["end_reason"]), (&json!("completed"), &json!("transferred")), "{ended}");
+    let talked = double.call(HOLDS);
+    assert!(talked.bridged && talked.asked_to_end == 0 && !talked.is_over(), "nobody hangs up on them: {talked:?}");
+    let ended = client.wait_for_end(&calls[1]).await;
+    assert_eq!((&ended["status"], &ended["error_code"]), (&json!("failed"), &json!("pipeline_error")), "{ended}");
+    double.until(TALKS, "it is over", |call| call.is_over()).await;
 }

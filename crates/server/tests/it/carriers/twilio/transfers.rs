@@ -1,4 +1,4 @@
-//! Transfers: whom the caller is passed on to may answer or not, and what is told of that may come twice, late or not at all.
+//! Transfers: the number answers or does not, and the reports about it come once, twice, late or not at all.
 
 use std::time::Duration;
 

@@ -13,7 +13,7 @@ use super::signature;
 use super::stream::Over;
 use super::twiml::{self, Dial, Verb};
 
-/// When a report comes that was long taken for lost.
+/// How late a repeated report comes.
 const LATE: Duration = Duration::from_millis(1_500);
 
 /// The other phone.
@@ -67,7 +67,7 @@ impl Leg {
         over
     }
 
-    /// Whoever is dialled sees the number of whoever called, unless the document says otherwise.
+    /// The called phone shows the caller's number, unless the document says otherwise.
     fn show(&self, dial: &Dial) {
         let Some(record) = self.network.record(&self.sid) else { return };
         let shown = dial.caller_id.clone().unwrap_or_else(|| record.from.clone());
