@@ -1,6 +1,6 @@
 # Sourced by what runs npm: puts a new enough node and npm on the PATH.
 #
-# vite and oidc-provider want node ≥ 20.19 and npm ≥ 11. Where they are older, as in Debian, newer ones come from the npm registry into
+# vite and oidc-provider want node ≥ 20.19 (others more: NODE_LEAST) and npm ≥ 11. Where they are older, as in Debian, newer ones come from the npm registry into
 # target/node.
 #
 # shellcheck shell=bash
@@ -29,7 +29,7 @@ at_least() {
 # newer_node FOLDER: puts node and npm of the registry, installed in the folder, before what is too old.
 newer_node() {
     local tools=$1/node_modules platform
-    if ! at_least "$(node --version)" 20.19.0; then
+    if ! at_least "$(node --version)" "${NODE_LEAST:-20.19.0}"; then
         case "$(uname -m)" in x86_64) platform=linux-x64 ;; aarch64) platform=linux-arm64 ;; *) die "no node for $(uname -m)" ;; esac
         # Both at once: Debian's npm runs with Debian's node only.
         [ -x "$tools/node-$platform/bin/node" ] || from_registry install --prefix "$1" "node-$platform@$NODE" "npm@$NPM"

@@ -280,3 +280,25 @@ async fn a_server_that_answers_with_questions_is_answered_a_few_times_and_its_to
     server.abort();
     service.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_interrupted_response_is_resumed_where_it_stopped_a_limited_number_of_times() {
+    let service = TestService::start_allowing("127.0.0.0/8,http").await;
+    let pages = vec![vec![
+        has("polled", Does::Interrupts(words("Booked."), 3)),
+        has("endless", Does::Interrupts(words("Never."), u32::MAX)),
+    ]];
+    let server = McpDouble::start(pages).await;
+    let replies = vec![calls("polled", json!({})), calls("endless", json!({})), goodbye()];
+    let double = Double::start(OpenAi, replies).await;
+    let tools = json!([{ "type": "mcp", "name": "shop", "url": server.url(), "timeout_seconds": 5 }]);
+    let agent = agent(&service, &double, tools).await;
+    whole_call(&service, &agent).await;
+    let returned = results(&double.asked()[2]);
+    assert!(returned[0].contains("Booked") && returned[1].contains("error"), "{returned:?}");
+    let called: Vec<String> = server.called().into_iter().map(|(name, _)| name).collect();
+    assert_eq!((called, server.resumed()), (vec!["polled".to_owned(), "endless".to_owned()], 32));
+    double.finish();
+    server.finish();
+    service.stop().await;
+}

@@ -29,6 +29,8 @@ pub(crate) enum Does {
     Says(Value),
     /// Responds with this result as the last of several events.
     Streams(Value),
+    /// Ends the stream before the result this many times, and sends the result when it is resumed behind its last event.
+    Interrupts(Value, u32),
     /// Refuses with this code and message.
     Refuses(i64, &'static str),
     /// Responds with this status and these headers.
@@ -76,6 +78,9 @@ struct Inner {
     /// The call and the authorization of each request.
     known_by: Mutex<HashSet<String>>,
     called: Mutex<Vec<(String, Value)>>,
+    /// What streams that were ended go on with, and how often they are ended before that.
+    interrupted: Mutex<HashMap<String, (Value, u32)>>,
+    resumed: Mutex<u32>,
     complaints: Mutex<Vec<String>>,
     ended: Notify,
     /// Tool calls that clients wait for.
@@ -150,7 +155,12 @@ impl McpDouble {
         self.inner.called.lock().expect("whole").clone()
     }
 
-    /// Returns the `X-Voice-Call` and `Authorization` headers of requests.
+    /// How often a stream was resumed.
+    pub(crate) fn resumed(&self) -> u32 {
+        *self.inner.resumed.lock().expect("whole")
+    }
+
+    /// The `X-Voice-Call` and `Authorization` that requests came with.
     pub(crate) fn known_by(&self) -> HashSet<String> {
         self.inner.known_by.lock().expect("whole").clone()
     }
@@ -210,6 +220,32 @@ impl Inner {
         ([("mcp-session-id", id)], axum::Json(result)).into_response()
     }
 
+    /// Goes on behind the last event of a stream that was ended. No other stream is offered.
+    fn resume(&self, headers: &HeaderMap) -> Response {
+        let last = header(headers, "last-event-id");
+        let Some((message, left)) = self.interrupted.lock().expect("whole").remove(last) else {
+            return StatusCode::METHOD_NOT_ALLOWED.into_response();
+        };
+        if !header(headers, "accept").contains("text/event-stream") || header(headers, "mcp-session-id").is_empty() {
+            self.complain("a stream is resumed without its session, or not as events");
+        }
+        *self.resumed.lock().expect("whole") += 1;
+        self.go_on(message, left)
+    }
+
+    /// The message, or an event behind which the stream ends.
+    fn go_on(&self, message: Value, left: u32) -> Response {
+        let id = format!("{}-{left}", message["id"]);
+        let events = match left.checked_sub(1) {
+            None => format!("event: message\nid: {id}\ndata: {message}\n\n"),
+            Some(left) => {
+                self.interrupted.lock().expect("whole").insert(id.clone(), (message, left));
+                format!("id: {id}\nretry: 20\ndata: \n\n")
+            }
+        };
+        ([("content-type", "text/event-stream")], events).into_response()
+    }
+
     fn list(&self, params: &Value) -> Result<Value, (i64, String)> {
         let page = match &params["cursor"] {
             Value::Null => {
@@ -253,6 +289,7 @@ async fn serve(State(inner): State<Arc<Inner>>, method: Method, headers: HeaderM
             inner.ended.notify_one();
             return StatusCode::NO_CONTENT.into_response();
         }
+        Method::GET => return inner.resume(&headers),
         _ => return StatusCode::METHOD_NOT_ALLOWED.into_response(),
     }
     let accept = header(&headers, "accept");
@@ -325,6 +362,9 @@ async fn answer(inner: &Inner, session: &str, asked: Asked) -> Response {
                 }
                 Some(Does::Says(result)) => whole(&asked.id, &result),
                 Some(Does::Streams(result)) => streamed(&asked.id, &result),
+                Some(Does::Interrupts(result, times)) => {
+                    inner.go_on(json!({ "jsonrpc": "2.0", "id": asked.id, "result": result }), times)
+                }
                 Some(Does::Refuses(code, words)) => refused(&asked.id, code, words),
                 Some(Does::Fails(status, headers)) => {
                     let mut response = StatusCode::from_u16(status).expect("a status").into_response();

@@ -112,7 +112,7 @@ impl Server {
             chosen: tool.tools.clone(),
         };
         Self {
-            transport: Transport { client, deadline: deadline.max(LISTING), secrets },
+            transport: Transport { client, deadline: deadline.max(LISTING), secrets, resumed: Arc::default() },
             whose,
             headers,
             lists: shared.lists.clone(),

@@ -1,13 +1,15 @@
 //! Streamable HTTP of the Model Context Protocol (specification of 2025-11-25, "Transports"), from the client's side, over
 //! the guarded client.
 //!
-//! Only responses to our own requests are read, and a limited number of other messages in them. The stream for messages that a server
-//! starts is not opened: nothing that it could send there would change a call.
+//! Only responses to our own requests are read, and a limited number of other messages in them. A response that the server
+//! interrupts is resumed where it stopped. The stream for messages that a server starts is not
+//! opened: nothing that it could send there would change a call.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
@@ -38,6 +40,9 @@ const MOST_OWN: usize = 8;
 const SHOWN: usize = 100;
 /// The maximum number of redirects per request: servers add or remove a slash.
 const MOST_REDIRECTS: usize = 3;
+/// Interrupted responses of one server in one call that are resumed.
+const MOST_RESUMED: usize = 32;
+const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const EVENTS: &str = "text/event-stream";
 const JSON: &str = "application/json";
@@ -50,6 +55,8 @@ pub(super) struct Transport {
     pub(super) deadline: Duration,
     /// The secrets in the headers, which are only sent to permitted addresses.
     pub(super) secrets: Option<Arc<Secrets>>,
+    /// How many interrupted responses were resumed.
+    pub(super) resumed: Arc<AtomicUsize>,
 }
 
 type Error = StreamableHttpError<SendError>;
@@ -189,15 +196,33 @@ impl StreamableHttpClient for Transport {
         self.send(Method::DELETE, &uri, Some(&session), headers, None).await.map(drop)
     }
 
+    /// Resumes a response behind its last event.
     async fn get_stream(
         &self,
-        _uri: Arc<str>,
-        _session: Option<Arc<str>>,
-        _last_event: Option<String>,
+        uri: Arc<str>,
+        session: Option<Arc<str>>,
+        last_event: Option<String>,
         _authorization: Option<String>,
-        _headers: HashMap<HeaderName, HeaderValue>,
+        headers: HashMap<HeaderName, HeaderValue>,
     ) -> Result<BoxStream<'static, Result<Sse, SseError>>, Error> {
-        Err(Error::ServerDoesNotSupportSse)
+        // Of all errors this one is final.
+        let Some(last_event) = last_event else { return Err(Error::ServerDoesNotSupportSse) };
+        if self.resumed.fetch_add(1, Ordering::Relaxed) >= MOST_RESUMED {
+            return Err(Error::ServerDoesNotSupportSse);
+        }
+        let mut headers = headers;
+        let last_event = HeaderValue::from_str(&last_event).map_err(|_| Error::ServerDoesNotSupportSse)?;
+        headers.insert(LAST_EVENT, last_event);
+        let response = self.send(Method::GET, &uri, session.as_deref(), headers, None).await?;
+        let status = response.status();
+        let streams = content_type(response.headers()).unwrap_or_default().to_ascii_lowercase().starts_with(EVENTS);
+        if status.is_client_error() || (status.is_success() && !streams) {
+            return Err(Error::ServerDoesNotSupportSse);
+        }
+        if !status.is_success() {
+            return Err(HttpStatusError::new(status.as_u16(), None).into());
+        }
+        Ok(events(response))
     }
 }
 
