@@ -15,7 +15,7 @@ use utoipa::ToSchema;
 
 use super::entry::Provider;
 use super::realtime::{Instructions, Realtime, RealtimeCommand, RealtimeEvent, RealtimeOptions};
-use super::{Llm, LlmRequest, ProviderError, Stt, SttEvent, SttOptions, Tts, TtsAudio, TtsRequest};
+use super::{Llm, LlmRequest, ProviderError, Stt, SttEvent, SttOptions, ToolSpec, Tts, TtsAudio, TtsRequest};
 
 /// How long all checks may take.
 pub const DEADLINE: Duration = Duration::from_secs(15);
@@ -85,11 +85,44 @@ impl Check {
     }
 }
 
+/// The tools of agents that use a connection.
+#[derive(Clone, Debug, Default)]
+pub struct AgentTools {
+    /// Of its language model, in as many requests as it takes for their names to be unique in each.
+    pub language_model: Vec<Vec<ToolSpec>>,
+    /// Of its speech-to-speech model.
+    pub speech_to_speech: Vec<ToolSpec>,
+}
+
+/// Requests with tools in one test.
+const REQUESTS: usize = 3;
+/// Tools in one request; some models refuse more.
+const MOST_TOOLS: usize = 128;
+
+impl AgentTools {
+    /// Adds the tools of an agent whose language model this is.
+    pub fn add(&mut self, tools: Vec<ToolSpec>) {
+        for tool in tools {
+            let same = |known: &ToolSpec| known.name == tool.name;
+            if self.language_model.iter().flatten().any(|known| same(known) && known.parameters == tool.parameters) {
+                continue;
+            }
+            let free = |request: &&mut Vec<ToolSpec>| request.len() < MOST_TOOLS && !request.iter().any(same);
+            if let Some(request) = self.language_model.iter_mut().find(free) {
+                request.push(tool);
+            } else if self.language_model.len() < REQUESTS {
+                self.language_model.push(vec![tool]);
+            }
+        }
+    }
+}
+
 /// Checks everything that `provider` offers concurrently, within `deadline`.
-pub async fn provider(provider: &Provider, deadline: Duration) -> Vec<Check> {
+pub async fn provider(provider: &Provider, tools: AgentTools, deadline: Duration) -> Vec<Check> {
+    let AgentTools { language_model: requests, speech_to_speech: tools } = tools;
     let language_model = async {
         match provider.clone().llm() {
-            Ok(llm) => Some(Check::within(deadline, "language_model", think(&*llm)).await),
+            Ok(llm) => Some(Check::within(deadline, "language_model", think(&*llm, requests)).await),
             Err(_) => None,
         }
     };
@@ -107,7 +140,7 @@ pub async fn provider(provider: &Provider, deadline: Duration) -> Vec<Check> {
     };
     let speech_to_speech = async {
         match provider.clone().realtime() {
-            Ok(realtime) => Some(Check::within(deadline, "speech_to_speech", greet(&*realtime)).await),
+            Ok(realtime) => Some(Check::within(deadline, "speech_to_speech", greet(&*realtime, tools)).await),
             Err(_) => None,
         }
     };
@@ -119,8 +152,31 @@ fn sentence(error: &ProviderError) -> String {
     format!("{}.", error.to_string().trim_end_matches('.'))
 }
 
-/// Checks a language model. The first piece of a response is enough: dropping the request cancels the rest.
-async fn think(llm: &dyn Llm) -> Result<String, String> {
+/// Checks a language model and the tools that calls would send. Refused tools would be missing in calls.
+async fn think(llm: &dyn Llm, requests: Vec<Vec<ToolSpec>>) -> Result<String, String> {
+    if requests.is_empty() {
+        return respond(llm, Vec::new()).await.map(|()| "It responded.".to_owned());
+    }
+    let (mut refused, mut count) = (Vec::new(), 0);
+    for tools in requests {
+        llm.forget_refusals(&tools);
+        respond(llm, tools.clone()).await?;
+        count += tools.len();
+        refused.extend(llm.refused(&tools));
+    }
+    if refused.is_empty() {
+        let tools = if count == 1 { "a tool" } else { "the tools" };
+        return Ok(format!("It responded and takes {tools} of the agents that use it."));
+    }
+    let refused: Vec<String> = refused.iter().map(|tool| format!("{} ({})", tool.name, tool.words)).collect();
+    Err(format!(
+        "It responded, but refuses tools of the agents that use it, which calls leave out: {}.",
+        refused.join(", ")
+    ))
+}
+
+/// Requests a response. Its first piece is enough: dropping the request cancels the rest.
+async fn respond(llm: &dyn Llm, tools: Vec<ToolSpec>) -> Result<(), String> {
     let request = LlmRequest {
         model: None,
         // In the form of a call, which reveals templates that do not accept it.
@@ -129,21 +185,17 @@ async fn think(llm: &dyn Llm) -> Result<String, String> {
             Message::new(Role::Assistant, "Hello, how can I help you?"),
             Message::new(Role::User, "Say yes."),
         ],
-        tools: Vec::new(),
+        tools,
         temperature: None,
         max_tokens: Some(TOKENS),
         withheld: None,
     };
     let (events, mut pieces) = mpsc::channel(8);
     let mut responding = std::pin::pin!(llm.respond(request, events));
-    let responded = || Ok("It responded.".to_owned());
     tokio::select! {
         biased;
-        Some(_) = pieces.recv() => responded(),
-        result = &mut responding => match result {
-            Ok(_) => responded(),
-            Err(error) => Err(sentence(&error)),
-        },
+        Some(_) = pieces.recv() => Ok(()),
+        result = &mut responding => result.map(drop).map_err(|error| sentence(&error)),
     }
 }
 
@@ -191,13 +243,13 @@ async fn hear(stt: &dyn Stt) -> Result<String, String> {
 }
 
 /// Checks speech to speech. The first audio of a word is enough: dropping the session ends it.
-async fn greet(realtime: &dyn Realtime) -> Result<String, String> {
+async fn greet(realtime: &dyn Realtime, tools: Vec<ToolSpec>) -> Result<String, String> {
     let options = RealtimeOptions {
         model: None,
         voice: None,
         language: "en-US".to_owned(),
         messages: vec![Message::new(Role::System, "You answer with one word.")],
-        tools: Vec::new(),
+        tools,
         interruptible: true,
         min_silence_ms: 500,
         max_silence_ms: 2_000,
@@ -223,7 +275,29 @@ async fn greet(realtime: &dyn Realtime) -> Result<String, String> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::{Value, json};
+
     use super::*;
+
+    fn tool(name: &str, parameters: Value) -> ToolSpec {
+        ToolSpec { name: name.to_owned(), description: String::new(), parameters }
+    }
+
+    #[test]
+    fn tools_of_many_agents_fill_few_requests_in_which_each_name_stands_once() {
+        let mut tools = AgentTools::default();
+        let end = || tool("end_call", json!({}));
+        tools.add(vec![end(), tool("book", json!(1))]);
+        tools.add(vec![end(), tool("book", json!(2)), tool("tables", json!(1))]);
+        for other in 3..9 {
+            tools.add(vec![end(), tool("book", json!(other))]);
+        }
+        let names = |request: &Vec<ToolSpec>| -> Vec<String> {
+            request.iter().map(|tool| format!("{} {}", tool.name, tool.parameters)).collect()
+        };
+        let requests: Vec<_> = tools.language_model.iter().map(names).collect();
+        assert_eq!(requests, [vec!["end_call {}", "book 1", "tables 1"], vec!["book 2"], vec!["book 3"]]);
+    }
 
     #[tokio::test]
     async fn what_does_not_answer_is_a_failed_check_and_not_a_hang() {

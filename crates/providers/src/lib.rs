@@ -339,6 +339,14 @@ pub trait Llm: Send + Sync {
     /// When the provider cannot be reached, refuses, or fails midway.
     async fn respond(&self, request: LlmRequest, events: mpsc::Sender<LlmEvent>) -> Result<Usage, ProviderError>;
 
+    /// Those among `tools` that the server has refused. They are left out of requests.
+    fn refused(&self, _tools: &[ToolSpec]) -> Vec<RefusedTool> {
+        Vec::new()
+    }
+
+    /// Sends `tools` again that the server has refused: it may take them by now.
+    fn forget_refusals(&self, _tools: &[ToolSpec]) {}
+
     /// Prepares what the first response would wait for, such as a connection.
     ///
     /// # Errors
@@ -369,6 +377,15 @@ pub struct LlmRequest {
     pub max_tokens: Option<u32>,
     /// Messages that content filters refused in this call, to be left out. `None` if the whole conversation must be sent.
     pub withheld: Option<Withheld>,
+}
+
+/// A tool that a model's server does not take.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RefusedTool {
+    /// Its name.
+    pub name: String,
+    /// What the server says about it.
+    pub words: String,
 }
 
 /// A tool as the model sees it.

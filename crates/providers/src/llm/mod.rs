@@ -36,7 +36,7 @@ use self::speech_filter::SpeechFilter;
 use self::unstreamed::Unstreamed;
 pub use self::withheld::Withheld;
 use crate::sse::{EventStream, TooLong};
-use crate::{Analysis, AnalysisRequest, Llm, LlmEvent, LlmRequest, ProviderError, Spent, Usage};
+use crate::{Analysis, AnalysisRequest, Llm, LlmEvent, LlmRequest, ProviderError, RefusedTool, Spent, ToolSpec, Usage};
 
 /// How long the headers of a response may take.
 const FIRST_BYTE: Duration = Duration::from_secs(5);
@@ -501,6 +501,14 @@ impl<D: LlmAdapter> Llm for LlmClient<D> {
     async fn respond(&self, request: LlmRequest, events: mpsc::Sender<LlmEvent>) -> Result<Usage, ProviderError> {
         let spent = Spent::default();
         self.respond_within(request, events, &spent).await.map(|()| spent.usage())
+    }
+
+    fn refused(&self, tools: &[ToolSpec]) -> Vec<RefusedTool> {
+        self.refused.among(tools)
+    }
+
+    fn forget_refusals(&self, tools: &[ToolSpec]) {
+        self.refused.forget(tools);
     }
 
     async fn analyse(&self, request: AnalysisRequest) -> Result<Analysis, ProviderError> {

@@ -1,10 +1,10 @@
 //! Tools that a model's API refuses: every request with an unsupported schema would fail.
 
-use std::collections::HashSet;
-use std::sync::{Mutex, PoisonError};
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::LlmFailure;
-use crate::ToolSpec;
+use crate::{RefusedTool, ToolSpec};
 
 /// The most refused tools remembered; more agents than that rarely share a connection between two restarts.
 const MOST: usize = 1_000;
@@ -13,17 +13,38 @@ const ABOUT_TOOLS: [&str; 5] = ["schema", "function", "tools.", "tools[", "param
 /// Texts before the position of a tool, the most precise first.
 const POSITIONS: [&str; 4] = ["function_declarations[", "functiondeclarations[", "tools[", "tools."];
 
-/// The tools that a connection's server has refused, in the form they were sent in.
+/// The tools that a connection's server has refused, in the form they were sent in, with its message.
 #[derive(Default)]
-pub(super) struct RefusedTools(Mutex<HashSet<String>>);
+pub(super) struct RefusedTools(Mutex<HashMap<String, String>>);
 
 impl RefusedTools {
     /// Removes the tools that are known to be refused.
     pub(super) fn leave_out(&self, tools: &mut Vec<ToolSpec>) {
-        let refused = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let refused = self.refused();
         if !refused.is_empty() {
-            tools.retain(|tool| !refused.contains(&written(tool)));
+            tools.retain(|tool| !refused.contains_key(&written(tool)));
         }
+    }
+
+    /// Returns those of `tools` that were refused.
+    pub(super) fn among(&self, tools: &[ToolSpec]) -> Vec<RefusedTool> {
+        let refused = self.refused();
+        let of = |tool: &ToolSpec| {
+            Some(RefusedTool { name: tool.name.clone(), words: refused.get(&written(tool))?.clone() })
+        };
+        tools.iter().filter_map(of).collect()
+    }
+
+    /// Forgets refusals of `tools`, so that they are sent again: the server may accept them now.
+    pub(super) fn forget(&self, tools: &[ToolSpec]) {
+        let mut refused = self.refused();
+        for tool in tools {
+            refused.remove(&written(tool));
+        }
+    }
+
+    fn refused(&self) -> MutexGuard<'_, HashMap<String, String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Removes the tool that a refusal names, if any. Returns its name.
@@ -32,9 +53,9 @@ impl RefusedTools {
             return None;
         }
         let tool = tools.remove(named(failure.reason(), tools)?);
-        let mut refused = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut refused = self.refused();
         if refused.len() < MOST {
-            refused.insert(written(&tool));
+            refused.insert(written(&tool), failure.reason().to_owned());
         }
         Some(tool.name)
     }

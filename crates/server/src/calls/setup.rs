@@ -24,7 +24,7 @@ use switchhook_core::id::{AgentId, ConnectionId, TenantId};
 use switchhook_core::privacy::Redact;
 use switchhook_core::private::Private;
 use switchhook_media::format::AudioFormat;
-use switchhook_providers::check::{self, Check};
+use switchhook_providers::check::{self, AgentTools, Check};
 use switchhook_providers::entry::Provider;
 use switchhook_providers::json_schema::Schema;
 use switchhook_providers::llm::Withheld;
@@ -37,6 +37,7 @@ use switchhook_vault::Vault;
 use self::carriers::Carriers;
 use crate::config::Config;
 use crate::retention::recording_name;
+use crate::store::agents::AgentRow;
 use crate::store::calls::CallRow;
 use crate::store::connections::ConnectionRow;
 use crate::store::{Conn, Store, agents, connections};
@@ -47,8 +48,11 @@ use crate::talk::pipeline::{AllResponseTimes, KnownRates, LlmSettings, Pipeline}
 use crate::talk::provider_health::RateLimits;
 use crate::talk::realtime::Model;
 use crate::talk::tools::secrets::{self, Secrets};
-use crate::talk::tools::{Lists, Shared, Toolbox};
+use crate::talk::tools::{Lists, Shared, Toolbox, own_specs};
 use crate::talk::voice::TtsSettings;
+
+/// The most agents whose tools the test of a connection sends.
+const TESTED_AGENTS: i64 = 20;
 
 /// Everything that is known about a call before it is dialled.
 pub struct CallPlan {
@@ -232,8 +236,18 @@ impl Setup {
         self.providers.forget_unused();
     }
 
-    /// Tests a connection with its credentials, without placing a call, within `deadline`. The result contains no secrets.
-    pub async fn check(&self, row: &ConnectionRow, carries: bool, deadline: Duration) -> Vec<Check> {
+    /// Tests a connection with its credentials, and with the tools of agents that use it, without placing a call, within `deadline`.
+    /// Secrets are not in the result.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn check(
+        &self,
+        store: &Store,
+        row: &ConnectionRow,
+        carries: bool,
+        deadline: Duration,
+    ) -> Result<Vec<Check>, sqlx::Error> {
         let mut checks = if carries {
             vec![match self.carrier_of(row) {
                 Ok(carrier) => Check::within(deadline, "carrier", verify(&*carrier.control)).await,
@@ -246,7 +260,11 @@ impl Setup {
             }]
         } else {
             match self.provider_of(row) {
-                Ok(provider) => check::provider(&provider, deadline).await,
+                Ok(provider) => {
+                    let (tenant, id) = (TenantId::from_uuid(row.tenant_id), ConnectionId::from_uuid(row.id));
+                    let agents = agents::using(&mut store.read().await?, tenant, id, TESTED_AGENTS).await?;
+                    check::provider(&provider, tools_of(&agents, row), deadline).await
+                }
                 Err(words) => vec![Check::failed("settings", format!("Connection {}: {words}", row.name))],
             }
         };
@@ -257,7 +275,7 @@ impl Setup {
                 check.detail = without_secret(&check.detail, secret);
             }
         }
-        checks
+        Ok(checks)
     }
 
     async fn pipeline(
@@ -480,6 +498,24 @@ fn for_call(mut agent: AgentConfig, row: &CallRow) -> AgentConfig {
         *message = fill_in(message, &variables);
     }
     agent
+}
+
+/// Returns the tools of `agents` in the form that calls send them to the models of a connection.
+fn tools_of(agents: &[AgentRow], connection: &ConnectionRow) -> AgentTools {
+    let mut tools = AgentTools::default();
+    for agent in agents {
+        let uses = |part: &str| {
+            let fields = agent.config.connections();
+            fields.iter().any(|(field, id)| field.starts_with(part) && id.uuid() == connection.id)
+        };
+        if uses("llm.") {
+            tools.add(own_specs(&agent.config));
+        }
+        if tools.speech_to_speech.is_empty() && uses("realtime.") {
+            tools.speech_to_speech = own_specs(&agent.config);
+        }
+    }
+    tools
 }
 
 /// Returns whether the inputs of a call can be logged without the data that the agent redacts. Email addresses are spread over several

@@ -6,7 +6,7 @@ pub mod pruning;
 use sqlx::types::Json;
 use sqlx_macros::FromRow;
 use switchhook_core::agent::AgentConfig;
-use switchhook_core::id::{AgentId, TenantId};
+use switchhook_core::id::{AgentId, ConnectionId, TenantId};
 use uuid::Uuid;
 
 use super::page::{PAGE_BYTES, Page, PageRequest, fitting};
@@ -87,6 +87,23 @@ pub async fn get(conn: &mut Conn, tenant: TenantId, id: AgentId) -> Result<Optio
     const SQL: &str = "SELECT a.id, a.tenant_id, a.name, a.version, v.config, a.created_at, a.updated_at FROM agents a \
         JOIN agent_versions v ON v.agent_id = a.id AND v.version = a.version WHERE a.tenant_id = $1 AND a.id = $2";
     run!(conn, query_as.fetch_optional, SQL; tenant.uuid(), id.uuid())
+}
+
+/// Returns the newest versions of up to `limit` agents that use a connection, the newest agents first.
+///
+/// # Errors
+/// When the database fails.
+pub async fn using(
+    conn: &mut Conn,
+    tenant: TenantId,
+    connection: ConnectionId,
+    limit: i64,
+) -> Result<Vec<AgentRow>, sqlx::Error> {
+    const SQL: &str = "SELECT a.id, a.tenant_id, a.name, a.version, v.config, a.created_at, a.updated_at \
+        FROM agent_connections u JOIN agents a ON a.id = u.agent_id \
+        JOIN agent_versions v ON v.agent_id = a.id AND v.version = a.version \
+        WHERE u.tenant_id = $1 AND u.connection_id = $2 ORDER BY a.id DESC LIMIT $3";
+    run!(conn, query_as.fetch_all, SQL; tenant.uuid(), connection.uuid(), limit)
 }
 
 /// Returns one version of an agent, which may have been deleted since.

@@ -285,12 +285,7 @@ impl Ready {
         schemas: &HashMap<String, Schema>,
     ) -> Self {
         let tool = filled_in(tool, variables);
-        let original = parameters(&tool);
-        let spec = ToolSpec {
-            name: tool.name().to_owned(),
-            description: tool.description.clone().unwrap_or_else(|| usual_description(&tool).to_owned()),
-            parameters: for_model(&original),
-        };
+        let (spec, original) = (spec(&tool), parameters(&tool));
         let compiled = schemas.get(tool.name()).filter(|_| tool.kind == ToolKind::Http);
         let parameters = compiled.cloned().or_else(|| Schema::new(&original).ok());
         Self { tool, spec, parameters, secrets }
@@ -406,6 +401,24 @@ fn parameters(tool: &Tool) -> Value {
         }
         ToolKind::Http | ToolKind::Mcp => tool.parameters.clone().unwrap_or_else(|| object(Value::Object(Map::new()))),
     }
+}
+
+/// Returns a tool in the form that the model sees.
+fn spec(tool: &Tool) -> ToolSpec {
+    ToolSpec {
+        name: tool.name().to_owned(),
+        description: tool.description.clone().unwrap_or_else(|| usual_description(tool).to_owned()),
+        parameters: for_model(&parameters(tool)),
+    }
+}
+
+/// Returns the tools that requests of an agent's calls have, except those of MCP servers, which are listed when a call begins.
+#[must_use]
+pub fn own_specs(agent: &AgentConfig) -> Vec<ToolSpec> {
+    let own = agent.tools.iter().filter(|tool| tool.kind != ToolKind::Mcp).map(spec);
+    let ends = agent.tools.iter().any(|tool| tool.kind == ToolKind::EndCall);
+    let added = (!ends).then(|| spec(&Tool::new(ToolKind::EndCall)));
+    added.into_iter().chain(own).collect()
 }
 
 /// Returns text as it is, everything else as JSON.

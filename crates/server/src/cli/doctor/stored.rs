@@ -177,7 +177,7 @@ async fn tried(
     let setup = Setup::new(config.clone(), vault, providers, addresses)?;
     let setup = &setup;
     let tries = rows.into_iter().map(|(tenant, row)| async move {
-        let mut findings = vec![connection(setup, &tenant, &row).await];
+        let mut findings = vec![connection(setup, store, &tenant, &row).await?];
         findings.extend(carriers::numbers(setup, store, &row).await?);
         Ok::<_, sqlx::Error>(findings)
     });
@@ -185,30 +185,30 @@ async fn tried(
     Ok(found.into_iter().flatten().collect())
 }
 
-async fn connection(setup: &Setup, tenant: &str, row: &ConnectionRow) -> Finding {
+async fn connection(setup: &Setup, store: &Store, tenant: &str, row: &ConnectionRow) -> Result<Finding, sqlx::Error> {
     let name = format!("connection {} of {tenant}", row.name);
     let provider = CatalogueEntry::named(&row.provider);
     if provider.is_none_or(|provider| !provider.usable) {
         let detail = format!("This version does not support {} yet.", row.provider);
-        return Finding::warning(name, detail, "None in this version: calls with it fail as config_error.");
+        return Ok(Finding::warning(name, detail, "None in this version: calls with it fail as config_error."));
     }
     let carries = provider.is_some_and(|provider| provider.offers(ConnectionKind::Carrier));
-    let checks = setup.check(row, carries, DEADLINE).await;
+    let checks = setup.check(store, row, carries, DEADLINE).await?;
     let details = |ok: bool| {
         let details: Vec<_> =
             checks.iter().filter(|check| check.ok == ok).map(|check: &Check| check.detail.as_str()).collect();
         details.join(" ")
     };
     if checks.iter().all(|check| check.ok) {
-        return Finding::ok(name, details(true));
+        return Ok(Finding::ok(name, details(true)));
     }
     let id = ConnectionId::from_uuid(row.id);
     let fix = format!("Follow the message, or correct the connection with PATCH /v1/connections/{id}.");
     if row.provider == "local" {
         // It may be unused, and the models are checked above.
-        return Finding::warning(name, details(false), fix);
+        return Ok(Finding::warning(name, details(false), fix));
     }
-    Finding::problem(name, details(false), fix)
+    Ok(Finding::problem(name, details(false), fix))
 }
 
 fn disabled_finding(endpoint: &Disabled) -> Finding {

@@ -122,7 +122,7 @@ pub(super) async fn test(
     let row = found.ok_or_else(connection_not_found)?;
     let carries = CatalogueEntry::named(&row.provider).is_some_and(|provider| provider.offers(ConnectionKind::Carrier));
     let trial = state.trials.begin(tenant.id, row.provider == "local").await?;
-    let checks = state.setup()?.check(&row, carries, trial.left()).await;
+    let checks = state.setup()?.check(&state.store, &row, carries, trial.left()).await?;
     let ok = checks.iter().all(|check| check.ok);
     if ok {
         let mut tx = state.store.begin().await?;

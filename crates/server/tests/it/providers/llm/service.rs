@@ -44,3 +44,57 @@ async fn each_connection_is_tried_with_a_token() {
     is_tried(&service.client, "gemini", Gemini).await;
     service.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_connection_is_tried_with_the_tools_of_the_agents_that_use_it() {
+    const WORDS: &str =
+        "Invalid schema for function 'book': In context=('properties', 'day'), 'format' is not permitted.";
+    let service = TestService::start_allowing("127.0.0.0/8,http").await;
+    let client = &service.client;
+    let error = json!({ "message": WORDS, "type": "invalid_request_error", "code": "invalid_function_parameters" });
+    let refusal = Reply::Refuses(400, Vec::new(), json!({ "error": error }));
+    // The second time without the tool; then all are sent again.
+    let double = Double::start(OpenAi, vec![refusal, says("Yes."), says("Yes."), says("Yes."), says("Yes.")]).await;
+    let id = connect(client, "openai", &double, json!({ "kinds": ["llm"] })).await;
+    let scripted = client.create("/v1/connections", json!({ "name": "scripted", "provider": "scripted" })).await;
+    let by = json!({ "connection_id": scripted["id"] });
+    let book = |day: Value| {
+        let parameters = json!({ "type": "object", "properties": { "day": day }, "required": ["day"] });
+        json!({ "type": "http", "name": "book", "description": "Books.", "url": "https://a.example/book", "parameters": parameters })
+    };
+    let agent = |name: &str, day: Value| {
+        let llm = json!({ "connection_id": id });
+        json!({
+            "name": name, "instructions": "Book a table.", "stt": by, "llm": llm, "tts": by,
+            "tools": [book(day), { "type": "send_dtmf" }],
+        })
+    };
+    client.create("/v1/agents", agent("Ava", json!({ "type": "string", "format": "date" }))).await;
+    let path = format!("/v1/connections/{}/test", text(&id));
+    let (_, tested) = client.post(&path, json!({})).await;
+    let detail = text(&tested["checks"][0]["detail"]);
+    assert!(tested["ok"] == false && detail.contains("book (") && detail.contains(WORDS), "{detail}");
+    let (_, tested) = client.post(&path, json!({})).await;
+    assert_eq!(tested["ok"], true, "the server takes it by now: {tested}");
+
+    client.create("/v1/agents", agent("Bea", json!({ "type": "integer" }))).await;
+    let (_, tested) = client.post(&path, json!({})).await;
+    assert_eq!(tested["ok"], true, "{tested}");
+    let sent: Vec<Vec<String>> = double.asked().iter().map(tools).collect();
+    let with_book = ["end_call", "book", "send_dtmf"];
+    let expected: [&[&str]; 5] = [&with_book, &["end_call", "send_dtmf"], &with_book, &with_book, &["book"]];
+    assert_eq!(sent, expected);
+    let first = &double.asked()[0];
+    let roles: Vec<&str> = first["messages"].as_array().expect("a list").iter().map(role).collect();
+    assert_eq!(roles, ["system", "user", "assistant", "user"], "as a call begins that the agent greets");
+    double.finish();
+    service.stop().await;
+}
+
+fn role(message: &Value) -> &str {
+    message["role"].as_str().expect("a role")
+}
+
+fn tools(request: &Value) -> Vec<String> {
+    request["tools"].as_array().into_iter().flatten().map(|tool| text(&tool["function"]["name"])).collect()
+}
