@@ -1,8 +1,8 @@
 //! Walks through a document: what it refers to, its bodies, its schemas.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use crate::http::openapi::document::operations;
+use crate::http::openapi::document::{SCHEMAS, operations};
 
 /// What a value refers to, or the value.
 pub(super) fn resolved<'a>(value: &'a Value, document: &'a Value) -> &'a Value {
@@ -23,12 +23,38 @@ pub(super) fn bodies<'a>(operation: &'a Value, document: &'a Value) -> Vec<(Stri
     all.filter_map(|(at, body)| Some((at, resolved(body, document)["content"].get("application/json")?))).collect()
 }
 
-/// What is wrong with an example of a schema.
+/// Returns what is wrong with an example of a schema.
 pub(super) fn misfits(example: &Value, schema: &Value, document: &Value) -> Vec<String> {
-    let mut schema = schema.clone();
-    schema["components"] = document["components"].clone();
+    let schema = with_what_it_names(schema, document);
     let validator = jsonschema::options().should_validate_formats(true).build(&schema).expect("a schema");
     validator.iter_errors(example).map(|error| format!("{}: {error}", error.instance_path)).collect()
+}
+
+/// Returns a schema with the schemas that it refers to, directly or not. With all of them, compiling it would take too long.
+fn with_what_it_names(schema: &Value, document: &Value) -> Value {
+    let (mut schemas, mut open) = (Map::new(), references(schema));
+    while let Some(name) = open.pop() {
+        if !schemas.contains_key(&name) {
+            let named = &document["components"]["schemas"][&name];
+            open.extend(references(named));
+            schemas.insert(name, named.clone());
+        }
+    }
+    let mut schema = schema.clone();
+    schema["components"]["schemas"] = schemas.into();
+    schema
+}
+
+/// Returns the names of the schemas that a value refers to.
+fn references(value: &Value) -> Vec<String> {
+    match value {
+        Value::Object(fields) => {
+            let own = fields.get("$ref").and_then(Value::as_str).and_then(|at| at.strip_prefix(SCHEMAS));
+            own.map(str::to_owned).into_iter().chain(fields.values().flat_map(references)).collect()
+        }
+        Value::Array(items) => items.iter().flat_map(references).collect(),
+        _ => Vec::new(),
+    }
 }
 
 /// Calls `each` with every schema, and whether it has a name.
