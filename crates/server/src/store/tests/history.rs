@@ -426,6 +426,7 @@ async fn walk_agents(test: &TestStore, past: &Past) {
     agents::update(&mut tx, &row).await.expect("written");
     agents::get(&mut tx, tenant, agent).await.expect("read").expect("the agent");
     agents::list(&mut tx, tenant, PageRequest::first(10)).await.expect("read");
+    agents::using(&mut tx, tenant, numbered(ConnectionId::new, 9), 20).await.expect("read");
     agents::version(&mut tx, tenant, agent, 1).await.expect("read").expect("the version");
     agents::named_version(&mut tx, tenant, agent, 1).await.expect("read").expect("the version");
     agents::versions(&mut tx, tenant, agent, i64::MAX, 10).await.expect("read");
