@@ -4,8 +4,9 @@
 #   ci/with-postgres.sh cargo nextest run -p switchhook
 #
 # The server lives in a temporary folder and listens on a Unix socket there, so that neither a port nor another server can be
-# in its way. Its address is in SWITCHHOOK_TEST_POSTGRES. It does not wait for the disk, unless --durable is the first argument:
-# then it is set up as it comes, for measuring. It is stopped and deleted when the command ends. The exit code is the command's.
+# in its way. Its address is in SWITCHHOOK_TEST_POSTGRES. It does not wait for the disk and keeps little of its log, unless --durable
+# is the first argument: then it is set up as it comes, for measuring. It is stopped and deleted when the command ends. The exit
+# code is the command's.
 set -euo pipefail
 
 die() {
@@ -13,7 +14,7 @@ die() {
     exit 1
 }
 
-careless="-c fsync=off -c synchronous_commit=off -c full_page_writes=off"
+careless="-c fsync=off -c synchronous_commit=off -c full_page_writes=off -c min_wal_size=32MB -c max_wal_size=128MB"
 if [ "${1:-}" = --durable ]; then
     careless=
     shift

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 use switchhook_core::Timestamp;
 use switchhook_core::agent::AgentConfig;
 use switchhook_core::call::{Call, Direction, Timing};
@@ -16,6 +15,9 @@ use super::agents::AgentRow;
 use super::calls::{self, CallRequest, CallRow, NewCall};
 use super::lease_time::LeaseTime;
 use super::tenants::{self, OwnLimits};
+
+#[path = "../../tests/it/harness/database.rs"]
+mod database;
 
 /// Nine in the morning of an ordinary day.
 pub(crate) const NOW: &str = "2026-11-21T09:00:00Z";
@@ -39,9 +41,9 @@ pub(crate) async fn stores() -> Vec<TestStore> {
 /// As [`stores`], without a schema.
 pub(crate) async fn empty_stores() -> Vec<TestStore> {
     let mut stores = vec![sqlite().await];
-    match std::env::var("SWITCHHOOK_TEST_POSTGRES") {
-        Ok(url) => stores.push(postgres(&url).await),
-        Err(_) => say_that_postgres_is_left_out(),
+    match database::create().await {
+        Some(url) => stores.push(postgres(&url).await),
+        None => say_that_postgres_is_left_out(),
     }
     stores
 }
@@ -52,15 +54,9 @@ async fn sqlite() -> TestStore {
     TestStore { store: Store::connect(&url).await.expect("a new SQLite file"), folder, engine: "sqlite" }
 }
 
-async fn postgres(server: &str) -> TestStore {
-    let name = format!("t_{:032x}", u128::from_ne_bytes(clock::random()));
-    let mut connection = PgConnection::connect(server).await.expect("the server that SWITCHHOOK_TEST_POSTGRES names");
-    let create = AssertSqlSafe(format!("CREATE DATABASE {name}"));
-    sqlx::query(create).execute(&mut connection).await.expect("a database of our own");
-    let mut url: url::Url = server.parse().expect("a URL");
-    url.set_path(&name);
+async fn postgres(url: &str) -> TestStore {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    TestStore { store: Store::connect(url.as_str()).await.expect("a new database"), folder, engine: "postgres" }
+    TestStore { store: Store::connect(url).await.expect("a new database"), folder, engine: "postgres" }
 }
 
 #[expect(clippy::print_stderr, reason = "nothing is left out silently")]

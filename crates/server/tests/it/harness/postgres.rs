@@ -8,6 +8,8 @@ use sqlx::postgres::PgConnection;
 use sqlx::{AssertSqlSafe, Connection as _, Executor as _};
 use tempfile::TempDir;
 
+use super::database;
+
 /// The directory of PostgreSQL versions on Debian and Ubuntu.
 const INSTALLED: &str = "/usr/lib/postgresql";
 
@@ -55,7 +57,9 @@ impl Server {
 
     /// Creates a new, empty database. Returns its URL.
     pub(crate) async fn database(&self) -> String {
-        super::database::create_on(&self.address()).await
+        let name = database::new_name();
+        self.execute(&[&format!("CREATE DATABASE {name}")]).await;
+        database::with_database(&self.address(), &name)
     }
 
     /// Executes statements as its superuser, outside any test's database.
