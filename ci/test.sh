@@ -22,6 +22,9 @@ exec 2>&1 # one log, in order
 TEST_THREADS=$(nproc)
 [ "$TEST_THREADS" -ge 10 ] || TEST_THREADS=$((TEST_THREADS * 5 > 10 ? 10 : TEST_THREADS * 5))
 
+# What a first run writes: 3 GB of tests, 1 GB of documentation, the tools and browsers of the dashboard, databases.
+FIRST_RUN_MB=4600
+
 # Exit code of a step that could not check anything.
 NOT_CHECKED=77
 may_be_unchecked=no
@@ -100,6 +103,18 @@ stop() {
     summary
     printf '\n%s\n' "$*"
     exit 1
+}
+
+# A disk that fills up fails any test, half an hour later.
+disk_space() {
+    local target=${CARGO_TARGET_DIR:-target} free written=0
+    [ ! -d "$target" ] || written=$(du -sm "$target" | cut -f1)
+    free=$(df --output=avail -m . | tail -n 1)
+    echo "$((free)) MB free, $written MB already built"
+    [ $((free + written)) -ge "$FIRST_RUN_MB" ] || {
+        echo "The tests write $FIRST_RUN_MB MB: free $((FIRST_RUN_MB - free - written)) MB more."
+        return 1
+    }
 }
 
 system_packages() {
@@ -201,6 +216,7 @@ advisories() {
     fi
 }
 
+step "Disk space" disk_space || stop "There is too little room on this disk."
 step "System packages" system_packages || stop "The system packages could not be installed."
 step "Rust" rust || stop "There is no Rust to test with."
 export PATH="${CARGO_HOME:-$HOME/.cargo}/bin:$PATH"
