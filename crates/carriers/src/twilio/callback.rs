@@ -324,7 +324,7 @@ mod tests {
 
     #[test]
     fn a_transfer_has_ended_when_its_number_answers_or_its_verb_is_over() {
-        let told = |query: &str, fields: &str| {
+        let parsed = |query: &str, fields: &str| {
             let url = format!("https://voice.example.com/x/transfer{query}");
             read_at(&url, TRANSFER, "application/x-www-form-urlencoded", &format!("CallSid=CA1&{fields}"))
         };
@@ -344,15 +344,15 @@ mod tests {
             ("CallStatus=completed&DialCallStatus=completed", ended(2, true), false),
         ];
         for (fields, events, asks) in table {
-            let callback = told("?transfer=2", fields).expect(fields);
+            let callback = parsed("?transfer=2", fields).expect(fields);
             assert_eq!((callback.events, callback.wants_instructions), (events, asks), "{fields}");
             let reply = if fields.contains("Dial") { Reply::Xml(twiml::hang_up()) } else { Reply::Empty };
             assert_eq!(callback.reply, reply, "{fields}");
         }
         for query in ["", "?transfer=", "?transfer=-1", "?transfer=x", "?x=2"] {
-            assert_eq!(told(query, "DialCallStatus=busy"), Err(CallbackError::NotFound), "{query}");
+            assert_eq!(parsed(query, "DialCallStatus=busy"), Err(CallbackError::NotFound), "{query}");
         }
-        assert!(matches!(told("?transfer=2", "x=1"), Err(CallbackError::Malformed(_))));
+        assert!(matches!(parsed("?transfer=2", "x=1"), Err(CallbackError::Malformed(_))));
     }
 
     #[test]

@@ -117,8 +117,7 @@ fn judge(flavour: Flavour, status: u16, problem: &Problem) -> Option<CodeMeaning
 pub(super) fn dial_error(flavour: Flavour, answer: &RestResponse) -> DialError {
     let problem = Problem::of(answer);
     let words = problem.words(flavour, answer.status);
-    // Whoever gave up waiting, or failed, may have rung somebody before.
-    if answer.status >= 500 || answer.status == 408 {
+    if may_ring(answer) {
         return DialError::Unknown { words: without_numbers(&words) };
     }
     let meaning = judge(flavour, answer.status, &problem);
@@ -151,10 +150,15 @@ pub(super) fn carrier_error(flavour: Flavour, answer: &RestResponse) -> CarrierE
     }
 }
 
-/// What an answer that is no success means for a transfer: a carrier that failed or gave up waiting may be ringing the number.
+/// Returns whether the number may ring all the same: the carrier failed or gave up waiting.
+fn may_ring(answer: &RestResponse) -> bool {
+    matches!(answer.status, 408 | 500..)
+}
+
+/// What an answer that is no success means for a transfer.
 pub(super) fn transfer_error(flavour: Flavour, answer: &RestResponse) -> TransferError {
     let refused = carrier_error(flavour, answer);
-    if answer.status >= 500 || answer.status == 408 {
+    if may_ring(answer) {
         return TransferError::Unknown { words: refused.words };
     }
     refused.into()

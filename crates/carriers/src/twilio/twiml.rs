@@ -120,15 +120,16 @@ mod tests {
         let number = "+12025550100".parse().expect("valid");
         let ours = "+12025550199".parse().expect("valid");
         let report = "https://a.example/transfer?transfer=1";
-        let told = format!(r#" statusCallback="{report}" statusCallbackEvent="answered" statusCallbackMethod="POST">"#);
+        let callback =
+            format!(r#" statusCallback="{report}" statusCallbackEvent="answered" statusCallbackMethod="POST">"#);
         let verb = format!(r#"<Dial action="{report}" method="POST" timeout="30" timeLimit="14400""#);
-        let dialled = format!("<Response>{verb}><Number{told}+12025550100</Number></Dial></Response>");
+        let dialled = format!("<Response>{verb}><Number{callback}+12025550100</Number></Dial></Response>");
         assert!(dial(&number, None, report).ends_with(&dialled));
         let shown = format!(r#"{verb} callerId="+12025550199"><Number"#);
         assert!(dial(&number, Some(&ours), report).contains(&shown));
         let sip = "sip:a@example.com;x=</Sip><Hangup/>&\"'".parse().expect("graphic");
         let inner = "sip:a@example.com;x=&lt;/Sip&gt;&lt;Hangup/&gt;&amp;&quot;&apos;";
-        assert!(dial(&sip, None, report).ends_with(&format!("><Sip{told}{inner}</Sip></Dial></Response>")));
+        assert!(dial(&sip, None, report).ends_with(&format!("><Sip{callback}{inner}</Sip></Dial></Response>")));
         assert_eq!(escaped("a\u{0}b\u{ffff}c"), "abc");
     }
 

@@ -147,11 +147,15 @@ enum TaskOutcome {
     },
     /// The carrier's response to a transfer.
     Transfer {
+        /// The number of the transfer.
+        number: u32,
         /// The response.
         answer: TransferAnswer,
     },
     /// The leg was looked up, since nothing was reported of its transfer.
     Transferred {
+        /// The number of the transfer.
+        number: u32,
         /// How it ended, if it has; nothing when the carrier could not say.
         found: Option<Option<Hangup>>,
     },
@@ -319,8 +323,8 @@ impl Runner {
                         self.carrier_request(request);
                         None
                     }
-                    TalkEvent::LineGone => self.line_gone(),
-                    TalkEvent::Ended(end) => self.transfers.talk_ended(end).map(CallInput::TalkEnded),
+                    TalkEvent::LineGone | TalkEvent::Ended(TalkEnd::MediaLost) => self.line_gone(),
+                    TalkEvent::Ended(end) => Some(CallInput::TalkEnded(end)),
                 },
                 Some(signal) = entry.signals.recv() => match signal {
                     RunnerSignal::HangUp => Some(CallInput::HangUpRequested),
@@ -412,8 +416,8 @@ impl Runner {
                 self.pressed(in_band);
                 Ok(None)
             }
-            TaskOutcome::Transfer { answer } => Ok(self.transfer_answered(answer)),
-            TaskOutcome::Transferred { found } => Ok(self.transfer_looked_up(found)),
+            TaskOutcome::Transfer { number, answer } => Ok(self.transfer_answered(number, answer)),
+            TaskOutcome::Transferred { number, found } => Ok(self.transfer_looked_up(number, found)),
             TaskOutcome::WrappedUp { wrap_up, from_traces } => {
                 self.wrapped_up(wrap_up, from_traces);
                 Ok(Some(CallInput::WrappedUp))

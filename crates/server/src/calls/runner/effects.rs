@@ -174,11 +174,11 @@ impl Runner {
     }
 
     /// Looks up whether the leg is still up after a transfer of which the carrier reported nothing.
-    pub(super) fn look_transfer_up(&mut self) {
+    pub(super) fn look_transfer_up(&mut self, number: u32) {
         let Some(control) = self.leg_control() else { return };
         self.start(async move {
-            let found = control.find().await.flatten().map(|found| found.ended);
-            Some(TaskOutcome::Transferred { found })
+            let found = control.find_repeatedly().await.map(|found| found.ended);
+            Some(TaskOutcome::Transferred { number, found })
         });
     }
 
@@ -259,6 +259,17 @@ impl LegControl {
         certain.then_some(Some(found))
     }
 
+    /// Looks the leg up repeatedly: the carrier's list may lag, and requests fail. `None` if it is never found.
+    async fn find_repeatedly(&self) -> Option<FoundLeg> {
+        for pause in LOOK_UP_AGAIN {
+            tokio::time::sleep(pause).await;
+            if let Some(Some(found)) = self.find().await {
+                return Some(found);
+            }
+        }
+        None
+    }
+
     /// Returns the legs that do not belong to other calls.
     async fn not_of_others(&self, found: Vec<FoundLeg>) -> Result<Vec<FoundLeg>, sqlx::Error> {
         let mut conn = self.store.read().await?;
@@ -281,13 +292,7 @@ impl LegControl {
     /// Ends the leg. If its id never arrived, looks it up first, since a phone may be ringing.
     async fn hang_up(mut self) {
         if self.leg.carrier_call_id.is_none() {
-            for pause in LOOK_UP_AGAIN {
-                tokio::time::sleep(pause).await;
-                if let Some(Some(found)) = self.find().await {
-                    self.leg.carrier_call_id = Some(found.carrier_call_id);
-                    break;
-                }
-            }
+            self.leg.carrier_call_id = self.find_repeatedly().await.map(|found| found.carrier_call_id);
         }
         hang_up(&self.carrier, &self.leg).await;
     }

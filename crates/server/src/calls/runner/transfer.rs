@@ -71,17 +71,9 @@ impl Transfers {
         self.under_way.as_ref()?.wait_until
     }
 
-    /// What the end of the conversation means. Carriers end the media of a transfer before they have answered the request; those
-    /// that report its end are waited for.
-    pub(super) fn talk_ended(&mut self, end: TalkEnd) -> Option<TalkEnd> {
-        match (&mut self.under_way, end) {
-            (Some(transfer), TalkEnd::MediaLost) if transfer.reports != TransferReports::Nothing => {
-                transfer.media_gone = true;
-                None
-            }
-            (Some(transfer), TalkEnd::MediaLost) => Some(TalkEnd::Transferred { by: transfer.by }),
-            (_, end) => Some(end),
-        }
+    /// Returns the transfer with this number while its end is unknown.
+    fn undecided(&mut self, number: u32) -> Option<&mut Transfer> {
+        self.under_way.as_mut().filter(|transfer| transfer.number == number && !transfer.failed)
     }
 }
 
@@ -107,7 +99,7 @@ impl Runner {
         let counted = registry::rings_phones(&self.row.provider);
         self.ask_carrier(async move {
             if !may_transfer(&store, tenant, &to, counted, now).await {
-                return TaskOutcome::Transfer { answer: TransferAnswer::Refused };
+                return TaskOutcome::Transfer { number, answer: TransferAnswer::Refused };
             }
             let answer = match answer_of(carrier.control.transfer(&leg, &to, number)).await {
                 Some(Ok(())) => TransferAnswer::Accepted,
@@ -126,13 +118,13 @@ impl Runner {
                     TransferAnswer::Unknown
                 }
             };
-            TaskOutcome::Transfer { answer }
+            TaskOutcome::Transfer { number, answer }
         });
     }
 
     /// What the carrier's answer to a transfer means for the call. Its end may have been reported already.
-    pub(super) fn transfer_answered(&mut self, answer: TransferAnswer) -> Option<CallInput> {
-        let transfer = self.transfers.under_way.as_mut().filter(|transfer| !transfer.failed)?;
+    pub(super) fn transfer_answered(&mut self, number: u32, answer: TransferAnswer) -> Option<CallInput> {
+        let transfer = self.transfers.undecided(number)?;
         match (answer, transfer.reports) {
             (TransferAnswer::Refused, _) => return self.transfer_failed(),
             (TransferAnswer::Accepted, TransferReports::Nothing) => return self.bridged(),
@@ -179,7 +171,8 @@ impl Runner {
         self.transfer_failed()
     }
 
-    /// The media has ended while the conversation waits for the end of a transfer.
+    /// The media has ended. Carriers end that of a transfer before they have answered the request; those that report how it ends are
+    /// waited for.
     pub(super) fn line_gone(&mut self) -> Option<CallInput> {
         let Some(transfer) = &mut self.transfers.under_way else {
             return Some(CallInput::TalkEnded(TalkEnd::MediaLost));
@@ -215,7 +208,8 @@ impl Runner {
             }
             TransferReports::MediaReturns if transfer.media_gone => {
                 transfer.wait_until = None;
-                self.look_transfer_up();
+                let number = transfer.number;
+                self.look_transfer_up(number);
                 None
             }
             _ => {
@@ -226,8 +220,9 @@ impl Runner {
     }
 
     /// A leg that lives when its number rings no more is connected to it: without a report of its end, it would have been hung up.
-    pub(super) fn transfer_looked_up(&mut self, found: Option<Option<Hangup>>) -> Option<CallInput> {
-        self.transfers.under_way.as_ref()?;
+    /// Its end may have been reported meanwhile.
+    pub(super) fn transfer_looked_up(&mut self, number: u32, found: Option<Option<Hangup>>) -> Option<CallInput> {
+        self.transfers.undecided(number)?;
         match found {
             Some(None) => {
                 tracing::warn!("the carrier did not report how a transfer ended: the line lives, so it was answered");

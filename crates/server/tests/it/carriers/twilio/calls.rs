@@ -93,7 +93,7 @@ async fn a_call_is_transferred_to_a_number_or_a_sip_address() {
         assert_eq!(status, StatusCode::OK, "{answer}");
         let ended = client.wait_for_end(&call).await;
         assert_eq!((&ended["status"], &ended["end_reason"]), (&json!("completed"), &json!("transferred")), "{ended}");
-        let seen = stage.double.until(callee, "it is passed on", |call| call.dialled.is_some()).await;
+        let seen = stage.double.until(callee, "it is transferred", |call| call.dialled.is_some()).await;
         assert_eq!(seen.dialled.as_deref(), Some(to));
         assert!(seen.ended_by_us.is_none() && !seen.is_over(), "the line lives on: {seen:?}");
         stage.double.hang_up(callee);

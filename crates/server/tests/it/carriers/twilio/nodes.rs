@@ -100,6 +100,26 @@ impl Door {
     }
 }
 
+/// Two nodes with one database, neither started.
+struct Cluster {
+    nodes: [Node; 2],
+    /// Their public URL.
+    door: Door,
+    _server: Server,
+}
+
+impl Cluster {
+    async fn new() -> Self {
+        let server = tokio::task::block_in_place(Server::start);
+        let (database, door) = (server.database().await, Door::open().await);
+        let node = || {
+            let node = allowing(Node::on(Some(database.clone()))).with("SWITCHHOOK_MASTER_KEY", MASTER_KEY);
+            node.with("SWITCHHOOK_PUBLIC_URL", door.base.clone())
+        };
+        Self { nodes: [node(), node()], door, _server: server }
+    }
+}
+
 /// Waits until so many calls run on this node.
 async fn until_live(node: &Client, calls: &str) {
     let looking = async {
@@ -119,13 +139,7 @@ async fn until_live(node: &Client, calls: &str) {
 #[tokio::test(flavor = "multi_thread")]
 async fn reports_and_audio_may_reach_any_node_and_the_one_with_the_audio_talks() {
     let double = TwilioDouble::start(Flavour::Twilio).await;
-    let server = tokio::task::block_in_place(Server::start);
-    let (database, door) = (server.database().await, Door::open().await);
-    let node = || {
-        let node = allowing(Node::on(Some(database.clone()))).with("SWITCHHOOK_MASTER_KEY", MASTER_KEY);
-        node.with("SWITCHHOOK_PUBLIC_URL", door.base.clone())
-    };
-    let (dialler, other) = (node(), node());
+    let Cluster { nodes: [dialler, other], door, _server } = Cluster::new().await;
     let key = tenant(&dialler);
     let (_dialler, client) = start(&dialler, &key);
     let set = set_up(&client, &double, json!({})).await;
@@ -165,13 +179,7 @@ async fn reports_and_audio_may_reach_any_node_and_the_one_with_the_audio_talks()
 #[tokio::test(flavor = "multi_thread")]
 async fn who_was_put_through_while_no_node_lived_talks_on_and_who_was_not_is_hung_up() {
     let double = TwilioDouble::start(Flavour::Twilio).await;
-    let server = tokio::task::block_in_place(Server::start);
-    let (database, door) = (server.database().await, Door::open().await);
-    let node = || {
-        let node = allowing(Node::on(Some(database.clone()))).with("SWITCHHOOK_MASTER_KEY", MASTER_KEY);
-        node.with("SWITCHHOOK_PUBLIC_URL", door.base.clone())
-    };
-    let (first, second) = (node(), node());
+    let Cluster { nodes: [first, second], door, _server } = Cluster::new().await;
     let key = tenant(&first);
     let (process, client) = start(&first, &key);
     door.point_at(&process);

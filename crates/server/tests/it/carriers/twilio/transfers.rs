@@ -21,6 +21,14 @@ async fn transfer(stage: &Stage, call: &str, to: &str) {
     assert_eq!(status, StatusCode::OK, "{answer}");
 }
 
+/// Answers, and is then transferred to a number with this script. Returns the call's id.
+async fn transferring(stage: &Stage, to: &str, script: Script) -> String {
+    stage.double.script(to, script);
+    let call = stage.talking(CALLEE).await;
+    transfer(stage, &call, to).await;
+    call
+}
+
 /// Waits until the agent has said so often that the caller could not be put through.
 async fn until_sorry(stage: &Stage, call: &str, times: usize) {
     let sorry = |line: &&Value| {
@@ -85,9 +93,7 @@ async fn a_transfer_that_nobody_answers_gives_the_caller_back_to_the_agent() {
 async fn the_conversation_goes_on_over_the_new_line() {
     let stage = Stage::new(Flavour::Twilio).await;
     stage.double.script(CALLEE, Script::with(FarEnd::Presses("47#")));
-    stage.double.script(AWAY, Script::ending("busy", Some(486)));
-    let call = stage.talking(CALLEE).await;
-    transfer(&stage, &call, AWAY).await;
+    let call = transferring(&stage, AWAY, Script::ending("busy", Some(486))).await;
     until_sorry(&stage, &call, 1).await;
     let transcript = format!("/v1/calls/{call}/transcript");
     let pressed = |said: &Value| said.to_string().matches("47").count() > 0;
@@ -105,9 +111,7 @@ async fn the_conversation_goes_on_over_the_new_line() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_caller_is_transferred_when_the_number_answers_and_not_before() {
     let stage = Stage::new(Flavour::Twilio).await;
-    stage.double.script(DESK, Script { rings_for: Duration::from_secs(3), ..Script::default() });
-    let call = stage.talking(CALLEE).await;
-    transfer(&stage, &call, DESK).await;
+    let call = transferring(&stage, DESK, Script { rings_for: Duration::from_secs(3), ..Script::default() }).await;
     until_dialled(&stage, DESK).await;
     assert_eq!(stage.shown(&call).await["status"], "in_progress");
     assert_transferred(&stage, &call).await;
@@ -117,9 +121,7 @@ async fn a_caller_is_transferred_when_the_number_answers_and_not_before() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_answer_that_is_told_only_by_its_end_is_a_transfer() {
     let stage = Stage::new(Flavour::Twilio).await;
-    stage.double.script(DESK, Script { delivery: Delivery::Nothing, ..Script::default() });
-    let call = stage.talking(CALLEE).await;
-    transfer(&stage, &call, DESK).await;
+    let call = transferring(&stage, DESK, Script { delivery: Delivery::Nothing, ..Script::default() }).await;
     stage.double.until(CALLEE, "they talk", |call| call.bridged).await;
     stage.double.other_end_hangs_up(CALLEE);
     let ended = stage.client().wait_for_end(&call).await;
@@ -131,9 +133,7 @@ async fn an_answer_that_is_told_only_by_its_end_is_a_transfer() {
 #[tokio::test(flavor = "multi_thread")]
 async fn who_hangs_up_while_the_other_phone_rings_ends_the_call() {
     let stage = Stage::new(Flavour::Twilio).await;
-    stage.double.script(AWAY, Script { fate: Fate::RingsOn, ..Script::default() });
-    let call = stage.talking(CALLEE).await;
-    transfer(&stage, &call, AWAY).await;
+    let call = transferring(&stage, AWAY, Script { fate: Fate::RingsOn, ..Script::default() }).await;
     until_dialled(&stage, AWAY).await;
     stage.double.hang_up(CALLEE);
     let ended = stage.client().wait_for_end(&call).await;
@@ -141,9 +141,7 @@ async fn who_hangs_up_while_the_other_phone_rings_ends_the_call() {
     stage.stop().await;
 
     let stage = Stage::new(Flavour::SignalWire).await;
-    stage.double.script(AWAY, Script { fate: Fate::RingsOn, ..Script::default() });
-    let call = stage.talking(CALLEE).await;
-    transfer(&stage, &call, AWAY).await;
+    let call = transferring(&stage, AWAY, Script { fate: Fate::RingsOn, ..Script::default() }).await;
     until_dialled(&stage, AWAY).await;
     stage.client().post(&format!("/v1/calls/{call}/hangup"), json!({})).await;
     assert_eq!(stage.client().wait_for_end(&call).await["end_reason"], "api_hangup");
@@ -152,24 +150,44 @@ async fn who_hangs_up_while_the_other_phone_rings_ends_the_call() {
     stage.stop().await;
 }
 
+/// The number whose script says how the carrier answers a transfer to the desk: SignalWire fetches the document with the desk's later.
+fn answering_number(flavour: Flavour) -> &'static str {
+    if flavour == Flavour::Twilio { DESK } else { CALLEE }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_transfer_whose_answer_is_lost_rings_one_person_once() {
-    for answer in [Answer::BreaksOff, Answer::FailsAfterwards, Answer::NeverComes] {
-        let stage = Stage::new(Flavour::Twilio).await;
-        stage.double.script(DESK, Script::answering(answer));
+    for flavour in [Flavour::Twilio, Flavour::SignalWire] {
+        for answer in [Answer::BreaksOff, Answer::FailsAfterwards, Answer::NeverComes] {
+            let stage = Stage::new(flavour).await;
+            let call = stage.talking(CALLEE).await;
+            stage.double.script(answering_number(flavour), Script::answering(answer));
+            transfer(&stage, &call, DESK).await;
+            assert_transferred(&stage, &call).await;
+            stage.stop().await;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_transfer_that_the_carrier_does_not_make_leaves_the_caller_with_the_agent() {
+    for flavour in [Flavour::Twilio, Flavour::SignalWire] {
+        let stage = Stage::new(flavour).await;
         let call = stage.talking(CALLEE).await;
-        transfer(&stage, &call, DESK).await;
-        assert_transferred(&stage, &call).await;
+        let answers = [Answer::Fails, Answer::Refuses(400, 21_211), Answer::TooMany(u32::MAX)];
+        for (answer, times) in answers.into_iter().zip(1..) {
+            stage.double.script(answering_number(flavour), Script::answering(answer));
+            transfer(&stage, &call, DESK).await;
+            until_sorry(&stage, &call, times).await;
+        }
+        let seen = stage.double.call(CALLEE);
+        assert_eq!(
+            (seen.dialled, seen.streams),
+            (None, 1),
+            "{flavour:?}: the agent is back on the line that never ended"
+        );
         stage.stop().await;
     }
-    let stage = Stage::new(Flavour::Twilio).await;
-    stage.double.script(DESK, Script::answering(Answer::Fails));
-    let call = stage.talking(CALLEE).await;
-    transfer(&stage, &call, DESK).await;
-    until_sorry(&stage, &call, 1).await;
-    let seen = stage.double.call(CALLEE);
-    assert_eq!((seen.dialled, seen.streams), (None, 1), "the agent is back on the line that never ended");
-    stage.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -205,9 +223,7 @@ async fn a_report_that_is_forged_or_of_another_transfer_changes_nothing() {
 async fn a_line_that_does_not_come_back_is_hung_up() {
     let stage = Stage::new(Flavour::Twilio).await;
     stage.double.script(CALLEE, Script::with_media(MediaFate::NeverAgain));
-    stage.double.script(AWAY, Script::ending("busy", Some(486)));
-    let call = stage.talking(CALLEE).await;
-    transfer(&stage, &call, AWAY).await;
+    let call = transferring(&stage, AWAY, Script::ending("busy", Some(486))).await;
     let ended = stage.client().wait_for_end(&call).await;
     assert_eq!(ended["status"], "completed", "{ended}");
     let seen = stage.double.until(CALLEE, "it is over", Record::is_over).await;

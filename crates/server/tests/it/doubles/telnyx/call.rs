@@ -169,7 +169,7 @@ async fn talk(
     let end = loop {
         tokio::select! {
             order = given.recv() => match order {
-                Some(Order::PassOn(to)) => pass_on(double, leg, &to).await,
+                Some(Order::Transfer(to)) => transfer(double, leg, &to).await,
                 Some(Order::Stream(stream)) => session = open(double, leg, stream, person).await,
                 Some(Order::FarEndHangsUp) => break by_far_end(leg),
                 _ => break by_order(leg),
@@ -224,7 +224,7 @@ async fn go_on(double: &Double, leg: &Leg, session: &mut Option<Session>, happen
 }
 
 /// Dials the target of a transfer, and connects the two if it answers. Its leg is reported to the URL in the request.
-async fn pass_on(double: &Double, leg: &Leg, body: &Value) {
+async fn transfer(double: &Double, leg: &Leg, body: &Value) {
     let text = |field: &str| body[field].as_str().map(ToOwned::to_owned);
     let (orders, _given) = mpsc::unbounded_channel();
     let other = Leg {
@@ -242,7 +242,7 @@ async fn pass_on(double: &Double, leg: &Leg, body: &Value) {
     let (cause, sip) = match double.script_of(body) {
         Some(Script::Unanswered { cause, sip }) => (cause, sip),
         _ => {
-            leg.with(|progress| progress.passed_on = true);
+            leg.with(|progress| progress.transferred = true);
             double.tell(&other, "call.answered", json!({})).await;
             double.tell(leg, "call.bridged", json!({})).await;
             ("normal_clearing", "200")

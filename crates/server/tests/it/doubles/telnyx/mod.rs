@@ -125,7 +125,7 @@ struct Progress {
     /// The duration since the answer, in seconds.
     duration: u64,
     ended: bool,
-    passed_on: bool,
+    transferred: bool,
     /// Whether all events have been reported.
     over: bool,
     /// Webhooks that were sent, to be repeated.
@@ -150,7 +150,7 @@ enum Order {
     Stream(Stream),
     Reject(String),
     HangUp,
-    PassOn(Value),
+    Transfer(Value),
     /// The person at the far end hangs up.
     FarEndHangsUp,
 }

@@ -153,8 +153,8 @@ fn command(double: &Arc<Double>, id: &str, name: &str, body: &Value) -> Response
     if progress.ended {
         return refusal(422, "90018", "Call has already ended", None);
     }
-    if progress.passed_on {
-        double.complain(format!("{name}: the caller was passed on"));
+    if progress.transferred {
+        double.complain(format!("{name}: the caller was transferred"));
     }
     let order = match name {
         "answer" if !leg.inbound => return refusal(422, "90102", "Only incoming calls can be answered", None),
@@ -175,18 +175,18 @@ fn command(double: &Arc<Double>, id: &str, name: &str, body: &Value) -> Response
             return refusal(422, "90045", "Media streaming is used already", None);
         }
         "streaming_start" => Order::Stream(Stream::asked_for(body).expect("it was checked")),
-        "transfer" => Order::PassOn(body.clone()),
+        "transfer" => Order::Transfer(body.clone()),
         _ => {
             leg.with(|progress| progress.seen.keys.push_str(body["digits"].as_str().unwrap_or_default()));
             double.note(name, body);
             return done();
         }
     };
-    if matches!(order, Order::PassOn(_)) && matches!(double.script_of(body), Some(Script::Refused { .. })) {
+    if matches!(order, Order::Transfer(_)) && matches!(double.script_of(body), Some(Script::Refused { .. })) {
         return refusal(403, "10010", "Transfer is not permitted", None);
     }
     double.note(name, body);
-    let is_lost = matches!(order, Order::PassOn(_)) && matches!(double.script_of(body), Some(Script::AnswerLost(_)));
+    let is_lost = matches!(order, Order::Transfer(_)) && matches!(double.script_of(body), Some(Script::AnswerLost(_)));
     // A leg that has just ended ignores commands.
     let _ = leg.orders.send(order);
     if is_lost { cut_off() } else { done() }

@@ -1,20 +1,16 @@
-//! A call that is passed on to another phone, which its number's script answers or not.
-
-use std::time::Duration;
+//! Transfers: `<Dial>` calls another phone, which its number's script answers or not.
 
 use tokio::time::sleep;
 
 use super::callbacks;
 use super::flavour::{Flavour, Prefix};
 use super::leg::{Leg, Order};
+use super::network::Record;
 use super::placing::Document;
 use super::script::{Delivery, Fate, Script};
 use super::signature;
 use super::stream::Over;
 use super::twiml::{self, Dial, Verb};
-
-/// How late a repeated report comes.
-const LATE: Duration = Duration::from_millis(1_500);
 
 /// The other phone.
 struct OtherLeg<'a> {
@@ -25,8 +21,8 @@ struct OtherLeg<'a> {
 }
 
 impl Leg {
-    /// Has the other phone ring, and connects the two when it is answered. What follows is asked for when that is over.
-    pub(super) async fn pass_on(&mut self, dial: &Dial) -> Over {
+    /// Dials the other phone and bridges the two when it answers. Requests the action afterwards.
+    pub(super) async fn dial(&mut self, dial: &Dial) -> Over {
         self.show(dial);
         let script = self.network.look(|state| state.scripts.get(&dial.to).cloned()).unwrap_or_default();
         let mut other = OtherLeg { dial, sid: self.network.flavour.id(Prefix::Call), script, answered: false };
@@ -46,28 +42,28 @@ impl Leg {
         if let Fate::Answered = other.script.fate {
             other.answered = true;
             self.network.change(&self.sid, |record| record.bridged = true);
-            self.tell_answered(&other).await;
+            self.report_answered(&other).await;
             match self.held().await {
                 Over::Ordered(Order::OtherEndHangsUp) => {}
                 over => return self.left(&other, status, over).await,
             }
         }
         let Some(action) = &dial.action else { return Over::Next };
-        let verbs = self.ask_what_follows(&other, action, "in-progress", status).await;
+        let verbs = self.request_action(&other, action, "in-progress", status).await;
         Over::Ordered(Order::Follow(Document::Inline(verbs)))
     }
 
-    /// The far end has left, or we had the call ended: what would follow is asked for all the same.
+    /// Requests the action too if the far end hung up or the service ended the call.
     async fn left(&self, other: &OtherLeg<'_>, status: &str, over: Over) -> Over {
         if let (Some(action), Over::FarEnd | Over::Ordered(Order::End | Order::FarEndHangsUp)) =
             (&other.dial.action, &over)
         {
-            self.ask_what_follows(other, action, "completed", status).await;
+            self.request_action(other, action, "completed", status).await;
         }
         over
     }
 
-    /// The called phone shows the caller's number, unless the document says otherwise.
+    /// Records the number that the called phone shows: the caller's, unless the document has another.
     fn show(&self, dial: &Dial) {
         let Some(record) = self.network.record(&self.sid) else { return };
         let shown = dial.caller_id.clone().unwrap_or_else(|| record.from.clone());
@@ -83,7 +79,7 @@ impl Leg {
         });
     }
 
-    async fn tell_answered(&self, other: &OtherLeg<'_>) {
+    async fn report_answered(&self, other: &OtherLeg<'_>) {
         let Some(url) = other.dial.answered.as_ref().filter(|_| other.script.delivery != Delivery::Nothing) else {
             return;
         };
@@ -103,8 +99,8 @@ impl Leg {
         }
     }
 
-    /// Posts how the other phone's call ended; the document that the last answer holds.
-    async fn ask_what_follows(&self, other: &OtherLeg<'_>, url: &str, call_status: &str, status: &str) -> Vec<Verb> {
+    /// Posts how the other phone's call ended. Returns the document in the last response.
+    async fn request_action(&self, other: &OtherLeg<'_>, url: &str, call_status: &str, status: &str) -> Vec<Verb> {
         let Some(record) = self.network.record(&self.sid) else { return Vec::new() };
         let mut fields = callbacks::of_call(&self.network, &record);
         fields.extend(signature::owned(&[("CallStatus", call_status), ("DialCallStatus", status)]));
@@ -120,9 +116,10 @@ impl Leg {
             verbs = callbacks::ask(&self.network, url, &fields, delivery).await;
         }
         if delivery == Delivery::Chaotic {
-            let (network, url) = (self.network.clone(), url.to_owned());
+            let (network, url, sid) = (self.network.clone(), url.to_owned(), self.sid.clone());
+            let is_late = move |call: &Record| call.sid == sid && (call.is_over() || call.streams > record.streams);
             tokio::spawn(async move {
-                sleep(LATE).await;
+                network.wait_for(|state| state.calls.iter().any(&is_late).then_some(())).await;
                 callbacks::report(&network, &url, &fields, delivery).await;
             });
         }

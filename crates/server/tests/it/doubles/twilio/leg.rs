@@ -25,7 +25,7 @@ pub(crate) enum Order {
     Follow(Document),
     /// The far end hangs up.
     FarEndHangsUp,
-    /// Whom the call was passed on to does.
+    /// The phone that the call was transferred to hangs up.
     OtherEndHangsUp,
 }
 
@@ -143,7 +143,7 @@ impl Leg {
             let over = match verb {
                 Verb::Connect(_) if self.has_no_stream() => self.held().await,
                 Verb::Connect(wanted) => stream::run(self, &wanted).await,
-                Verb::Dial(dial) => self.pass_on(&dial).await,
+                Verb::Dial(dial) => self.dial(&dial).await,
                 Verb::Hangup => Over::FarEnd,
                 Verb::Pause => Over::Next,
                 Verb::Reject { .. } => {

@@ -115,31 +115,14 @@ impl TwilioDouble {
 
     /// Waits until a call to this number was asked for so often, refusals included.
     pub(crate) async fn until_asked(&self, number: &str, times: u32) {
-        let mut changes = self.network.changes();
-        let asked = async {
-            loop {
-                changes.mark_unchanged();
-                if self.asked(number) >= times {
-                    return;
-                }
-                changes.changed().await.expect("the network lives as long as we");
-            }
-        };
+        let asked = self.network.wait_for(|state| (state.asked.get(number).copied() >= Some(times)).then_some(()));
         tokio::time::timeout(TIMEOUT, asked).await.unwrap_or_else(|_| panic!("{number}: asked for {times} times"));
     }
 
     /// Waits until the only call of this number is so, and shows it.
     pub(crate) async fn until(&self, number: &str, what: &str, done: impl Fn(&Record) -> bool) -> Record {
-        let mut changes = self.network.changes();
-        let looking = async {
-            loop {
-                changes.mark_unchanged();
-                if let Some(call) = self.calls(number).into_iter().find(|call| done(call)) {
-                    return call;
-                }
-                changes.changed().await.expect("the network lives as long as we");
-            }
-        };
+        let is_it = |call: &&Record| (call.to == number || call.from == number) && done(call);
+        let looking = self.network.wait_for(|state| state.calls.iter().find(is_it).cloned());
         let found = tokio::time::timeout(TIMEOUT, looking).await;
         found.unwrap_or_else(|_| panic!("{number}: {what}, within a minute: {:?}", self.calls(number)))
     }
@@ -150,7 +133,7 @@ impl TwilioDouble {
         let _ = self.call(number).orders.send(Order::FarEndHangsUp);
     }
 
-    /// Whom this number's call was passed on to hangs up.
+    /// Has the phone that this number's call was transferred to hang up.
     pub(crate) fn other_end_hangs_up(&self, number: &str) {
         // As above.
         let _ = self.call(number).orders.send(Order::OtherEndHangsUp);

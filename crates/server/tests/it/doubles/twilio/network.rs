@@ -126,8 +126,16 @@ impl Network {
         at(&self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    pub(crate) fn changes(&self) -> watch::Receiver<u64> {
-        self.changes.subscribe()
+    /// Waits until `find` finds something, and looks again after each change.
+    pub(crate) async fn wait_for<T>(&self, find: impl Fn(&State) -> Option<T>) -> T {
+        let mut changes = self.changes.subscribe();
+        loop {
+            changes.mark_unchanged();
+            if let Some(found) = self.look(&find) {
+                return found;
+            }
+            changes.changed().await.expect("the network has the sender");
+        }
     }
 
     pub(crate) fn record(&self, sid: &str) -> Option<Record> {

@@ -1,6 +1,6 @@
 //! The carrier's API: calls, numbers, the account.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use axum::Router;
 use axum::body::{Body, Bytes};
@@ -16,14 +16,11 @@ use super::applications;
 use super::flavour::Flavour;
 use super::form::Form;
 use super::leg::Order;
-use super::network::Network;
+use super::network::{Network, Record};
 use super::placing::{self, Document, Refusal, mistake};
 use super::records;
 use super::script::{Answer, Script};
 use super::twiml::Verb;
-
-/// Nobody waits that long for an answer.
-const NEVER: Duration = Duration::from_secs(120);
 
 pub(crate) fn router(network: Network) -> Router {
     let api = Router::new()
@@ -122,10 +119,7 @@ async fn create(
     match answer {
         Answer::FailsAfterwards => records::refusal(network.flavour, 500, 20500, "Internal server error"),
         Answer::BreaksOff => breaks_off(),
-        Answer::NeverComes => {
-            tokio::time::sleep(NEVER).await;
-            created
-        }
+        Answer::NeverComes => std::future::pending().await,
         _ => created,
     }
 }
@@ -225,33 +219,39 @@ async fn update(
         if let Order::End = order {
             network.change(sid, |record| record.ended_by_us = Some("completed".to_owned()));
         }
-        let answer = answer_to(&network, &order);
-        if !matches!(answer, Answer::Fails) {
-            // A call that ends meanwhile needs no orders.
-            let _ = record.orders.send(order);
+        let script = script_of_transfer(&network, &record, &order);
+        if let Some(refused) = script.as_ref().and_then(|(to, script)| answered_by_script(&network, to, script)) {
+            return Ok(Some(refused));
         }
-        Ok((record, answer))
+        // A call that ends meanwhile needs no orders.
+        let _ = record.orders.send(order);
+        Ok(Some(match script.map_or(Answer::Accepts, |(_, script)| script.answer) {
+            Answer::FailsAfterwards => records::refusal(network.flavour, 500, 20500, "Internal server error"),
+            Answer::BreaksOff => breaks_off(),
+            Answer::NeverComes => return Ok(None),
+            _ => records::answer(200, &records::call(network.flavour, &record)),
+        }))
     });
     match changed {
-        Ok((_, Answer::Fails | Answer::FailsAfterwards)) => {
-            records::refusal(network.flavour, 500, 20500, "Internal server error")
-        }
-        Ok((_, Answer::BreaksOff)) => breaks_off(),
-        Ok((record, answer)) => {
-            if let Answer::NeverComes = answer {
-                tokio::time::sleep(NEVER).await;
-            }
-            records::answer(200, &records::call(network.flavour, &record))
-        }
+        Ok(Some(response)) => response,
+        Ok(None) => std::future::pending().await,
         Err(refusal) => refuse(&network, &refusal),
     }
 }
 
-/// What a request to pass a call on is answered, by the script of the number.
-fn answer_to(network: &Network, order: &Order) -> Answer {
-    let Order::Follow(Document::Inline(verbs)) = order else { return Answer::Accepts };
-    let [Verb::Dial(dial)] = &verbs[..] else { return Answer::Accepts };
-    network.look(|state| state.scripts.get(&dial.to).map_or(Answer::Accepts, |script| script.answer))
+/// Returns the number whose script says how a transfer is answered, and the script: the number that is dialled, or that of the call
+/// where the document is fetched afterwards.
+fn script_of_transfer(network: &Network, record: &Record, order: &Order) -> Option<(String, Script)> {
+    let number = match order {
+        Order::Follow(Document::Inline(verbs)) => match &verbs[..] {
+            [Verb::Dial(dial)] => &dial.to,
+            _ => return None,
+        },
+        Order::Follow(Document::At(_)) => &record.to,
+        _ => return None,
+    };
+    let script = network.look(|state| state.scripts.get(number).cloned())?;
+    Some((number.clone(), script))
 }
 
 fn order(network: &Network, form: &Form) -> Result<Order, Refusal> {

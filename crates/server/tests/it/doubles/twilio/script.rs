@@ -90,7 +90,7 @@ pub(crate) enum Fate {
     },
 }
 
-/// How what happens is told. What is to follow is asked in any case.
+/// How status callbacks are delivered. Documents are requested in any case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Delivery {
     Faithful,

@@ -154,7 +154,7 @@ fn dial(node: Node<'_, '_>) -> Result<Verb, String> {
         (url, _) => Ok(url.map(str::to_owned)),
     };
     let to = callee.text().unwrap_or_default();
-    let told = posted(callee, "statusCallback", "statusCallbackMethod")?;
+    let callback = posted(callee, "statusCallback", "statusCallbackMethod")?;
     let events = callee.attribute("statusCallbackEvent").unwrap_or_default();
     let dial = Verb::Dial(Dial {
         to: to.to_owned(),
@@ -163,7 +163,7 @@ fn dial(node: Node<'_, '_>) -> Result<Verb, String> {
             node.attribute("timeout").map_or(Ok(30), str::parse).map_err(|_| "12200: timeout")?,
         ),
         action: posted(node, "action", "method")?,
-        answered: told.filter(|_| events.split(' ').any(|event| event == "answered")),
+        answered: callback.filter(|_| events.split(' ').any(|event| event == "answered")),
     });
     match callee.tag_name().name() {
         "Number" if is_e164(to) => Ok(dial),
