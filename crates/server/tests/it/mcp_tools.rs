@@ -302,3 +302,19 @@ async fn an_interrupted_response_is_resumed_where_it_stopped_a_limited_number_of
     server.finish();
     service.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_resumed_response_that_is_too_long_is_not_fetched_again() {
+    let service = TestService::start_allowing("127.0.0.0/8,http").await;
+    let server = McpDouble::start(vec![vec![has("long", Does::Interrupts(words(&"x".repeat(1_100_000)), 1))]]).await;
+    let double = Double::start(OpenAi, vec![calls("long", json!({})), goodbye()]).await;
+    let tools = json!([{ "type": "mcp", "name": "shop", "url": server.url(), "timeout_seconds": 10 }]);
+    let agent = agent(&service, &double, tools).await;
+    whole_call(&service, &agent).await;
+    let returned = results(&double.asked()[1]);
+    assert!(returned[0].contains("error"), "{returned:?}");
+    assert_eq!((server.called().len(), server.resumed()), (1, 1));
+    double.finish();
+    server.finish();
+    service.stop().await;
+}

@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::body::{Body, Bytes};
@@ -21,6 +21,9 @@ use super::model::header;
 const VERSION: &str = "2025-06-18";
 /// Longer than any working test takes.
 const TIMEOUT: Duration = Duration::from_secs(20);
+
+/// When clients may resume a stream.
+const RETRY: Duration = Duration::from_millis(20);
 
 /// The behaviour of a tool when it is called.
 #[derive(Clone)]
@@ -60,6 +63,14 @@ pub(crate) fn words(text: &str) -> Value {
     json!({ "content": [{ "type": "text", "text": text }] })
 }
 
+/// A stream that was ended before its message, which is interrupted `left` times more.
+#[derive(Clone)]
+struct Interrupted {
+    message: Value,
+    left: u32,
+    since: Instant,
+}
+
 /// A session: whether the client has reported that it is ready, and the ids that it has used.
 #[derive(Default)]
 struct Session {
@@ -78,8 +89,8 @@ struct Inner {
     /// The call and the authorization of each request.
     known_by: Mutex<HashSet<String>>,
     called: Mutex<Vec<(String, Value)>>,
-    /// What streams that were ended go on with, and how often they are ended before that.
-    interrupted: Mutex<HashMap<String, (Value, u32)>>,
+    /// By the id of their last event.
+    interrupted: Mutex<HashMap<String, Interrupted>>,
     resumed: Mutex<u32>,
     complaints: Mutex<Vec<String>>,
     ended: Notify,
@@ -223,11 +234,20 @@ impl Inner {
     /// Goes on behind the last event of a stream that was ended. No other stream is offered.
     fn resume(&self, headers: &HeaderMap) -> Response {
         let last = header(headers, "last-event-id");
-        let Some((message, left)) = self.interrupted.lock().expect("whole").remove(last) else {
+        let Some(Interrupted { message, left, since }) = self.interrupted.lock().expect("whole").get(last).cloned()
+        else {
             return StatusCode::METHOD_NOT_ALLOWED.into_response();
         };
-        if !header(headers, "accept").contains("text/event-stream") || header(headers, "mcp-session-id").is_empty() {
-            self.complain("a stream is resumed without its session, or not as events");
+        if !self.sessions.lock().expect("whole").contains_key(header(headers, "mcp-session-id")) {
+            return self.refuse(StatusCode::NOT_FOUND, "a stream is resumed in no open session");
+        }
+        if !header(headers, "accept").contains("text/event-stream")
+            || header(headers, "mcp-protocol-version") != VERSION
+        {
+            self.complain("a stream is resumed in another version, or not as events");
+        }
+        if since.elapsed() < RETRY {
+            self.complain("a stream is resumed before its time");
         }
         *self.resumed.lock().expect("whole") += 1;
         self.go_on(message, left)
@@ -239,8 +259,9 @@ impl Inner {
         let events = match left.checked_sub(1) {
             None => format!("event: message\nid: {id}\ndata: {message}\n\n"),
             Some(left) => {
-                self.interrupted.lock().expect("whole").insert(id.clone(), (message, left));
-                format!("id: {id}\nretry: 20\ndata: \n\n")
+                let interrupted = Interrupted { message, left, since: Instant::now() };
+                self.interrupted.lock().expect("whole").insert(id.clone(), interrupted);
+                format!("id: {id}\nretry: {}\ndata: \n\n", RETRY.as_millis())
             }
         };
         ([("content-type", "text/event-stream")], events).into_response()

@@ -38,6 +38,8 @@ use crate::talk::strip_nul::strip_nul_value;
 
 /// The timeout for connecting to a server and listing its tools. A caller may be waiting.
 const LISTING: Duration = Duration::from_secs(4);
+/// How much longer the transport waits than the tool's own timeout, so that the model learns that the tool was late.
+const TRANSPORT_MARGIN: Duration = Duration::from_secs(1);
 /// A server that fails faster than this is tried again by the next call.
 const SLOW: Duration = Duration::from_millis(500);
 /// The maximum number of pages of a list.
@@ -112,7 +114,12 @@ impl Server {
             chosen: tool.tools.clone(),
         };
         Self {
-            transport: Transport { client, deadline: deadline.max(LISTING), secrets, resumed: Arc::default() },
+            transport: Transport {
+                client,
+                deadline: deadline.max(LISTING) + TRANSPORT_MARGIN,
+                secrets,
+                resumed: Arc::default(),
+            },
             whose,
             headers,
             lists: shared.lists.clone(),

@@ -109,6 +109,31 @@ impl Transport {
         }
         Ok(body)
     }
+
+    /// Returns the events of a response, up to the limits. Of events that are not admitted only the data is left out, so that the
+    /// response is resumed behind them.
+    fn events(&self, response: Response) -> BoxStream<'static, Result<Sse, SseError>> {
+        let (mut read, resumed) = (0, self.resumed.clone());
+        let limited = response.bytes_stream().map(move |piece| {
+            let piece = piece.map_err(io::Error::other)?;
+            read += piece.len();
+            if read > READ_LIMIT {
+                Queue::McpBody.full();
+                // Resumed, it would be as long again.
+                resumed.store(MOST_RESUMED, Ordering::Relaxed);
+                return Err(io::Error::other("the response is too long"));
+            }
+            Ok(piece)
+        });
+        let mut own = 0;
+        let admitted = move |event: Result<Sse, SseError>| {
+            event.map(|mut event| {
+                event.data = event.data.take_if(|data| admits(data, &mut own));
+                event
+            })
+        };
+        SseStream::from_bytes_stream(limited).map(admitted).boxed()
+    }
 }
 
 fn unexpected(words: String) -> Error {
@@ -173,7 +198,7 @@ impl StreamableHttpClient for Transport {
             return Ok(StreamableHttpPostResponse::Accepted);
         }
         if kind.starts_with(EVENTS) {
-            return Ok(StreamableHttpPostResponse::Sse(events(response), session));
+            return Ok(StreamableHttpPostResponse::Sse(self.events(response), session));
         }
         let body = self.read(response).await?;
         if !kind.starts_with(JSON) {
@@ -203,14 +228,13 @@ impl StreamableHttpClient for Transport {
         session: Option<Arc<str>>,
         last_event: Option<String>,
         _authorization: Option<String>,
-        headers: HashMap<HeaderName, HeaderValue>,
+        mut headers: HashMap<HeaderName, HeaderValue>,
     ) -> Result<BoxStream<'static, Result<Sse, SseError>>, Error> {
         // Of all errors this one is final.
         let Some(last_event) = last_event else { return Err(Error::ServerDoesNotSupportSse) };
         if self.resumed.fetch_add(1, Ordering::Relaxed) >= MOST_RESUMED {
             return Err(Error::ServerDoesNotSupportSse);
         }
-        let mut headers = headers;
         let last_event = HeaderValue::from_str(&last_event).map_err(|_| Error::ServerDoesNotSupportSse)?;
         headers.insert(LAST_EVENT, last_event);
         let response = self.send(Method::GET, &uri, session.as_deref(), headers, None).await?;
@@ -222,7 +246,7 @@ impl StreamableHttpClient for Transport {
         if !status.is_success() {
             return Err(HttpStatusError::new(status.as_u16(), None).into());
         }
-        Ok(events(response))
+        Ok(self.events(response))
     }
 }
 
@@ -241,13 +265,12 @@ fn values(json: &[u8]) -> usize {
     count
 }
 
-/// Returns whether to read an event of a response. Counts the server's own messages in `own`.
-fn admits(event: &Sse, own: &mut usize) -> bool {
+/// Returns whether to read the data of an event. Counts the server's own messages in `own`.
+fn admits(data: &str, own: &mut usize) -> bool {
     #[derive(Deserialize)]
     struct Message {
         method: Option<IgnoredAny>,
     }
-    let data = event.data.as_deref().unwrap_or_default();
     let is_own = serde_json::from_str::<Message>(data).is_ok_and(|message| message.method.is_some());
     *own += usize::from(is_own);
     let admits = (!is_own || *own <= MOST_OWN) && values(data.as_bytes()) <= MOST_VALUES;
@@ -255,25 +278,6 @@ fn admits(event: &Sse, own: &mut usize) -> bool {
         Queue::McpBody.full();
     }
     admits
-}
-
-/// Returns the events of a response, up to the limits.
-fn events(response: Response) -> BoxStream<'static, Result<Sse, SseError>> {
-    let mut read = 0;
-    let limited = response.bytes_stream().map(move |piece| {
-        let piece = piece.map_err(io::Error::other)?;
-        read += piece.len();
-        if read > READ_LIMIT {
-            Queue::McpBody.full();
-            return Err(io::Error::other("the response is too long"));
-        }
-        Ok(piece)
-    });
-    let mut own = 0;
-    let admitted = move |event: &Result<Sse, SseError>| {
-        std::future::ready(event.as_ref().map_or(true, |event| admits(event, &mut own)))
-    };
-    SseStream::from_bytes_stream(limited).filter(admitted).boxed()
 }
 
 #[cfg(test)]
@@ -310,11 +314,10 @@ mod tests {
 
     #[test]
     fn of_a_servers_own_messages_the_first_few_are_read() {
-        let event = |data: &str| Sse { data: Some(data.to_owned()), ..Sse::default() };
         let (mut own, ping) = (0, r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#);
-        let read = (0..1_000).filter(|_| admits(&event(ping), &mut own)).count();
+        let read = (0..1_000).filter(|_| admits(ping, &mut own)).count();
         assert_eq!(read, MOST_OWN);
-        assert!(admits(&event(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#), &mut own), "what was asked for");
+        assert!(admits(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#, &mut own), "what was asked for");
     }
 
     #[test]
