@@ -154,12 +154,12 @@ fn sentence(error: &ProviderError) -> String {
 
 /// Checks a language model and the tools that calls would send. Refused tools would be missing in calls.
 async fn think(llm: &dyn Llm, requests: Vec<Vec<ToolSpec>>) -> Result<String, String> {
+    llm.forget_refusals();
     if requests.is_empty() {
         return respond(llm, Vec::new()).await.map(|()| "It responded.".to_owned());
     }
     let (mut refused, mut count) = (Vec::new(), 0);
     for tools in requests {
-        llm.forget_refusals(&tools);
         respond(llm, tools.clone()).await?;
         count += tools.len();
         refused.extend(llm.refused(&tools));

@@ -344,8 +344,8 @@ pub trait Llm: Send + Sync {
         Vec::new()
     }
 
-    /// Sends `tools` again that the server has refused: it may take them by now.
-    fn forget_refusals(&self, _tools: &[ToolSpec]) {}
+    /// Sends tools again that the server has refused: it may take them by now.
+    fn forget_refusals(&self) {}
 
     /// Prepares what the first response would wait for, such as a connection.
     ///

@@ -145,6 +145,11 @@ impl LlmFailure {
         self.words.reason()
     }
 
+    /// Returns the whole message, shortened and without the key.
+    pub(super) fn message(&self, key: Option<&Private<String>>) -> String {
+        self.words.clone().without_key(key)
+    }
+
     /// Returns whether the server's message contains one of these, in lower case.
     pub(crate) fn mentions(&self, signs: &[&str]) -> bool {
         self.words.mentions(signs)

@@ -194,7 +194,7 @@ impl<D: LlmAdapter> LlmClient<D> {
             changes.learnt += 1;
             return true;
         }
-        let tool = self.refused.learn(failure, &mut request.tools);
+        let tool = self.refused.learn(failure, self.server.key(), &mut request.tools);
         if let Some(tool) = &tool {
             tracing::warn!(provider, tool, "LLM server refuses a tool; it is left out");
         }
@@ -507,8 +507,8 @@ impl<D: LlmAdapter> Llm for LlmClient<D> {
         self.refused.among(tools)
     }
 
-    fn forget_refusals(&self, tools: &[ToolSpec]) {
-        self.refused.forget(tools);
+    fn forget_refusals(&self) {
+        self.refused.forget();
     }
 
     async fn analyse(&self, request: AnalysisRequest) -> Result<Analysis, ProviderError> {

@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use switchhook_core::private::Private;
+
 use super::LlmFailure;
 use crate::{RefusedTool, ToolSpec};
 
@@ -35,27 +37,29 @@ impl RefusedTools {
         tools.iter().filter_map(of).collect()
     }
 
-    /// Forgets refusals of `tools`, so that they are sent again: the server may accept them now.
-    pub(super) fn forget(&self, tools: &[ToolSpec]) {
-        let mut refused = self.refused();
-        for tool in tools {
-            refused.remove(&written(tool));
-        }
+    /// Forgets all refusals, so that the tools are sent again: the server may accept them now.
+    pub(super) fn forget(&self) {
+        self.refused().clear();
     }
 
     fn refused(&self) -> MutexGuard<'_, HashMap<String, String>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Removes the tool that a refusal names, if any. Returns its name.
-    pub(super) fn learn(&self, failure: &LlmFailure, tools: &mut Vec<ToolSpec>) -> Option<String> {
+    /// Removes the tool that a refusal names, if any. Returns its name. The refusal is kept without the connection's key.
+    pub(super) fn learn(
+        &self,
+        failure: &LlmFailure,
+        key: Option<&Private<String>>,
+        tools: &mut Vec<ToolSpec>,
+    ) -> Option<String> {
         if !failure.blames_settings() || !failure.mentions(&ABOUT_TOOLS) {
             return None;
         }
         let tool = tools.remove(named(failure.reason(), tools)?);
         let mut refused = self.refused();
         if refused.len() < MOST {
-            refused.insert(written(&tool), failure.reason().to_owned());
+            refused.insert(written(&tool), failure.message(key));
         }
         Some(tool.name)
     }

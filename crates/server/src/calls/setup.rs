@@ -113,7 +113,7 @@ impl SetupError {
             Err(Self::Config(words)) => Ok(Err(words)),
             // Every retry would fail the same way. The error may contain what is stored, and is not logged.
             Err(Self::Database(sqlx::Error::ColumnDecode { index, .. })) => {
-                tracing::error!(column = index, "what is stored for a call cannot be read");
+                tracing::error!(column = index, "what is stored cannot be read");
                 Ok(Err("what is stored for it cannot be read by this version of Switchhook.".to_owned()))
             }
             Err(Self::Database(error)) => Err(error),
@@ -262,8 +262,15 @@ impl Setup {
             match self.provider_of(row) {
                 Ok(provider) => {
                     let (tenant, id) = (TenantId::from_uuid(row.tenant_id), ConnectionId::from_uuid(row.id));
-                    let agents = agents::using(&mut store.read().await?, tenant, id, TESTED_AGENTS).await?;
-                    check::provider(&provider, tools_of(&agents, row), deadline).await
+                    let found = agents::using(&mut store.read().await?, tenant, id, TESTED_AGENTS).await;
+                    let found = SetupError::apart(found.map_err(SetupError::from))?;
+                    let unreadable = found.as_ref().err().map(|words| {
+                        Check::failed("settings", format!("An agent that uses connection {}: {words}", row.name))
+                    });
+                    let tools = tools_of(&found.unwrap_or_default(), row);
+                    let mut checks = check::provider(&provider, tools, deadline).await;
+                    checks.extend(unreadable);
+                    checks
                 }
                 Err(words) => vec![Check::failed("settings", format!("Connection {}: {words}", row.name))],
             }
@@ -508,7 +515,8 @@ fn tools_of(agents: &[AgentRow], connection: &ConnectionRow) -> AgentTools {
             let fields = agent.config.connections();
             fields.iter().any(|(field, id)| field.starts_with(part) && id.uuid() == connection.id)
         };
-        if uses("llm.") {
+        // Of an agent with speech to speech, the language model only analyses calls, without tools.
+        if agent.config.realtime.is_none() && uses("llm.") {
             tools.add(own_specs(&agent.config));
         }
         if tools.speech_to_speech.is_empty() && uses("realtime.") {

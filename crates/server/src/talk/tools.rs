@@ -6,6 +6,7 @@
 pub(crate) mod mcp;
 pub mod secrets;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
@@ -116,12 +117,7 @@ impl Toolbox {
         call: CallId,
     ) -> Self {
         let secrets = |tool: &Tool| tool.connection_id.and_then(|id| secrets.get(&id)).cloned();
-        let (servers, own): (Vec<&Tool>, Vec<&Tool>) = agent.tools.iter().partition(|tool| tool.kind == ToolKind::Mcp);
-        let mut tools: Vec<Ready> =
-            own.into_iter().map(|tool| Ready::new(tool, variables, secrets(tool), schemas)).collect();
-        if !agent.tools.iter().any(|tool| tool.kind == ToolKind::EndCall) {
-            tools.insert(0, Ready::new(&Tool::new(ToolKind::EndCall), variables, None, schemas));
-        }
+        let tools = own(agent).map(|tool| Ready::new(&tool, variables, secrets(&tool), schemas)).collect();
         let server = |tool: &Tool| {
             let (filled, secrets) = (filled_in(tool, variables), secrets(tool));
             if let Err(reason) = fits(&filled, secrets.as_ref()) {
@@ -130,7 +126,7 @@ impl Toolbox {
             }
             Some(Arc::new(mcp::Server::new(client.clone(), &filled, secrets, shared, call)))
         };
-        let servers = servers.into_iter().filter_map(server).collect();
+        let servers = agent.tools.iter().filter(|tool| tool.kind == ToolKind::Mcp).filter_map(server).collect();
         Self { client, tools, servers, remote: OnceCell::new(), call }
     }
 
@@ -415,10 +411,14 @@ fn spec(tool: &Tool) -> ToolSpec {
 /// Returns the tools that requests of an agent's calls have, except those of MCP servers, which are listed when a call begins.
 #[must_use]
 pub fn own_specs(agent: &AgentConfig) -> Vec<ToolSpec> {
-    let own = agent.tools.iter().filter(|tool| tool.kind != ToolKind::Mcp).map(spec);
+    own(agent).map(|tool| spec(&tool)).collect()
+}
+
+/// Returns the agent's tools except MCP servers. Every agent can end the call.
+fn own(agent: &AgentConfig) -> impl Iterator<Item = Cow<'_, Tool>> {
     let ends = agent.tools.iter().any(|tool| tool.kind == ToolKind::EndCall);
-    let added = (!ends).then(|| spec(&Tool::new(ToolKind::EndCall)));
-    added.into_iter().chain(own).collect()
+    let added = (!ends).then(|| Cow::Owned(Tool::new(ToolKind::EndCall)));
+    added.into_iter().chain(agent.tools.iter().filter(|tool| tool.kind != ToolKind::Mcp).map(Cow::Borrowed))
 }
 
 /// Returns text as it is, everything else as JSON.

@@ -40,7 +40,7 @@ pub(super) struct OpenAiRealtime {
     echoes: bool,
     /// Items of the model whose text arrived in pieces.
     worded: HashSet<String>,
-    /// Tool calls that were passed on; each arrives up to three times.
+    /// Tool calls that were reported; each arrives up to three times.
     called: HashSet<String>,
 }
 

@@ -20,12 +20,34 @@ async fn a_call_whose_agent_cannot_be_read_fails_and_says_so() {
     let soon = (Clock::system().now() + Duration::from_secs(3)).to_string();
     let call = json!({ "agent_id": agent.id, "to": "+12025550100", "schedule_at": soon });
     let call = text(&service.client.create("/v1/calls", call).await["id"]);
-    let options = SqliteConnectOptions::new().filename(service.data_dir().join("switchhook.db"));
-    let mut database = options.connect().await.expect("the same database");
-    let changed = sqlx::query("UPDATE agent_versions SET config = json_set(config, '$.language', 7)");
-    assert!(changed.execute(&mut database).await.expect("written").rows_affected() > 0);
+    make_agents_unreadable(&service).await;
     let ended = service.client.wait_for_end(&call).await;
     assert_eq!((&ended["status"], &ended["error_code"]), (&json!("failed"), &json!("config_error")), "{ended}");
     assert!(text(&ended["error"]).contains("cannot be read by this version"), "{ended}");
     service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_connection_whose_agent_cannot_be_read_is_tested_and_says_so() {
+    let (service, _) = TestService::ready().await;
+    if service.store().dialect() != Dialect::Sqlite {
+        // As above.
+        return service.stop().await;
+    }
+    make_agents_unreadable(&service).await;
+    let (_, connections) = service.client.get("/v1/connections").await;
+    let scripted = connections["data"].as_array().into_iter().flatten().find(|one| one["provider"] == "scripted");
+    let path = format!("/v1/connections/{}/test", text(&scripted.expect("the agent's models")["id"]));
+    let (status, tested) = service.client.post(&path, json!({})).await;
+    let checks = tested["checks"].as_array().expect("a list");
+    assert!(status == 200 && tested["ok"] == false && checks.iter().any(|check| check["ok"] == true), "{tested}");
+    assert!(text(&checks.last().expect("several")["detail"]).contains("cannot be read by this version"), "{tested}");
+    service.stop().await;
+}
+
+async fn make_agents_unreadable(service: &TestService) {
+    let options = SqliteConnectOptions::new().filename(service.data_dir().join("switchhook.db"));
+    let mut database = options.connect().await.expect("the same database");
+    let changed = sqlx::query("UPDATE agent_versions SET config = json_set(config, '$.language', 7)");
+    assert!(changed.execute(&mut database).await.expect("written").rows_affected() > 0);
 }

@@ -12,8 +12,9 @@ use crate::harness::{Client, TestService, text};
 async fn connect<P: Protocol>(client: &Client, provider: &str, double: &Double<P>, settings: Value) -> Value {
     let mut settings = settings;
     settings["base_url"] = json!(double.base_url());
+    let name = format!("{provider} {}", settings["kinds"]);
     let connection = json!({
-        "name": provider, "provider": provider, "settings": settings, "credentials": { "api_key": KEY },
+        "name": name, "provider": provider, "settings": settings, "credentials": { "api_key": KEY },
     });
     client.create("/v1/connections", connection).await["id"].clone()
 }
@@ -87,6 +88,25 @@ async fn a_connection_is_tried_with_the_tools_of_the_agents_that_use_it() {
     let first = &double.asked()[0];
     let roles: Vec<&str> = first["messages"].as_array().expect("a list").iter().map(role).collect();
     assert_eq!(roles, ["system", "user", "assistant", "user"], "as a call begins that the agent greets");
+    double.finish();
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_connection_that_only_analyses_calls_is_tried_without_tools() {
+    let service = TestService::start_allowing("127.0.0.0/8,http").await;
+    let client = &service.client;
+    let double = Double::start(OpenAi, vec![says("Yes.")]).await;
+    let id = connect(client, "openai", &double, json!({ "kinds": ["llm"] })).await;
+    let realtime = connect(client, "openai", &double, json!({ "kinds": ["realtime"] })).await;
+    let agent = json!({
+        "name": "Ava", "instructions": "Book a table.", "tools": [{ "type": "send_dtmf" }],
+        "llm": { "connection_id": id }, "realtime": { "connection_id": realtime },
+    });
+    client.create("/v1/agents", agent).await;
+    let (_, tested) = client.post(&format!("/v1/connections/{}/test", text(&id)), json!({})).await;
+    assert_eq!(tested["ok"], true, "{tested}");
+    assert_eq!(tools(&double.asked()[0]), [""; 0]);
     double.finish();
     service.stop().await;
 }
