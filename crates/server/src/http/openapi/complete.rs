@@ -168,7 +168,12 @@ fn complete_operation(operation: &mut Value, schemas: &Value) {
     for parameter in operation.get_mut("parameters").and_then(Value::as_array_mut).into_iter().flatten() {
         if let Some(parameter) = parameter.as_object_mut() {
             // It is so without a word.
-            parameter.retain(|word, value| !(word == "required" && *value == false) && *value != "form");
+            let is_default = |word: &str, value: &Value| match word {
+                "required" => *value == false,
+                "style" => *value == "form",
+                _ => false,
+            };
+            parameter.retain(|word, value| !is_default(word, value));
         }
     }
     if let Some(body) = operation.get_mut("requestBody") {

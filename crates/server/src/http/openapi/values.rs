@@ -18,7 +18,7 @@ pub(super) const FREE: [(&str, &str); 6] = [
 
 /// Adds constraints that the types of fields cannot express.
 pub(super) fn describe_values(schemas: &mut Value) {
-    describe_unplaced_call(schemas);
+    describe_call(schemas);
     for (of, free) in FREE {
         schemas[of]["properties"][free]["additionalProperties"] = true.into();
     }
@@ -75,17 +75,12 @@ fn describe_word(schema: &mut Value) {
     schema["pattern"] = json!(r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$");
 }
 
-/// A call has an id; what a dry run would place has all but that.
-fn describe_unplaced_call(schemas: &mut Value) {
-    let description = schemas["UnplacedCall"]["description"].clone();
-    let mut unplaced = schemas["Call"].clone();
-    let of_call = unplaced["description"].clone();
-    let id = unplaced["properties"].as_object_mut().and_then(|fields| fields.remove("id"));
-    unplaced["description"] = description;
-    schemas["UnplacedCall"] = unplaced;
+/// A call is an unplaced one with an id.
+fn describe_call(schemas: &mut Value) {
+    let call = schemas["Call"].take();
     schemas["Call"] = json!({
-        "description": of_call,
-        "allOf": [reference("UnplacedCall"), { "type": "object", "properties": { "id": id } }],
+        "description": call["description"],
+        "allOf": [reference("UnplacedCall"), { "type": "object", "properties": { "id": call["properties"]["id"] } }],
     });
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::http::openapi::document::{SCHEMAS, operations};
+use crate::http::openapi::document::{collect, operations};
 
 /// What a value refers to, or the value.
 pub(super) fn resolved<'a>(value: &'a Value, document: &'a Value) -> &'a Value {
@@ -32,29 +32,13 @@ pub(super) fn misfits(example: &Value, schema: &Value, document: &Value) -> Vec<
 
 /// Returns a schema with the schemas that it refers to, directly or not. With all of them, compiling it would take too long.
 fn with_what_it_names(schema: &Value, document: &Value) -> Value {
-    let (mut schemas, mut open) = (Map::new(), references(schema));
-    while let Some(name) = open.pop() {
-        if !schemas.contains_key(&name) {
-            let named = &document["components"]["schemas"][&name];
-            open.extend(references(named));
-            schemas.insert(name, named.clone());
-        }
-    }
+    let mut names = Vec::new();
+    collect(schema, document, &mut names);
+    let all = &document["components"]["schemas"];
+    let named: Map<_, _> = names.into_iter().map(|name| (name.clone(), all[name].clone())).collect();
     let mut schema = schema.clone();
-    schema["components"]["schemas"] = schemas.into();
+    schema["components"]["schemas"] = named.into();
     schema
-}
-
-/// Returns the names of the schemas that a value refers to.
-fn references(value: &Value) -> Vec<String> {
-    match value {
-        Value::Object(fields) => {
-            let own = fields.get("$ref").and_then(Value::as_str).and_then(|at| at.strip_prefix(SCHEMAS));
-            own.map(str::to_owned).into_iter().chain(fields.values().flat_map(references)).collect()
-        }
-        Value::Array(items) => items.iter().flat_map(references).collect(),
-        _ => Vec::new(),
-    }
 }
 
 /// Calls `each` with every schema, and whether it has a name.
