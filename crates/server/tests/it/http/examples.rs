@@ -2,13 +2,13 @@
 //!
 //! To record them again: `just examples`
 
-mod retold;
+mod normalize;
 
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 use switchhook_core::Timestamp;
 
-use self::retold::{Retold, shape};
+use self::normalize::{Normalizer, shape};
 use crate::harness::{Client, TestService, deliveries_of, text};
 
 const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/http/openapi/examples.json");
@@ -18,16 +18,16 @@ const TALKS: &str = "+12025550100";
 #[tokio::test]
 async fn the_examples_are_what_the_service_returns() {
     let service = TestService::start().await;
-    let told = story(&service.client).await;
+    let recorded = story(&service.client).await;
     service.stop().await;
     if std::env::var_os("SWITCHHOOK_WRITE_EXAMPLES").is_some() {
-        std::fs::write(EXAMPLES, format!("{told:#}\n")).expect("the examples can be written");
+        std::fs::write(EXAMPLES, format!("{recorded:#}\n")).expect("the examples can be written");
     }
     let written = std::fs::read(EXAMPLES).expect("examples.json");
     let written: Value = serde_json::from_slice(&written).expect("JSON");
-    assert_eq!(shape(&written), shape(&told), "record them again: just examples");
-    hangs_together(&told);
-    hangs_together(&written);
+    assert_eq!(shape(&written), shape(&recorded), "record them again: just examples");
+    assert_consistent(&recorded);
+    assert_consistent(&written);
 }
 
 /// Makes what a first call needs, places and ends it, and shows everything, by the names of schemas.
@@ -70,13 +70,13 @@ async fn story(client: &Client) -> Value {
 
     let webhook = first(client, "/v1/webhooks").await;
     let delivery = format!("/v1/webhooks/{}/deliveries/{}", text(&webhook["id"]), delivered.id);
-    let mut retold = Retold::new(&receiver.url());
+    let mut normalizer = Normalizer::new(&receiver.url());
     let get = async |path: &str| client.get(path).await.1;
     let last =
         |list: Value| list["data"].as_array().and_then(|all| all.last().cloned()).expect("a list with something in it");
     let decisions = get(&format!("{path}/decisions")).await;
     let ended = decisions["data"].as_array().into_iter().flatten().find(|one| one["kind"] == "turn_ended").cloned();
-    let told = json!({
+    let recorded = json!({
         "Agent": get(&format!("/v1/agents/{}", text(&agent["id"]))).await,
         "ApiKey": first(client, "/v1/api-keys").await,
         "Call": get(&path).await,
@@ -94,7 +94,7 @@ async fn story(client: &Client) -> Value {
         "WebhookDeliveryWithAttempts": get(&delivery).await,
         "WebhookEvent": delivered.body,
     });
-    retold.retell(told)
+    normalizer.normalize(recorded)
 }
 
 async fn first(client: &Client, list: &str) -> Value {
@@ -103,8 +103,8 @@ async fn first(client: &Client, list: &str) -> Value {
 }
 
 /// Checks what the parts of the story say about each other.
-fn hangs_together(told: &Value) {
-    let at = |pointer: &str| told.pointer(pointer).unwrap_or_else(|| panic!("there is no {pointer}"));
+fn assert_consistent(recorded: &Value) {
+    let at = |pointer: &str| recorded.pointer(pointer).unwrap_or_else(|| panic!("there is no {pointer}"));
     let same = |places: &[&str]| {
         for place in places {
             assert_eq!(at(place), at(places[0]), "{place} and {}", places[0]);

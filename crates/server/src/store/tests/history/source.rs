@@ -1,6 +1,7 @@
 //! The statements in the source of the store.
 
-use super::{GROWING, one_line};
+use super::one_line;
+use super::plans::GROWING;
 use crate::store::columns;
 
 /// The statements in the store's source that read or change tables that grow, up to their first part that is put in later.

@@ -11,29 +11,29 @@ use uuid::Uuid;
 const BEGIN: &str = "2026-01-31T12:00:00.000000Z";
 const UUID_LENGTH: usize = 36;
 
-pub(super) struct Retold {
+pub(super) struct Normalizer {
     receiver: String,
     ids: BTreeMap<String, String>,
     /// How far its times are moved.
     began: Option<Timestamp>,
 }
 
-impl Retold {
+impl Normalizer {
     pub(super) fn new(receiver: &str) -> Self {
         Self { receiver: receiver.to_owned(), ids: BTreeMap::new(), began: None }
     }
 
-    pub(super) fn retell(&mut self, mut told: Value) -> Value {
-        self.began = earliest(&told);
-        self.change(&mut told);
+    pub(super) fn normalize(&mut self, mut recorded: Value) -> Value {
+        self.began = earliest(&recorded);
+        self.change(&mut recorded);
         // Tests have a tenant that may do more than others.
-        told["Tenant"]["name"] = json!("Acme");
-        told["Tenant"]["rate_limit"]["limit"] = json!(120);
-        told["Tenant"]["monthly_calls"]["resets_at"] = json!("2026-02-01T00:00:00.000000Z");
-        told["ApiKey"]["prefix"] = json!("k3v9x0a1b2c3");
-        let created = told["CallEvent"]["created_at"].as_str().and_then(|at| Timestamp::parse(at).ok());
-        told["WebhookEvent"]["created"] = json!(created.map(Timestamp::as_seconds));
-        told
+        recorded["Tenant"]["name"] = json!("Acme");
+        recorded["Tenant"]["rate_limit"]["limit"] = json!(120);
+        recorded["Tenant"]["monthly_calls"]["resets_at"] = json!("2026-02-01T00:00:00.000000Z");
+        recorded["ApiKey"]["prefix"] = json!("k3v9x0a1b2c3");
+        let created = recorded["CallEvent"]["created_at"].as_str().and_then(|at| Timestamp::parse(at).ok());
+        recorded["WebhookEvent"]["created"] = json!(created.map(Timestamp::as_seconds));
+        recorded
     }
 
     fn change(&mut self, value: &mut Value) {
