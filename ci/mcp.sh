@@ -27,6 +27,6 @@ if ! cmp -s ci/mcp/requirements.txt "$venv/installed"; then
     "$venv/bin/pip" install --quiet --disable-pip-version-check -r ci/mcp/requirements.txt
     cp ci/mcp/requirements.txt "$venv/installed"
 fi
-cp ci/mcp/*.mjs ci/mcp/*.py "$folder/" # beside what they import
+cp ci/mcp/*.mjs ci/mcp/*.py ci/ports.mjs "$folder/" # beside what they import
 if [ -z "${SWITCHHOOK_BINARY:-}" ]; then cargo build --quiet --package switchhook --locked; fi
 exec node "$folder/run.mjs" "${SWITCHHOOK_BINARY:-$target/debug/switchhook}" "$venv/bin/python"

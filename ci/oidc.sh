@@ -19,6 +19,6 @@ if ! cmp -s ci/oidc/package-lock.json "$folder/installed"; then
     from_registry ci --prefix "$folder"
     cp ci/oidc/package-lock.json "$folder/installed"
 fi
-cp ci/oidc/*.mjs "$folder/" # beside what they import
+cp ci/oidc/*.mjs ci/ports.mjs "$folder/" # beside what they import
 if [ -z "${SWITCHHOOK_BINARY:-}" ]; then cargo build --quiet --package switchhook --locked; fi
 exec node "$folder/run.mjs" "${SWITCHHOOK_BINARY:-$target/debug/switchhook}"

@@ -3,28 +3,18 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { chromium } from 'playwright-core';
+import { freePort } from './ports.mjs';
 import { CLIENT_ID, CLIENT_SECRET, startProvider } from './provider.mjs';
 
 const [binary] = process.argv.slice(2);
 const executablePath = process.env.SWITCHHOOK_CHROMIUM ?? '/usr/bin/chromium';
 // A page of the service whose policy lets it send requests, with or without a built dashboard.
 const PAGE = '/docs';
-
-// A port that is free now.
-async function freePort() {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address();
-  server.close();
-  await once(server, 'close');
-  return port;
-}
 
 async function startService(folder, issuer, port) {
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('SWITCHHOOK_')));

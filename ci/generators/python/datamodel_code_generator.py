@@ -6,10 +6,9 @@ from uuid import UUID
 import httpx
 from generated import models
 from pydantic import AnyUrl, BaseModel
-from story import KEY, URL, Event, Page, Refusal, tell
+from story import KEY, UNKNOWN, URL, Event, Page, Refusal, tell
 
 Model = TypeVar("Model", bound=BaseModel)
-UNKNOWN = UUID("0198c6a0-0000-7000-8000-000000000000")
 
 
 class Refused(Exception):

@@ -4,9 +4,8 @@ from typing import Any
 from uuid import UUID
 
 import generated_pydantic as api
-from story import KEY, URL, Event, Page, Refusal, tell
+from story import KEY, UNKNOWN, URL, Event, Page, Refusal, tell
 
-UNKNOWN = UUID("0198c6a0-0000-7000-8000-000000000000")
 
 
 def client(key: str) -> api.ApiClient:

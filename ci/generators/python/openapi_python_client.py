@@ -11,9 +11,8 @@ from generated.attrs_client.api.connections import create_connection
 from generated.attrs_client.api.numbers import create_number
 from generated.attrs_client.api.webhooks import create_webhook
 from generated.attrs_client.types import UNSET
-from story import KEY, URL, Event, Page, Refusal, tell
+from story import KEY, UNKNOWN, URL, Event, Page, Refusal, tell
 
-UNKNOWN = UUID("0198c6a0-0000-7000-8000-000000000000")
 AnyEvent = (
     models.CallCompletedEvent
     | models.CallDialingEvent

@@ -17,6 +17,8 @@ from standardwebhooks import Webhook
 URL = os.environ["SWITCHHOOK_URL"]
 KEY = os.environ["SWITCHHOOK_API_KEY"]
 SMALL_KEY = os.environ["SWITCHHOOK_SMALL_KEY"]
+# The id of no agent.
+UNKNOWN = UUID("0198c6a0-0000-7000-8000-000000000000")
 
 # Numbers of the simulator.
 HANGS_UP_IN_A_SENTENCE = "+12025550108"
