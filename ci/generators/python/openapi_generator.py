@@ -7,7 +7,6 @@ import generated_pydantic as api
 from story import KEY, UNKNOWN, URL, Event, Page, Refusal, tell
 
 
-
 def client(key: str) -> api.ApiClient:
     # By default, urllib3 waits as long as `Retry-After` says and repeats the request by itself.
     return api.ApiClient(api.Configuration(host=URL, access_token=key, retries=0))
