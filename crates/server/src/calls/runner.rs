@@ -286,7 +286,7 @@ impl Runner {
                 if !self.call.is_in_conversation() {
                     Box::pin(self.apply_pending_commands()).await?; // Carrier events that came meanwhile wait in the database.
                 } else if Box::pin(self.was_bridged()).await {
-                    // They talk to somebody else, and nobody hangs up on them.
+                    // The caller is connected to another phone, and must not be hung up on.
                     self.handle(CallInput::TalkEnded(TalkEnd::Transferred { by: EndedBy::Agent })).await?;
                 }
                 self.handle(CallInput::Abandoned).await?;

@@ -83,7 +83,7 @@ impl Runner {
         Ok(())
     }
 
-    /// Whether the carrier has reported, while nobody owned the call, that the caller was transferred.
+    /// Returns whether the carrier reported, while no node owned the call, that the caller was transferred.
     pub(super) async fn was_bridged(&self) -> bool {
         let looked = tokio::time::timeout(REPORTS, self.looking_for_commands()).await;
         let Ok(Ok(FetchedCommands { waiting, .. })) = looked else { return false };

@@ -12,7 +12,7 @@ use switchhook_runtime::clock::Clock;
 
 use crate::agent_tools;
 use crate::doubles::model::says;
-use crate::harness::{TestService, text};
+use crate::harness::{Client, TestService, text};
 
 async fn tenant(service: &TestService) -> TenantId {
     text(&service.client.get("/v1/tenant").await.1["id"]).parse().expect("an id")
@@ -34,6 +34,14 @@ async fn refusal(service: &TestService, agent: &str, to: &str) -> Option<String>
     }
     assert_eq!((status, &answer["errors"][0]["path"]), (StatusCode::UNPROCESSABLE_ENTITY, &json!("to")), "{answer}");
     Some(text(&answer["errors"][0]["message"]))
+}
+
+/// A number of a carrier whose calls count. Nothing is dialled: the calls of these tests are for later.
+async fn number_of_a_carrier(client: &Client) -> Value {
+    let credentials = json!({ "account_sid": format!("AC{}", "1".repeat(32)), "auth_token": "a".repeat(32) });
+    let settings = json!({ "name": "carrier", "provider": "twilio", "credentials": credentials });
+    let carrier = client.create("/v1/connections", settings).await;
+    client.create("/v1/numbers", json!({ "number": "+12025550188", "connection_id": carrier["id"] })).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -82,11 +90,7 @@ async fn one_number_is_called_twenty_times_a_day_however_many_ask_at_once() {
     let (service, agent) = TestService::ready().await;
     let client = &service.client;
     // No number is dialled: the calls are for later. The simulator's calls are not counted.
-    let credentials = json!({ "account_sid": format!("AC{}", "1".repeat(32)), "auth_token": "a".repeat(32) });
-    let settings = json!({ "name": "carrier", "provider": "twilio", "credentials": credentials });
-    let carrier = client.create("/v1/connections", settings).await;
-    let from = "+12025550188";
-    let number = client.create("/v1/numbers", json!({ "number": from, "connection_id": carrier["id"] })).await;
+    let number = number_of_a_carrier(client).await;
     let later = Clock::system().now() + Duration::from_secs(3600);
     let body = |to: &str| json!({ "agent_id": agent.id, "to": to, "number_id": number["id"], "schedule_at": later });
     let limits = tenants::OwnLimits { concurrent_calls: Some(100), ..tenants::OwnLimits::default() };
@@ -115,11 +119,7 @@ async fn calls_that_are_scheduled_count_on_their_own_day() {
     let agent = service.client.scripted_agent(json!({})).await;
     let client = &service.client;
     set(&service, OwnRules { per_number_per_day: Some(2), ..OwnRules::default() }).await;
-    let credentials = json!({ "account_sid": format!("AC{}", "1".repeat(32)), "auth_token": "a".repeat(32) });
-    let settings = json!({ "name": "carrier", "provider": "twilio", "credentials": credentials });
-    let carrier = client.create("/v1/connections", settings).await;
-    let number = json!({ "number": "+12025550188", "connection_id": carrier["id"] });
-    let number = client.create("/v1/numbers", number).await;
+    let number = number_of_a_carrier(client).await;
     let place = async |hours: u64, to: &str| {
         let at = clock.now() + Duration::from_secs(hours * 3600);
         let body = json!({ "agent_id": agent.id, "to": to, "number_id": number["id"], "schedule_at": at });
