@@ -23,7 +23,7 @@ export class Agents extends Resource {
     return this.fetchJson<types.Agent>({ method: "GET", path: `/v1/agents/${segment(id)}` }, options);
   }
 
-  /** Updates an agent and creates a new version. Existing calls keep their version. */
+  /** Updates an agent. Creates a new version, unless only `traffic` changes. Existing calls keep theirs. */
   update(id: string, body: types.UpdateAgent = {}, options: RequestOptions = {}): Promise<types.Agent> {
     return this.fetchJson<types.Agent>({ method: "PATCH", path: `/v1/agents/${segment(id)}`, body }, options);
   }

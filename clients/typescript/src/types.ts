@@ -276,6 +276,7 @@ export type ToolCallStatus = Schemas["ToolCallStatus"];
 export type ToolInput = Schemas["ToolInput"];
 /** The type of a tool. */
 export type ToolKind = Schemas["ToolKind"];
+export type Traffic = Schemas["Traffic"];
 /** The transcript of a call. */
 export type Transcript = Schemas["Transcript"];
 /** A line of a transcript. */

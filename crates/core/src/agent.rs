@@ -15,12 +15,14 @@ mod map;
 mod privacy;
 mod schema;
 mod tools;
+mod traffic;
 mod validate;
 
 pub use keys::{Dtmf, is_key};
 pub use map::{MAX_KEYS, check_map};
 pub use privacy::Privacy;
 pub use tools::{Destination, HttpMethod, SEND_DTMF, Tool, ToolKind};
+pub use traffic::{Traffic, TrafficPart};
 pub use validate::{FieldError, is_language_tag};
 
 /// One version of an agent's configuration. A call keeps the version it was placed with.

@@ -235,6 +235,7 @@ async fn seed_anew(store: &Store, config: &Config) -> anyhow::Result<Seeded> {
         tenant_id: id.uuid(),
         name: AGENT.to_owned(),
         version: 1,
+        traffic: None,
         config: Json(AgentConfig { llm: Some(by_script(scripted.id)), ..table_booker() }),
         created_at: now.as_micros(),
         updated_at: now.as_micros(),

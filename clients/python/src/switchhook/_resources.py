@@ -31,7 +31,7 @@ class Agents(Resource):
         return self._model(Request("GET", path("/v1/agents/{}", id)), models.Agent)
 
     def update(self, id: str, /, **body: Unpack[params.UpdateAgent]) -> models.Agent:
-        """Updates an agent and creates a new version. Existing calls keep their version."""
+        """Updates an agent. Creates a new version, unless only `traffic` changes. Existing calls keep theirs."""
         return self._model(Request("PATCH", path("/v1/agents/{}", id), body=body), models.Agent)
 
     def delete(self, id: str, /) -> None:

@@ -101,13 +101,17 @@ class Agent(Model):
     """
     Unique per tenant.
     """
+    traffic: list[TrafficItem] | None
+    """
+    Which versions new calls get; `null` is the newest.
+    """
     updated_at: AwareDatetime
     """
     When it was last changed.
     """
     version: int
     """
-    Increases with each change; a call keeps the version it was placed with.
+    Increases with each change but those of `traffic`; a call keeps the version it was placed with.
     """
     warnings: list[str] = []
 
@@ -1754,6 +1758,11 @@ class ToolCall(Model):
     """
     Whether it worked.
     """
+
+
+class TrafficItem(Model):
+    percent: int
+    version: int
 
 
 class Transcript(Model):

@@ -227,6 +227,10 @@ class CreateAgent(TypedDict):
     """
     Tools that the model can call.
     """
+    traffic: NotRequired[list[TrafficItem] | None]
+    """
+    Which versions new calls get; the newest if absent.
+    """
     tts: NotRequired[TtsChoiceInput | None]
     """
     Text-to-speech; local if absent.
@@ -264,6 +268,10 @@ class CreateCall(TypedDict):
     agent_id: str
     """
     The agent that holds the conversation.
+    """
+    agent_version: NotRequired[int | None]
+    """
+    Defaults to one of the agent's `traffic`.
     """
     answering_machine: NotRequired[AnsweringMachineInput | None]
     """
@@ -794,6 +802,11 @@ class ToolInput(TypedDict):
     """
 
 
+class TrafficItem(TypedDict):
+    percent: int
+    version: int
+
+
 class TransferCall(TypedDict):
     """
     The transfer target.
@@ -884,27 +897,15 @@ class UpdateAgent(TypedDict):
     language: NotRequired[str | None]
     limits: NotRequired[AgentLimitsInput | None]
     llm: NotRequired[LlmChoiceInput | None]
-    """
-    Language model; the scripted dialogue if absent.
-    """
     name: NotRequired[str]
     privacy: NotRequired[PrivacyInput | None]
     realtime: NotRequired[RealtimeChanges | None]
-    """
-    A speech-to-speech model that replaces `stt`, `llm` and `tts`. `llm` then does only post-call analysis, and `tts` speaks
-    only where the model cannot: to bridge a long wait, or when the model is gone.
-    """
     recording: NotRequired[RecordingInput | None]
     silence: NotRequired[SilenceInput | None]
     stt: NotRequired[SttChoiceInput | None]
-    """
-    Speech-to-text; local if absent.
-    """
     tools: NotRequired[list[ToolInput] | None]
+    traffic: NotRequired[list[TrafficItem] | None]
     tts: NotRequired[TtsChoiceInput | None]
-    """
-    Text-to-speech; local if absent.
-    """
     turn_taking: NotRequired[TurnTakingInput | None]
     variables: NotRequired[dict[str, Any] | None]
 

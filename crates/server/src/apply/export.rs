@@ -11,6 +11,7 @@ use super::document::Kind;
 use super::existing::Existing;
 use super::names;
 use super::yaml;
+use crate::store::agents::AgentRow;
 use crate::store::connections::ConnectionRow;
 use crate::store::numbers::NumberRow;
 use crate::store::webhooks::WebhookRow;
@@ -49,7 +50,7 @@ impl Export {
         let agents: HashMap<Uuid, String> = existing.agents.iter().map(|row| (row.id, row.name.clone())).collect();
         let mut variables = Variables::default();
         let of_connections = existing.connections.iter().map(|row| connection(row, &mut variables)).collect();
-        let of_agents = existing.agents.iter().map(|row| agent(&row.name, &row.config.0, &connections)).collect();
+        let of_agents = existing.agents.iter().map(|row| agent(row, &connections)).collect();
         let mut seen = BTreeSet::new();
         let (first, again): (Vec<_>, Vec<_>) = existing.webhooks.iter().partition(|row| seen.insert(row.url.clone()));
         let lists = [
@@ -166,10 +167,13 @@ fn without_nulls(fields: Value) -> Value {
     Value::Object(fields.into_iter().filter(|(_, value)| !value.is_null()).collect())
 }
 
-fn agent(name: &str, config: &AgentConfig, connections: &HashMap<Uuid, String>) -> Value {
-    let mut fields = without_defaults(config);
+fn agent(row: &AgentRow, connections: &HashMap<Uuid, String>) -> Value {
+    let mut fields = without_defaults(&row.config.0);
     names::name_connections(&mut fields, connections);
-    fields.insert("name".to_owned(), name.into());
+    fields.insert("name".to_owned(), row.name.as_str().into());
+    if let Some(traffic) = row.traffic() {
+        fields.insert("traffic".to_owned(), json!(traffic));
+    }
     Value::Object(fields)
 }
 

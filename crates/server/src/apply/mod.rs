@@ -131,7 +131,7 @@ async fn check(
         }
     };
     for step in plan.agents.iter().filter(|step| !step.is_unchanged()) {
-        match agents::check_schemas(&step.wanted.1).await {
+        match agents::check_schemas(&step.wanted.config).await {
             Err(error) if error.is_of_service() => return Err(failed(&error)),
             Err(error) => problems.extend(step.place.problems(&error)),
             Ok(()) => {}

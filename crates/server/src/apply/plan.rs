@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde_json::{Value, json};
 use switchhook_core::Timestamp;
-use switchhook_core::agent::{AgentConfig, FieldError};
+use switchhook_core::agent::{AgentConfig, FieldError, Traffic};
 use switchhook_core::id::{ConnectionId, TenantId};
 use switchhook_core::private::{Credentials, Private};
 use switchhook_core::webhook::{AddressPolicy, EventFilter};
@@ -18,7 +18,7 @@ use super::existing::Existing;
 use super::fields::unknown_field;
 use super::names::{self, Names};
 use super::problem::{Place, Problem};
-use crate::http::agents;
+use crate::http::agents::{self, WantedAgent};
 use crate::http::connections::CreateConnection;
 use crate::http::error::ApiError;
 use crate::http::extract::{self, Parsed};
@@ -63,14 +63,11 @@ impl<T, R> Step<T, R> {
     }
 }
 
-/// A name and a configuration.
-pub(super) type Agent = (String, AgentConfig);
-
 /// Every change that `apply` makes.
 #[derive(Default)]
 pub(super) struct Plan {
     pub(super) connections: Vec<Step<CreateConnection, ConnectionRow>>,
-    pub(super) agents: Vec<Step<Agent, AgentRow>>,
+    pub(super) agents: Vec<Step<WantedAgent, AgentRow>>,
     pub(super) numbers: Vec<Step<CreateNumber, NumberRow>>,
     pub(super) webhooks: Vec<Step<Endpoint, WebhookRow>>,
     /// What exists and is in no file.
@@ -178,31 +175,25 @@ impl<'a> Planner<'a> {
         if !named.is_empty() && !self.is_first(Kind::Agent, &named, &entry.place) {
             return;
         }
-        let Some((name, config)) = self.read(&entry, agents::read) else { return };
+        let Some(wanted) = self.read(&entry, agents::read) else { return };
+        let (name, config) = (wanted.name.clone(), &wanted.config);
         let ids: HashMap<_, _> = config.connections().into_iter().collect();
         // A connection that is missing here is missing in `names`, or its own entry is wrong: both are errors already.
         let is_known = |path: &String| ids.get(path).is_none_or(|id| self.rows.contains_key(id));
-        let mut unfit = agents::unfit_connections(&config, |id| self.rows.get(&id));
+        let mut unfit = agents::unfit_connections(config, |id| self.rows.get(&id));
         unfit.retain(|error| is_known(&error.path));
         self.refuse(&entry.place, unfit);
         let stored = self.existing.agents.iter().find(|row| row.name == name).cloned();
         let changes = match &stored {
-            Some(row) if row.config.0 != config => {
+            Some(row) if row.config.0 != *config || row.traffic() != wanted.traffic.as_ref() => {
                 let by_id = self.connection_names();
-                diff::changes(&shown(&row.config.0, &by_id), &shown(&config, &by_id))
+                let before = shown(&row.config.0, row.traffic(), &by_id);
+                diff::changes(&before, &shown(config, wanted.traffic.as_ref(), &by_id))
             }
             _ => Vec::new(),
         };
         let id = self.agents.ids.get(&name).copied().unwrap_or_default();
-        self.plan.agents.push(Step {
-            place: entry.place,
-            name: name.clone(),
-            id,
-            wanted: (name, config),
-            stored,
-            changes,
-            notes: Vec::new(),
-        });
+        self.plan.agents.push(Step { place: entry.place, name, id, wanted, stored, changes, notes: Vec::new() });
     }
 
     fn add_number(&mut self, mut entry: Entry) {
@@ -301,9 +292,10 @@ fn others(plan: &Plan, existing: &Existing) -> Vec<(Kind, String)> {
 }
 
 /// An agent's fields with names of connections.
-fn shown(config: &AgentConfig, names: &HashMap<Uuid, String>) -> Value {
+fn shown(config: &AgentConfig, traffic: Option<&Traffic>, names: &HashMap<Uuid, String>) -> Value {
     let mut fields = names::as_json(config);
     names::name_connections(&mut fields, names);
+    fields.insert("traffic".to_owned(), json!(traffic));
     Value::Object(fields)
 }
 

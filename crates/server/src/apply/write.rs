@@ -6,13 +6,14 @@ use uuid::Uuid;
 
 use super::ApplyError;
 use super::document::Kind;
-use super::plan::{Agent, Plan, Step};
+use super::plan::{Plan, Step};
 use super::problem::{Place, Problem};
+use crate::http::HttpState;
+use crate::http::agents::{self, WantedAgent};
 use crate::http::connections::{self, CreateConnection, change};
 use crate::http::error::ApiError;
 use crate::http::numbers::{self, CreateNumber};
 use crate::http::webhooks::{self, Endpoint};
-use crate::http::{HttpState, agents};
 use crate::store::Tx;
 use crate::store::agents::AgentRow;
 use crate::store::connections::ConnectionRow;
@@ -142,7 +143,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    async fn agent(&mut self, step: Step<Agent, AgentRow>) -> Result<(), ApplyError> {
+    async fn agent(&mut self, step: Step<WantedAgent, AgentRow>) -> Result<(), ApplyError> {
         let Some(step) = self.changed(step) else { return Ok(()) };
         let (mut record, place) = (Written::of(&step, Kind::Agent), step.place);
         let result = match step.stored {

@@ -146,7 +146,8 @@ async fn write(
 ) -> Result<Result<CallRow, InboundRefusal>, sqlx::Error> {
     let now = context.clock.now();
     let tenant = TenantId::from_uuid(call.number.tenant_id);
-    let Some(agent) = agents::get(tx, tenant, call.agent).await? else { return Ok(Err(InboundRefusal::NoAgent)) };
+    let agent = agents::for_call(tx, tenant, call.agent, None, call.id).await?;
+    let Some(agent) = agent else { return Ok(Err(InboundRefusal::NoAgent)) };
     if let Err(exceeded) = admission.admit(Direction::Inbound) {
         return Ok(Err(InboundRefusal::Quota(exceeded)));
     }

@@ -34,6 +34,8 @@ const IN_PROGRESS_TIMEOUT: Duration = Duration::from_secs(5);
 pub struct PlaceCall {
     /// The agent.
     pub agent: AgentId,
+    /// The version of the agent. Defaults to one of its traffic.
+    pub agent_version: Option<i64>,
     /// The number to call, or a browser.
     pub to: PhoneNumber,
     /// The tenant's number to call from. Defaults to `number`, or to the only number that can dial.

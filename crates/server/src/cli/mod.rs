@@ -1,6 +1,7 @@
 //! The command line.
 
 mod admin;
+mod agent;
 mod api;
 mod apply;
 mod backup;
@@ -73,6 +74,9 @@ enum CliCommand {
     /// Create and revoke API keys, also for a tenant that has lost its last one.
     #[command(subcommand)]
     Key(key::KeyCommand),
+    /// Choose which versions of an agent new calls get: pin, split and roll back.
+    #[command(subcommand)]
+    Agent(agent::AgentCommand),
     /// Create and change a tenant's connections, agents, numbers and webhooks as files describe, also while the service runs.
     Apply(apply::ApplyArgs),
     /// Write a tenant's connections, agents, numbers and webhooks as files for `apply`, without secrets.
@@ -196,6 +200,7 @@ impl Cli {
             CliCommand::Seed => admin::seed(&*common.load(None)?, json).await,
             CliCommand::Tenant(command) => tenant::run(command, &*common.load(None)?, json).await,
             CliCommand::Key(command) => key::run(command, &*common.load(None)?, json).await,
+            CliCommand::Agent(command) => agent::run(command, &*common.load(None)?, json).await,
             CliCommand::Apply(args) => apply::apply(&args, &common.load(None)?, json).await,
             CliCommand::Export(args) => apply::export(&args, &*common.load(None)?, json).await,
             CliCommand::Models(command) => models::run(command, &*common.load(None)?, json).await,

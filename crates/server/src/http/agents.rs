@@ -2,6 +2,7 @@
 
 mod instructions;
 mod size;
+mod traffic;
 mod transfers;
 mod versions;
 
@@ -13,7 +14,7 @@ use axum::response::Response;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use switchhook_core::Timestamp;
-use switchhook_core::agent::{AgentConfig, FieldError};
+use switchhook_core::agent::{AgentConfig, FieldError, Traffic};
 use switchhook_core::id::{AgentId, ConnectionId, TenantId};
 use switchhook_providers::json_schema::Schema;
 use switchhook_providers::model_schema;
@@ -23,6 +24,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use uuid::Uuid;
 
+pub(crate) use self::traffic::route;
 use super::HttpState;
 use super::auth::Tenant;
 use super::bounds;
@@ -62,6 +64,8 @@ struct CreateAgent {
         example = "Reception"
     )]
     name: String,
+    /// Which versions new calls get; the newest if absent.
+    traffic: Option<Traffic>,
     #[serde(flatten)]
     config: AgentConfig,
 }
@@ -80,10 +84,12 @@ pub struct AgentResource {
     /// Unique per tenant.
     #[schema(example = "Reception")]
     name: String,
+    /// Which versions new calls get; `null` is the newest.
+    traffic: Option<Traffic>,
     /// Its configuration.
     #[serde(flatten)]
     config: AgentConfig,
-    /// Increases with each change; a call keeps the version it was placed with.
+    /// Increases with each change but those of `traffic`; a call keeps the version it was placed with.
     version: i64,
     /// When it was created.
     #[schema(value_type = String, format = DateTime)]
@@ -98,12 +104,22 @@ impl From<AgentRow> for AgentResource {
         Self {
             id: row.id,
             name: row.name,
+            traffic: row.traffic.map(|json| json.0),
             config: row.config.0,
             version: row.version,
             created_at: Timestamp::from_micros(row.created_at),
             updated_at: Timestamp::from_micros(row.updated_at),
         }
     }
+}
+
+/// What an agent is to be.
+#[derive(Clone, Debug)]
+pub(crate) struct WantedAgent {
+    pub(crate) name: String,
+    /// Its traffic; `None` sends all calls to the newest version.
+    pub(crate) traffic: Option<Traffic>,
+    pub(crate) config: AgentConfig,
 }
 
 /// Creates an agent.
@@ -117,7 +133,7 @@ impl From<AgentRow> for AgentResource {
 )]
 async fn create(state: HttpState, tenant: Tenant, JsonBytes(json): JsonBytes) -> Result<Response, ApiError> {
     let Body { value: agent, mut warnings } = read(&json)?.into();
-    check_schemas(&agent.1).await?;
+    check_schemas(&agent.config).await?;
     let now = state.clock.now();
     let row = new_row(tenant.id, AgentId::new(now, clock::random()), agent, now);
     let mut tx = state.store.begin().await?;
@@ -128,18 +144,14 @@ async fn create(state: HttpState, tenant: Tenant, JsonBytes(json): JsonBytes) ->
 }
 
 /// The first version of an agent.
-pub(crate) fn new_row(
-    tenant: TenantId,
-    id: AgentId,
-    (name, config): (String, AgentConfig),
-    now: Timestamp,
-) -> AgentRow {
+pub(crate) fn new_row(tenant: TenantId, id: AgentId, wanted: WantedAgent, now: Timestamp) -> AgentRow {
     AgentRow {
         id: id.uuid(),
         tenant_id: tenant.uuid(),
-        name,
+        name: wanted.name,
         version: 1,
-        config: config.into(),
+        traffic: wanted.traffic.map(Into::into),
+        config: wanted.config.into(),
         created_at: now.as_micros(),
         updated_at: now.as_micros(),
     }
@@ -149,7 +161,7 @@ pub(crate) fn new_row(
 /// from being deleted between check and use.
 ///
 /// # Errors
-/// 422 if a connection does not fit or a limit is reached, 409 if the name is taken; when the database fails.
+/// 422 if a connection does not fit, a version does not exist or a limit is reached, 409 if the name is taken; when the database fails.
 pub(crate) async fn insert(
     state: &HttpState,
     tx: &mut Tx,
@@ -157,6 +169,7 @@ pub(crate) async fn insert(
     row: &AgentRow,
 ) -> Result<Vec<String>, ApiError> {
     bounds::check_one_more(tx, owner, Stored::Agents).await?;
+    traffic::check(tx, row).await?;
     check_connections(tx, owner.tenant(), &row.config).await?;
     let warnings = not_taken(state, tx, owner.tenant(), &row.config).await?;
     agents::insert(tx, row).await.map_err(|error| duplicate_name(error, &row.name))?;
@@ -164,26 +177,29 @@ pub(crate) async fn insert(
     Ok(warnings)
 }
 
-/// Reads and validates a name and a configuration, but for schemas and connections. Parsed in two parts, because a flattened struct
+/// Reads and validates an agent, but for schemas, connections and which versions exist. Parsed in two parts, because a flattened struct
 /// loses the paths of errors and warnings.
 ///
 /// # Errors
 /// 422 with the invalid fields.
-pub(crate) fn read(json: &[u8]) -> Result<Parsed<(String, AgentConfig)>, ApiError> {
+pub(crate) fn read(json: &[u8]) -> Result<Parsed<WantedAgent>, ApiError> {
     #[derive(Deserialize)]
     struct Named {
         name: String,
+        traffic: Option<Traffic>,
     }
     must_have_shape(json)?;
-    let Named { name } = extract::parse(json)?.value;
-    let Parsed { value: config, unknown } = extract::parse_part::<AgentConfig>(json, &["name"])?;
+    let Parsed { value: Named { name, traffic }, unknown: in_traffic } = extract::parse_part(json, &[])?;
+    let Parsed { value: config, mut unknown } = extract::parse_part::<AgentConfig>(json, &["name", "traffic"])?;
+    unknown.extend(in_traffic.into_iter().filter(|path| path.starts_with("traffic.")));
     let mut errors: Vec<FieldError> = check_name("name", &name).into_iter().collect();
+    errors.extend(traffic.iter().flat_map(Traffic::validate));
     errors.extend(config.validate());
     if !errors.is_empty() {
         return Err(ApiError::invalid_fields(errors));
     }
     size::check(&config)?;
-    Ok(Parsed { value: (name, config), unknown })
+    Ok(Parsed { value: WantedAgent { name, traffic, config }, unknown })
 }
 
 /// Validates the agent's schemas.
@@ -201,7 +217,7 @@ fn must_have_shape(json: &[u8]) -> Result<(), ApiError> {
     let shape = json!({
         "greeting": {}, "stt": provider, "llm": provider, "tts": provider, "realtime": provider, "turn_taking": {},
         "interruption": {}, "silence": {}, "limits": {}, "answering_machine": {}, "dtmf": {}, "tools": [{ "destinations": [{}] }],
-        "analysis": {}, "recording": {}, "privacy": {}, "variables": { "*": {} },
+        "analysis": {}, "recording": {}, "privacy": {}, "variables": { "*": {} }, "traffic": [{}],
     });
     let errors = extract::arrays_for_objects(json, &shape);
     if errors.is_empty() { Ok(()) } else { Err(ApiError::invalid_fields(errors)) }
@@ -314,7 +330,7 @@ fn agent_not_found() -> ApiError {
     ApiError::not_found("agent")
 }
 
-/// Updates an agent and creates a new version. Existing calls keep their version.
+/// Updates an agent. Creates a new version, unless only `traffic` changes. Existing calls keep theirs.
 #[utoipa::path(
     patch, path = "/agents/{id}", operation_id = "update_agent", tag = "Agents", request_body = UpdateAgent,
     params(("id" = Uuid, Path, description = "The agent")),
@@ -336,24 +352,24 @@ async fn update(
     let _turn = state.agent_changes.take(tenant.id).await;
     let known = find().await?;
     let mut changed = patched(&known, &patch)?;
-    check_schemas(&changed.value.1).await?;
+    check_schemas(&changed.value.config).await?;
     let mut tx = state.store.begin().await?;
     let owner = bounds::lock(&mut tx, tenant.id).await?; // Concurrent changes would overwrite each other.
     let row = agents::get(&mut tx, tenant.id, id).await?.ok_or_else(agent_not_found)?;
     if row.updated_at != known.updated_at {
         // Another node has changed it meanwhile.
         changed = patched(&row, &patch)?;
-        check_schemas(&changed.value.1).await?;
+        check_schemas(&changed.value.config).await?;
     }
-    let Body { value: (name, config), mut warnings } = changed;
-    let (row, not_taken) = change(&state, &mut tx, &owner, row, (name, config)).await?;
+    let Body { value: wanted, mut warnings } = changed;
+    let (row, not_taken) = change(&state, &mut tx, &owner, row, wanted).await?;
     warnings.extend(not_taken);
     tx.commit().await?;
     Ok(Json(WithWarnings { resource: row.into(), warnings }))
 }
 
-/// Writes an agent as its next version if it differs, after its schemas have been checked; returns it with warnings. `owner` is locked:
-/// concurrent changes would overwrite each other.
+/// Writes an agent if it differs, after its schemas have been checked: as its next version, unless only its traffic does. Returns it with
+/// warnings. `owner` is locked: concurrent changes would overwrite each other.
 ///
 /// # Errors
 /// Like [`insert`].
@@ -362,30 +378,36 @@ pub(crate) async fn change(
     tx: &mut Tx,
     owner: &TenantRow,
     row: AgentRow,
-    (name, config): (String, AgentConfig),
+    wanted: WantedAgent,
 ) -> Result<(AgentRow, Vec<String>), ApiError> {
-    let warnings = not_taken(state, tx, owner.tenant(), &config).await?;
+    let WantedAgent { name, traffic, config } = wanted;
+    let now = state.clock.now();
+    let mut warnings = not_taken(state, tx, owner.tenant(), &config).await?;
     if name == row.name && config == row.config.0 {
-        return Ok((row, warnings));
+        return Ok((traffic::route(tx, row, traffic, now).await?, warnings));
     }
     check_connections(tx, owner.tenant(), &config).await?;
-    let next = AgentRow { name, config: config.into(), ..row };
-    Ok((next_version(tx, owner, next, state.clock.now()).await?, warnings))
-}
-
-async fn next_version(tx: &mut Tx, owner: &TenantRow, agent: AgentRow, now: Timestamp) -> Result<AgentRow, ApiError> {
-    let updated_at = merge_patch::newer(agent.updated_at, now);
-    let row = AgentRow { version: agent.version + 1, updated_at, ..agent };
-    agents::update(tx, &row).await.map_err(|error| duplicate_name(error, &row.name))?;
+    let next = AgentRow {
+        name,
+        version: row.version + 1,
+        traffic: traffic.map(Into::into),
+        config: config.into(),
+        updated_at: merge_patch::newer(row.updated_at, now),
+        ..row
+    };
+    traffic::check(tx, &next).await?;
+    agents::update(tx, &next).await.map_err(|error| duplicate_name(error, &next.name))?;
     bounds::check_agent_bytes(tx, owner).await?;
-    Ok(row)
+    warnings.extend(traffic::without_calls(&next));
+    Ok((next, warnings))
 }
 
-fn patched(row: &AgentRow, patch: &[u8]) -> Result<Body<(String, AgentConfig)>, ApiError> {
+fn patched(row: &AgentRow, patch: &[u8]) -> Result<Body<WantedAgent>, ApiError> {
     let patch = extract::parse_object(patch)?;
     let config = serde_json::to_value(&row.config.0).map_err(anyhow::Error::from)?;
     let Value::Object(mut whole) = config else { return Err(ApiError::internal()) };
     whole.insert("name".to_owned(), row.name.clone().into());
+    whole.insert("traffic".to_owned(), serde_json::to_value(row.traffic()).map_err(anyhow::Error::from)?);
     merge_patch::merge(&mut whole, patch, extract::NULL_IS_A_VALUE);
     Ok(read(&serde_json::to_vec(&whole).map_err(anyhow::Error::from)?)?.into())
 }

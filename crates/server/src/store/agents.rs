@@ -1,12 +1,12 @@
 //! Agents and their versions. A version is immutable and outlives its agent, because calls are pinned to it. The newest
-//! [`KEPT`](pruning::KEPT) of an agent stay, and those of calls.
+//! [`KEPT`](pruning::KEPT) of an agent stay, and those of calls and of its traffic.
 
 pub mod pruning;
 
 use sqlx::types::Json;
 use sqlx_macros::FromRow;
-use switchhook_core::agent::AgentConfig;
-use switchhook_core::id::{AgentId, ConnectionId, TenantId};
+use switchhook_core::agent::{AgentConfig, Traffic};
+use switchhook_core::id::{AgentId, CallId, ConnectionId, TenantId};
 use uuid::Uuid;
 
 use super::page::{PAGE_BYTES, Page, PageRequest, fitting};
@@ -20,12 +20,25 @@ pub struct AgentRow {
     pub tenant_id: Uuid,
     pub name: String,
     pub version: i64,
+    pub traffic: Option<Json<Traffic>>,
     pub config: Json<AgentConfig>,
     pub created_at: i64,
     pub updated_at: i64,
 }
 
 impl AgentRow {
+    /// Returns its tenant's id.
+    #[must_use]
+    pub fn tenant(&self) -> TenantId {
+        TenantId::from_uuid(self.tenant_id)
+    }
+
+    /// Returns how new calls are split among its versions; `None` if all get the newest.
+    #[must_use]
+    pub fn traffic(&self) -> Option<&Traffic> {
+        self.traffic.as_ref().map(|json| &json.0)
+    }
+
     /// Returns its id.
     #[must_use]
     pub fn agent(&self) -> AgentId {
@@ -44,9 +57,9 @@ impl AgentRow {
 /// # Errors
 /// When the database fails; [`is_duplicate`](super::is_duplicate) if the name is taken.
 pub async fn insert(tx: &mut Tx, row: &AgentRow) -> Result<(), sqlx::Error> {
-    const SQL: &str = "INSERT INTO agents (id, tenant_id, name, version, created_at, updated_at) \
-        VALUES ($1, $2, $3, $4, $5, $6)";
-    execute!(tx, SQL; row.id, row.tenant_id, &row.name, row.version, row.created_at, row.updated_at)?;
+    const SQL: &str = "INSERT INTO agents (id, tenant_id, name, version, created_at, updated_at, traffic) \
+        VALUES ($1, $2, $3, $4, $5, $6, $7)";
+    execute!(tx, SQL; row.id, row.tenant_id, &row.name, row.version, row.created_at, row.updated_at, &row.traffic)?;
     insert_version(tx, row).await
 }
 
@@ -61,7 +74,31 @@ pub async fn update(tx: &mut Tx, row: &AgentRow) -> Result<(), sqlx::Error> {
     execute!(tx, AGENT; row.tenant_id, row.id, &row.name, row.version, row.updated_at)?;
     execute!(tx, CONNECTIONS; row.tenant_id, row.id)?;
     insert_version(tx, row).await?;
-    pruning::prune(tx, TenantId::from_uuid(row.tenant_id), &[(row.agent(), row.version - pruning::KEPT)]).await
+    route(tx, row).await?;
+    pruning::prune(tx, row.tenant(), &[(row.agent(), row.version - pruning::KEPT)]).await
+}
+
+/// Splits new calls as `row` says, and deletes versions that only the split before kept. The caller holds the tenant's lock.
+///
+/// # Errors
+/// When the database fails.
+pub async fn route(tx: &mut Tx, row: &AgentRow) -> Result<(), sqlx::Error> {
+    const SQL: &str = "UPDATE agents SET traffic = $3, updated_at = $4 WHERE tenant_id = $1 AND id = $2";
+    let (tenant, id) = (row.tenant(), row.agent());
+    let before = traffic(tx, tenant, id).await?;
+    if before.as_ref() == row.traffic() {
+        return Ok(());
+    }
+    execute!(tx, SQL; row.tenant_id, row.id, &row.traffic, row.updated_at)?;
+    let before: Vec<_> = before.iter().flat_map(Traffic::parts).map(|part| (id, part.version)).collect();
+    pruning::prune(tx, tenant, &before).await
+}
+
+/// Returns how an agent's new calls are split.
+async fn traffic(conn: &mut Conn, tenant: TenantId, id: AgentId) -> Result<Option<Traffic>, sqlx::Error> {
+    const SQL: &str = "SELECT traffic FROM agents WHERE tenant_id = $1 AND id = $2";
+    let found: Option<Option<Json<Traffic>>> = run!(conn, query_scalar.fetch_optional, SQL; tenant.uuid(), id.uuid())?;
+    Ok(found.flatten().map(|json| json.0))
 }
 
 async fn insert_version(tx: &mut Tx, row: &AgentRow) -> Result<(), sqlx::Error> {
@@ -84,8 +121,9 @@ async fn insert_version(tx: &mut Tx, row: &AgentRow) -> Result<(), sqlx::Error> 
 /// # Errors
 /// When the database fails.
 pub async fn get(conn: &mut Conn, tenant: TenantId, id: AgentId) -> Result<Option<AgentRow>, sqlx::Error> {
-    const SQL: &str = "SELECT a.id, a.tenant_id, a.name, a.version, v.config, a.created_at, a.updated_at FROM agents a \
-        JOIN agent_versions v ON v.agent_id = a.id AND v.version = a.version WHERE a.tenant_id = $1 AND a.id = $2";
+    const SQL: &str = "SELECT a.id, a.tenant_id, a.name, a.version, a.traffic, v.config, a.created_at, a.updated_at \
+        FROM agents a JOIN agent_versions v ON v.agent_id = a.id AND v.version = a.version \
+        WHERE a.tenant_id = $1 AND a.id = $2";
     run!(conn, query_as.fetch_optional, SQL; tenant.uuid(), id.uuid())
 }
 
@@ -99,11 +137,50 @@ pub async fn using(
     connection: ConnectionId,
     limit: i64,
 ) -> Result<Vec<AgentRow>, sqlx::Error> {
-    const SQL: &str = "SELECT a.id, a.tenant_id, a.name, a.version, v.config, a.created_at, a.updated_at \
+    const SQL: &str = "SELECT a.id, a.tenant_id, a.name, a.version, a.traffic, v.config, a.created_at, a.updated_at \
         FROM agent_connections u JOIN agents a ON a.id = u.agent_id \
         JOIN agent_versions v ON v.agent_id = a.id AND v.version = a.version \
         WHERE u.tenant_id = $1 AND u.connection_id = $2 ORDER BY a.id DESC LIMIT $3";
     run!(conn, query_as.fetch_all, SQL; tenant.uuid(), connection.uuid(), limit)
+}
+
+/// Returns the newest version of the agent with this name.
+///
+/// # Errors
+/// When the database fails.
+pub async fn named(conn: &mut Conn, tenant: TenantId, name: &str) -> Result<Option<AgentRow>, sqlx::Error> {
+    const SQL: &str = "SELECT a.id, a.tenant_id, a.name, a.version, a.traffic, v.config, a.created_at, a.updated_at \
+        FROM agents a JOIN agent_versions v ON v.agent_id = a.id AND v.version = a.version \
+        WHERE a.tenant_id = $1 AND a.name = $2";
+    run!(conn, query_as.fetch_optional, SQL; tenant.uuid(), name)
+}
+
+/// The version of an agent that a call gets.
+#[derive(Clone, Debug)]
+pub struct CallVersion {
+    /// Its number.
+    pub version: i64,
+    /// Its configuration.
+    pub config: AgentConfig,
+}
+
+/// Returns the version of an agent that a call gets: `version` if it is given, else one of its traffic. `None` if there is no such
+/// agent or version.
+///
+/// # Errors
+/// When the database fails.
+pub async fn for_call(
+    conn: &mut Conn,
+    tenant: TenantId,
+    id: AgentId,
+    version: Option<i64>,
+    call: CallId,
+) -> Result<Option<CallVersion>, sqlx::Error> {
+    let Some(newest) = get(conn, tenant, id).await? else { return Ok(None) };
+    let number = version.or_else(|| Some(newest.traffic()?.version(call))).unwrap_or(newest.version);
+    let config =
+        if number == newest.version { Some(newest.config.0) } else { self::version(conn, tenant, id, number).await? };
+    Ok(config.map(|config| CallVersion { version: number, config }))
 }
 
 /// Returns one version of an agent, which may have been deleted since.
@@ -188,8 +265,8 @@ pub async fn list(conn: &mut Conn, tenant: TenantId, page: PageRequest) -> Resul
     const SIZES: &str = "SELECT CAST(octet_length(CAST(v.config AS TEXT)) AS BIGINT) FROM agents a \
         JOIN agent_versions v ON v.agent_id = a.id AND v.version = a.version \
         WHERE a.tenant_id = $1 AND a.id < $2 ORDER BY a.id DESC LIMIT $3";
-    const SQL: &str = "SELECT a.id, a.tenant_id, a.name, a.version, v.config, a.created_at, a.updated_at FROM agents a \
-        JOIN agent_versions v ON v.agent_id = a.id AND v.version = a.version \
+    const SQL: &str = "SELECT a.id, a.tenant_id, a.name, a.version, a.traffic, v.config, a.created_at, a.updated_at \
+        FROM agents a JOIN agent_versions v ON v.agent_id = a.id AND v.version = a.version \
         WHERE a.tenant_id = $1 AND a.id < $2 ORDER BY a.id DESC LIMIT $3";
     let page = page.fitting(run!(conn, query_scalar.fetch_all, SIZES; tenant.uuid(), page.before(), page.limit)?);
     let rows = run!(conn, query_as.fetch_all, SQL; tenant.uuid(), page.before(), page.limit + 1)?;

@@ -85,6 +85,7 @@ pub(crate) fn new_agent(tenant: TenantId, name: &str) -> AgentRow {
         tenant_id: tenant.uuid(),
         name: name.to_owned(),
         version: 1,
+        traffic: None,
         config: AgentConfig::new("Book a table.").into(),
         created_at: now().as_micros(),
         updated_at: now().as_micros(),

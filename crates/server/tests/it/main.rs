@@ -29,6 +29,7 @@ mod security;
 mod sign_in;
 mod tool_secrets;
 mod tools;
+mod traffic;
 mod validation;
 mod verifiers;
 mod web_calls;

@@ -11,7 +11,7 @@ use switchhook_core::id::{AgentId, TenantId};
 use switchhook_core::phone_number::PhoneNumber;
 use switchhook_runtime::clock::Clock;
 
-use super::plan::Plan;
+use super::plan::{CHANGED_MEANWHILE, Plan};
 use super::{Idempotency, PlaceError, Placed, PlacedResponse, Respond, replayed};
 use crate::calls::admission::Admission;
 use crate::config::Config;
@@ -133,8 +133,7 @@ impl PlacementBatch {
             return Ok(replayed(stored.clone(), fingerprint));
         }
         if !self.agents.contains(&plan.agent()) {
-            let message = "was deleted or changed while the call was placed: send the request again";
-            return Ok(Err(PlaceError::field("agent_id", message)));
+            return Ok(Err(PlaceError::field("agent_id", CHANGED_MEANWHILE)));
         }
         let attempt = plan.attempt(self.now);
         if let Err(refused) = self.policy.judge(&plan.to, &self.history.facts(&attempt)) {
@@ -180,6 +179,7 @@ mod tests {
     fn web_call(agent: AgentId) -> PlaceCall {
         PlaceCall {
             agent,
+            agent_version: None,
             to: PhoneNumber::web(),
             from: None,
             number: None,

@@ -26,9 +26,14 @@ use crate::store::{Conn, Store, agents, numbers};
 /// How far ahead a call may be scheduled.
 const MAX_SCHEDULE: Duration = Duration::from_secs(90 * 24 * 3600);
 
+/// Says that the agent's version was removed while a call was placed.
+pub(super) const CHANGED_MEANWHILE: &str = "was deleted or changed while the call was placed: send the request again";
+
 /// A call to place, with the resources that its request names.
 #[derive(Clone)]
 pub(super) struct Plan {
+    /// The random part of the call's id, on which its version depends.
+    random: [u8; 10],
     agent: AgentId,
     agent_version: i64,
     route: CallRoute,
@@ -110,7 +115,7 @@ impl Plan {
         let web = self.route.direction == Direction::Web;
         let due_at = if web { now + web::CONNECT_WITHIN } else { self.dial_at(now) };
         let new = NewCall {
-            id: CallId::new(now, clock::random()),
+            id: CallId::new(now, self.random),
             tenant,
             direction: self.route.direction,
             agent: self.agent,
@@ -139,15 +144,17 @@ pub(super) async fn find(
 ) -> Result<Plan, PlaceError> {
     let numbering = numbering_plan(&request.to);
     let mut conn = store.read().await?;
-    let agent = agents::get(&mut conn, tenant, request.agent).await?;
-    let agent = agent.ok_or_else(|| PlaceError::field("agent_id", "no such agent"))?;
+    let random = clock::random();
+    let call = CallId::new(now, random);
+    let agent = agents::for_call(&mut conn, tenant, request.agent, request.agent_version, call).await?;
+    let Some(agent) = agent else { return Err(no_version(&mut conn, tenant, request).await?) };
     let route = if request.to.is_web() {
         CallRoute::web(request)?
     } else {
         CallRoute::number(caller_number(&mut conn, tenant, request).await?)
     };
     drop(conn);
-    let (call_request, errors) = call_request(request, &agent.config.0);
+    let (call_request, errors) = call_request(request, &agent.config);
     if !errors.is_empty() {
         return Err(PlaceError::Invalid(errors));
     }
@@ -155,6 +162,7 @@ pub(super) async fn find(
         return Err(PlaceError::field("schedule_at", "must be at most 90 days from now"));
     }
     Ok(Plan {
+        random,
         agent: request.agent,
         agent_version: agent.version,
         to: request.to.clone(),
@@ -163,7 +171,17 @@ pub(super) async fn find(
         route,
         request: call_request,
         schedule_at: request.schedule_at,
-        retention_days: agent.config.0.privacy.retention_days,
+        retention_days: agent.config.privacy.retention_days,
+    })
+}
+
+/// Why there is no version of the agent for a call.
+async fn no_version(conn: &mut Conn, tenant: TenantId, request: &PlaceCall) -> Result<PlaceError, sqlx::Error> {
+    let exists = agents::get(conn, tenant, request.agent).await?.is_some();
+    Ok(match request.agent_version {
+        _ if !exists => PlaceError::field("agent_id", "no such agent"),
+        Some(_) => PlaceError::field("agent_version", "no such version of this agent"),
+        None => PlaceError::field("agent_id", CHANGED_MEANWHILE),
     })
 }
 

@@ -8,7 +8,7 @@ use switchhook_core::id::AgentId;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::{AgentResource, agent_not_found, change, check_schemas, size};
+use super::{AgentResource, WantedAgent, agent_not_found, change, check_schemas, size};
 use crate::http::HttpState;
 use crate::http::auth::Tenant;
 use crate::http::bounds;
@@ -156,7 +156,8 @@ pub(super) async fn restore(
     let owner = bounds::lock(&mut tx, tenant.id).await?;
     let row = agents::get(&mut tx, tenant.id, id).await?.ok_or_else(agent_not_found)?;
     let name = then.name.unwrap_or_else(|| row.name.clone());
-    let (row, warnings) = change(&state, &mut tx, &owner, row, (name, config)).await?;
+    let wanted = WantedAgent { name, traffic: row.traffic().cloned(), config };
+    let (row, warnings) = change(&state, &mut tx, &owner, row, wanted).await?;
     tx.commit().await?;
     Ok(Json(WithWarnings { resource: row.into(), warnings }))
 }

@@ -45,6 +45,9 @@ pub(super) struct CreateCall {
     /// The agent that holds the conversation.
     #[schema(value_type = String, format = Uuid)]
     agent_id: AgentId,
+    /// Defaults to one of the agent's `traffic`.
+    #[schema(minimum = 1)]
+    agent_version: Option<i64>,
     /// The callee: a number in E.164 form, a `sip:` URI, or `web` for somebody who talks in a browser.
     #[serde(deserialize_with = "callee")]
     #[schema(value_type = String, max_length = 255, pattern = r"^(web|\+[1-9][0-9]{6,14}|sips?:([!-?A-~]+@)?[0-9A-Za-z\[][!-?A-~]*)$", example = "+12025550100")]
@@ -231,6 +234,7 @@ impl From<CreateCall> for PlaceCall {
         });
         Self {
             agent: request.agent_id,
+            agent_version: request.agent_version,
             to: request.to,
             from: request.from,
             number: request.number_id,

@@ -101,10 +101,19 @@ fn allow_null_in_map(schema: &mut Value) {
 fn describe_changes(schemas: &mut Value, update: &str, create: &str) {
     let mut properties = changed_properties(schemas, create);
     for property in properties.values_mut() {
-        property.as_object_mut().map(|property| property.remove("description"));
+        let alternatives = property["oneOf"].as_array().cloned().unwrap_or_default();
+        if !alternatives.is_empty() {
+            property["oneOf"] = alternatives.into_iter().map(undescribed).collect();
+        }
+        *property = undescribed(property.take());
     }
     schemas[update]["type"] = "object".into();
     schemas[update]["properties"] = properties.into();
+}
+
+fn undescribed(mut schema: Value) -> Value {
+    schema.as_object_mut().map(|schema| schema.remove("description"));
+    schema
 }
 
 fn changed_properties(schemas: &mut Value, of: &str) -> Map<String, Value> {

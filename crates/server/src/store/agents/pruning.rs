@@ -1,6 +1,6 @@
-//! Deletes versions of agents that neither are among the newest nor belong to a call.
+//! Deletes versions of agents that are not among the newest, belong to no call and get no new ones.
 //!
-//! A version that is too old goes when a newer one comes, or with its last call. Versions of deleted agents are deleted by
+//! A version that is too old goes when a newer one comes, with its last call, or when its agent's traffic no longer names it. Versions of deleted agents are deleted by
 //! housekeeping. All of this happens under the tenant's lock, which writing a call takes too, so that no call loses its version.
 
 use switchhook_core::id::{AgentId, TenantId};
@@ -27,6 +27,9 @@ pub async fn prune(tx: &mut Tx, tenant: TenantId, versions: &[(AgentId, i64)]) -
     const BYTES: &str = "UPDATE tenants SET agent_bytes = agent_bytes - $2 WHERE id = $1";
     let mut freed = 0;
     for (agent, version) in versions {
+        if super::traffic(tx, tenant, *agent).await?.is_some_and(|traffic| traffic.names(*version)) {
+            continue;
+        }
         let bytes: Option<i64> =
             run!(tx, query_scalar.fetch_optional, SQL; tenant.uuid(), agent.uuid(), version, KEPT)?;
         freed += bytes.unwrap_or(0);

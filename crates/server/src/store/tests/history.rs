@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use sqlx::types::Json;
+use switchhook_core::agent::Traffic;
 use switchhook_core::call::{Call, CallEffect, CallInput, Timing};
 use switchhook_core::dial_policy::{NumberingPlan, Tariff};
 use switchhook_core::event::EventKind;
@@ -352,6 +353,9 @@ async fn walk_agents(test: &TestStore, past: &Past) {
     row.version += 1;
     agents::update(&mut tx, &row).await.expect("written");
     agents::get(&mut tx, tenant, agent).await.expect("read").expect("the agent");
+    agents::named(&mut tx, tenant, "Ava").await.expect("read").expect("the agent");
+    row.traffic = Some(Traffic::all_to(1).into());
+    agents::route(&mut tx, &row).await.expect("written");
     agents::list(&mut tx, tenant, PageRequest::first(10)).await.expect("read");
     agents::using(&mut tx, tenant, numbered(ConnectionId::new, 9), 20).await.expect("read");
     agents::version(&mut tx, tenant, agent, 1).await.expect("read").expect("the version");

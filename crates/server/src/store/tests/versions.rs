@@ -1,5 +1,6 @@
 //! Which versions of agents stay.
 
+use switchhook_core::agent::{Traffic, TrafficPart};
 use switchhook_core::event::EventKind;
 use switchhook_core::id::{AgentId, TenantId};
 use switchhook_runtime::clock::Clock;
@@ -91,6 +92,64 @@ async fn of_1300_versions_the_newest_100_stay_and_those_of_calls() {
         assert!(has(&test, tenant, row.agent(), 1_300).await, "{engine}: it is among the newest");
         let (said, size) = bytes(&test, tenant).await;
         assert_eq!(said, size, "{engine}");
+    }
+}
+
+/// Splits an agent's new calls.
+async fn route(test: &TestStore, row: &mut AgentRow, parts: &[(i64, u32)]) {
+    let parts: Vec<_> = parts.iter().map(|&(version, percent)| TrafficPart { version, percent }).collect();
+    row.traffic = (!parts.is_empty()).then(|| Traffic::new(parts).into());
+    let mut tx = test.store.begin().await.expect("a transaction");
+    agents::route(&mut tx, row).await.expect("written");
+    tx.commit().await.expect("committed");
+}
+
+#[tokio::test]
+async fn versions_that_get_calls_stay_until_they_get_none() {
+    for test in stores().await {
+        let (engine, tenant) = (test.engine, tenant(&test.store, OwnLimits::default()).await);
+        let mut row = agent(&test, tenant, 9).await;
+        route(&test, &mut row, &[(2, 50), (5, 50)]).await;
+        change(&test, &mut row, 300).await;
+        for (version, stays) in [(2, true), (3, false), (5, true), (200, false), (201, true)] {
+            assert_eq!(has(&test, tenant, row.agent(), version).await, stays, "{engine}: {version}");
+        }
+        route(&test, &mut row, &[(5, 100)]).await;
+        assert!(!has(&test, tenant, row.agent(), 2).await && has(&test, tenant, row.agent(), 5).await, "{engine}");
+        let held = call(&test, tenant, row.agent(), 5).await;
+        route(&test, &mut row, &[]).await;
+        assert!(has(&test, tenant, row.agent(), 5).await, "{engine}: a call has it");
+        forget(&test, tenant, &held).await;
+        assert_eq!(count(&test, "agent_versions").await, KEPT, "{engine}");
+        let (said, size) = bytes(&test, tenant).await;
+        assert_eq!(said, size, "{engine}");
+    }
+}
+
+#[tokio::test]
+async fn a_call_gets_the_configuration_of_its_version() {
+    for test in stores().await {
+        let (engine, tenant) = (test.engine, tenant(&test.store, OwnLimits::default()).await);
+        let mut row = agent(&test, tenant, 4).await;
+        let mut conn = test.store.read().await.expect("a connection");
+        let call = queued_call(tenant, row.agent(), 1).call_id();
+        let mut got = async |version: Option<i64>| {
+            let got = agents::for_call(&mut conn, tenant, row.agent(), version, call).await.expect("read");
+            got.map(|got| (got.version, got.config.instructions))
+        };
+        let expected = |version: i64| Some((version, format!("Book table {version}.")));
+        assert_eq!(
+            (got(None).await, got(Some(2)).await, got(Some(5)).await),
+            (expected(4), expected(2), None),
+            "{engine}"
+        );
+        drop(conn);
+        route(&test, &mut row, &[(3, 100)]).await;
+        let mut conn = test.store.read().await.expect("a connection");
+        for (version, gets) in [(None, 3), (Some(4), 4)] {
+            let got = agents::for_call(&mut conn, tenant, row.agent(), version, call).await.expect("read");
+            assert_eq!(got.map(|got| (got.version, got.config.instructions)), expected(gets), "{engine}");
+        }
     }
 }
 
