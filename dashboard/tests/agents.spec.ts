@@ -27,6 +27,12 @@ test("an agent is made from a template, changed, rolled back and deleted", async
   await versions.getByRole("button", { name: /^Version 1/ }).click();
   await expect(versions.getByRole("term")).toHaveText(["Greeting: text"]);
   await expect(versions.getByText("Good morning!")).toBeVisible();
+  await versions.getByRole("button", { name: "Send all new calls to version 1" }).click();
+  await expect(page.getByText("Calls get version 1", { exact: true })).toBeVisible();
+  await versions.getByRole("button", { name: /^Version 2/ }).click();
+  await versions.getByRole("button", { name: "Send all new calls to version 2" }).click();
+  await expect(page.getByText("Calls get version", { exact: false })).toHaveCount(0);
+  await versions.getByRole("button", { name: /^Version 1/ }).click();
   await versions.getByRole("button", { name: "Roll back to version 1" }).click();
   await expect(page.getByLabel("Greeting text")).toHaveValue(/How can I help you/);
   await expect(page.getByText("Version 3", { exact: true })).toBeVisible();

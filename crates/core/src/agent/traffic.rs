@@ -99,18 +99,14 @@ mod description {
     impl PartialSchema for Traffic {
         // Written out, because a schema of a part would be there twice, for requests and responses.
         fn schema() -> RefOr<Schema> {
-            let whole = |format: KnownFormat| {
-                ObjectBuilder::new()
-                    .schema_type(SchemaType::new(Type::Integer))
-                    .format(Some(SchemaFormat::KnownFormat(format)))
-                    .minimum(Some(1))
-            };
+            let whole = || ObjectBuilder::new().schema_type(SchemaType::new(Type::Integer)).minimum(Some(1));
             let part = ObjectBuilder::new()
-                .property("version", whole(KnownFormat::Int64))
-                .property("percent", whole(KnownFormat::Int32).maximum(Some(100)))
+                .property("version", whole().format(Some(SchemaFormat::KnownFormat(KnownFormat::Int64))))
+                .property("percent", whole().maximum(Some(100)))
                 .required("version")
                 .required("percent");
-            ArrayBuilder::new().items(part).min_items(Some(1)).max_items(Some(MAX_PARTS)).build().into()
+            let parts = ArrayBuilder::new().items(part).min_items(Some(1)).max_items(Some(MAX_PARTS));
+            parts.description(Some("Which versions new calls get; without it the newest.")).build().into()
         }
     }
 }

@@ -64,7 +64,6 @@ struct CreateAgent {
         example = "Reception"
     )]
     name: String,
-    /// Which versions new calls get; the newest if absent.
     traffic: Option<Traffic>,
     #[serde(flatten)]
     config: AgentConfig,
@@ -84,7 +83,6 @@ pub struct AgentResource {
     /// Unique per tenant.
     #[schema(example = "Reception")]
     name: String,
-    /// Which versions new calls get; `null` is the newest.
     traffic: Option<Traffic>,
     /// Its configuration.
     #[serde(flatten)]

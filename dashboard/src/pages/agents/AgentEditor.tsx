@@ -26,6 +26,7 @@ import { Tools } from "./sections/Tools";
 import { Voice } from "./sections/Voice";
 import { TemplateCards } from "./TemplateCards";
 import { BLANK, type Template } from "./templates";
+import { trafficWords } from "./traffic";
 import { useDraft, type DraftState } from "./use-draft";
 import { Versions } from "./Versions";
 
@@ -41,6 +42,7 @@ export function AgentEditor({ saved, template = BLANK }: { saved: JsonObject | n
     void navigate(`/agents/${id}`, { replace: true });
   });
   useSaveKey(state.save);
+  const traffic = saved && trafficWords(saved);
 
   return (
     <FormProvider form={state.form}>
@@ -51,6 +53,7 @@ export function AgentEditor({ saved, template = BLANK }: { saved: JsonObject | n
           badge={
             <>
               {saved && <Badge>Version {String(saved.version)}</Badge>}
+              {traffic && <Badge tone="warn">{traffic}</Badge>}
               <SaveState state={state} isNew={saved === null} />
             </>
           }
@@ -141,6 +144,7 @@ function Actions({ saved, state, mayChange }: ActionsProps) {
             void queryClient.invalidateQueries({ queryKey: ["agents"] });
             setOpen(null);
           }}
+          onRouted={() => void queryClient.invalidateQueries({ queryKey: ["agents"] })}
           onClose={() => setOpen(null)}
         />
       )}

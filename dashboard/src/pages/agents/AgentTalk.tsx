@@ -30,7 +30,9 @@ export function AgentTalk({ saved, draft }: { saved: JsonObject | null; draft: J
   const name = String(draft.name || "the agent");
   const placeCall = async (): Promise<TalkCall> => {
     const overrides = saved ? overridesOf(saved, draft) : {};
-    const call = await take(client.POST("/v1/calls", { body: { agent_id: String(saved?.id), to: "web", overrides } }));
+    // The version that the page shows, also while other calls get another one.
+    const agent = { agent_id: String(saved?.id), agent_version: Number(saved?.version) };
+    const call = await take(client.POST("/v1/calls", { body: { ...agent, to: "web", overrides } }));
     if (!("id" in call) || !call.web) throw new Error("This service does not talk to browsers yet.");
     return { id: call.id, url: call.web.url };
   };

@@ -12,6 +12,7 @@ import { SkeletonRows } from "../../components/Skeleton";
 import { plural } from "../../lib/format";
 import { writeJson } from "../../lib/json";
 import { differences, diffLines, labelOf, type Change, type Json, type JsonObject } from "./draft";
+import { shareOf, trafficOf } from "./traffic";
 import styles from "./Versions.module.css";
 
 type VersionsProps = {
@@ -20,11 +21,13 @@ type VersionsProps = {
   /** Whether rolling back would lose what was typed. */
   hasChanges: boolean;
   onRestored: () => void;
+  /** After another version gets the calls. */
+  onRouted: () => void;
   onClose: () => void;
 };
 
 /** Every version of an agent, and what differs between one of them and the present one. */
-export function Versions({ agent, mayRestore, hasChanges, onRestored, onClose }: VersionsProps) {
+export function Versions({ agent, mayRestore, hasChanges, onRestored, onRouted, onClose }: VersionsProps) {
   const id = String(agent.id);
   const [chosen, setChosen] = useState<number | null>(null);
   const versions = useInfiniteQuery({
@@ -45,6 +48,14 @@ export function Versions({ agent, mayRestore, hasChanges, onRestored, onClose }:
       take(client.POST("/v1/agents/{id}/versions/{version}/restore", { params: { path: { id, version } } })),
     onSuccess: onRestored,
   });
+  const route = useMutation({
+    mutationFn: (version: number) => {
+      const traffic = version === Number(agent.version) ? null : [{ version, percent: 100 }];
+      return take(client.PATCH("/v1/agents/{id}", { params: { path: { id } }, body: { traffic } }));
+    },
+    onSuccess: onRouted,
+  });
+  const getsAll = chosen !== null && shareOf(agent, chosen) === 100;
   const list = versions.data?.pages.flatMap((page) => page.data) ?? [];
   const isOld = chosen !== null && chosen !== agent.version;
   return (
@@ -54,13 +65,20 @@ export function Versions({ agent, mayRestore, hasChanges, onRestored, onClose }:
       title="Versions"
       onClose={onClose}
       actions={
-        isOld &&
+        chosen !== null &&
         mayRestore && (
           <>
-            {hasChanges && <span className={styles.loss}>Your unsaved changes will be lost.</span>}
-            <Button variant="primary" busy={restore.isPending} onClick={() => restore.mutate(chosen)}>
-              Roll back to version {chosen}
-            </Button>
+            {isOld && hasChanges && <span className={styles.loss}>Your unsaved changes will be lost.</span>}
+            {!getsAll && (
+              <Button busy={route.isPending} onClick={() => route.mutate(chosen)}>
+                Send all new calls to version {chosen}
+              </Button>
+            )}
+            {isOld && (
+              <Button variant="primary" busy={restore.isPending} onClick={() => restore.mutate(chosen)}>
+                Roll back to version {chosen}
+              </Button>
+            )}
           </>
         )
       }
@@ -73,6 +91,7 @@ export function Versions({ agent, mayRestore, hasChanges, onRestored, onClose }:
           <ErrorNotice error={versions.error} retry={() => void versions.refetch()} />
         ))}
       {restore.isError && <ErrorText error={asApiError(restore.error)} />}
+      {route.isError && <ErrorText error={asApiError(route.error)} />}
       {list.length > 0 && (
         <div className={styles.columns}>
           <ol className={styles.list} aria-label="Versions">
@@ -87,6 +106,9 @@ export function Versions({ agent, mayRestore, hasChanges, onRestored, onClose }:
                   <span className={styles.head}>
                     Version {version.version}
                     {version.version === agent.version && <Badge tone="good">Now</Badge>}
+                    {trafficOf(agent) !== null && shareOf(agent, version.version) > 0 && (
+                      <Badge tone="warn">{shareOf(agent, version.version)} % of calls</Badge>
+                    )}
                   </span>
                   <span className={styles.meta}>
                     <RelativeTime at={version.created_at} />

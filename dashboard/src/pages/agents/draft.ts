@@ -13,8 +13,8 @@ export interface Change {
   after: Json;
 }
 
-/** Fields that the service writes. */
-const READ_ONLY = new Set(["id", "version", "created_at", "updated_at", "warnings"]);
+/** Fields that the service writes, and `traffic`, which is changed beside the draft. */
+const READ_ONLY = new Set(["id", "version", "traffic", "created_at", "updated_at", "warnings"]);
 
 export function isObject(value: Json | undefined): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value) && !isLosslessNumber(value);

@@ -99,31 +99,26 @@ fn allow_null_in_map(schema: &mut Value) {
 /// Gives the schema `update` every field that `create` has and describes. Each can be absent; `null` stands for the default, where there is
 /// one. Objects are merged, so what they require is optional too; lists are replaced.
 fn describe_changes(schemas: &mut Value, update: &str, create: &str) {
-    let mut properties = changed_properties(schemas, create);
-    for property in properties.values_mut() {
-        let alternatives = property["oneOf"].as_array().cloned().unwrap_or_default();
-        if !alternatives.is_empty() {
-            property["oneOf"] = alternatives.into_iter().map(undescribed).collect();
-        }
-        *property = undescribed(property.take());
-    }
+    let properties = changed_properties(schemas, create);
     schemas[update]["type"] = "object".into();
     schemas[update]["properties"] = properties.into();
 }
 
-fn undescribed(mut schema: Value) -> Value {
-    schema.as_object_mut().map(|schema| schema.remove("description"));
-    schema
-}
-
+/// The properties of an object as changes to it, described where it is created.
 fn changed_properties(schemas: &mut Value, of: &str) -> Map<String, Value> {
     let (properties, required) = fields(&schemas[of], schemas);
     let change = |(name, mut schema): (String, Value)| {
         refer_to_changes(&mut schema, schemas);
+        schema.get_mut("oneOf").and_then(Value::as_array_mut).into_iter().flatten().for_each(undescribe);
+        undescribe(&mut schema);
         let schema = if required.contains(&name) { schema } else { nullable(schema) };
         (name, schema)
     };
     properties.into_iter().map(change).collect()
+}
+
+fn undescribe(schema: &mut Value) {
+    schema.as_object_mut().map(|schema| schema.remove("description"));
 }
 
 /// The properties of an object and the names of those that are required, also those from the parts of an `allOf`.

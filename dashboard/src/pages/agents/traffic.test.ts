@@ -1,0 +1,21 @@
+import { expect, test } from "vitest";
+import { differences } from "./draft";
+import { shareOf, trafficWords } from "./traffic";
+
+const agent = { version: 3, traffic: [{ version: 1, percent: 90 }, { version: 3, percent: 10 }] };
+
+test("a split is told by version, and no split at all is not told", () => {
+  expect(trafficWords(agent)).toBe("Calls get 90 % version 1, 10 % version 3");
+  expect(trafficWords({ version: 3, traffic: [{ version: 2, percent: 100 }] })).toBe("Calls get version 2");
+  expect(trafficWords({ version: 3, traffic: null })).toBeNull();
+  expect(trafficWords({ version: 3 })).toBeNull();
+});
+
+test("each version has its share of new calls", () => {
+  expect([1, 2, 3].map((version) => shareOf(agent, version))).toEqual([90, 0, 10]);
+  expect([2, 3].map((version) => shareOf({ version: 3, traffic: null }, version))).toEqual([0, 100]);
+});
+
+test("a split is no change of the draft", () => {
+  expect(differences({ name: "Ava", traffic: null }, { ...agent, name: "Ava" })).toEqual([]);
+});
