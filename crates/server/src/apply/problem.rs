@@ -47,6 +47,17 @@ impl Place {
     }
 }
 
+/// A warning of the API in the words of files, where connections have names.
+pub(super) fn warning_in_files(words: &str) -> String {
+    const WORDS: [(&str, &str); 4] = [
+        ("with POST /v1/connections and set", "in a file and set"),
+        ("connection_id to its id", "connection to its name"),
+        ("connection_id to the id of", "connection to the name of"),
+        ("connection_id", "connection"),
+    ];
+    WORDS.iter().fold(words.to_owned(), |words, (api, files)| words.replace(api, files))
+}
+
 /// The path of a field in files, where names stand for ids.
 fn as_in_files(path: &str) -> String {
     match path {
@@ -87,6 +98,14 @@ mod tests {
     use switchhook_core::agent::FieldError;
 
     use super::*;
+
+    #[test]
+    fn warnings_name_connections_as_files_do() {
+        let api = "set llm.connection_id to the id of a connection to a language model (Hosted)";
+        let files = "set llm.connection to the name of a connection to a language model (Hosted)";
+        assert_eq!(warning_in_files(api), files);
+        assert_eq!(warning_in_files("tools.0.connection_id is odd"), "tools.0.connection is odd");
+    }
 
     #[test]
     fn the_errors_of_the_api_are_told_in_the_words_of_files() {

@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::ApplyError;
 use super::document::Kind;
 use super::plan::{Plan, Step};
-use super::problem::{Place, Problem};
+use super::problem::{Place, Problem, warning_in_files};
 use crate::http::HttpState;
 use crate::http::agents::{self, WantedAgent};
 use crate::http::connections::{self, CreateConnection, change};
@@ -156,7 +156,7 @@ impl Writer<'_> {
             Some(row) => agents::change(self.state, self.tx, self.owner, row, step.wanted).await,
         };
         if let Some((row, warnings)) = self.unless_refused(&place, result)? {
-            self.done.warnings.extend(warnings.into_iter().map(|words| place.problem(words)));
+            self.done.warnings.extend(warnings.iter().map(|words| place.problem(warning_in_files(words))));
             record.version = Some(row.version);
             self.done.written.push(record);
         }

@@ -95,7 +95,8 @@ struct Bar {
 impl Bar {
     fn new() -> Self {
         let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
-        let style = ProgressStyle::with_template("{msg:40} [{bar:30}] {bytes}/{total_bytes}");
+        let style =
+            ProgressStyle::with_template("{msg:40} [{bar:30}] {bytes}/{total_bytes} {bytes_per_sec}, {eta} left");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         Self { bar, shown: Mutex::new(None) }
     }
@@ -105,6 +106,9 @@ impl Progress for Bar {
     fn report(&self, id: &str, stage: Stage, done: u64, total: u64) {
         let mut shown = self.shown.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let words = match stage {
+            Stage::Download if self.bar.is_hidden() && total > 0 => {
+                format!("Downloading {id} ({:.0} MB)", bytes(total))
+            }
             Stage::Download => format!("Downloading {id}"),
             Stage::Unpack => format!("Checking and converting {id}"),
             Stage::Done => format!("{id} is ready"),

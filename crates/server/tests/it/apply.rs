@@ -349,6 +349,8 @@ async fn warnings_of_the_api_are_printed() {
         "{}",
         warned.err
     );
+    let said = "create a connection to a language model in a file and set llm.connection to its name";
+    assert!(warned.err.contains(said) && !warned.err.contains("_id"), "in the words of files: {}", warned.err);
     assert_eq!(apply(&service, files.path(), &[]).await.err, "", "nothing was saved");
     service.stop().await;
 }

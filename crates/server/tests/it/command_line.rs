@@ -79,6 +79,20 @@ async fn tenants_and_keys_are_managed_while_the_service_runs_and_while_it_is_dow
     service.kill();
 }
 
+#[test]
+fn a_command_that_needs_a_database_makes_none() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let commands: [&[&str]; 5] =
+        [&["tenant", "list"], &["export"], &["agent", "versions", "Ava"], &["rotate-master-key"], &["backup", "copy"]];
+    for arguments in commands {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_switchhook"));
+        command.args(arguments).current_dir(folder.path()).env_remove("SWITCHHOOK_DATABASE_URL");
+        let (code, _, err) = run(command.env("SWITCHHOOK_DATA_DIR", "data"));
+        assert!(code == Some(1) && err.contains("there is nothing in the database"), "{arguments:?}: {code:?} {err}");
+        assert!(!folder.path().join("data").exists(), "{arguments:?}");
+    }
+}
+
 #[tokio::test]
 async fn a_command_that_only_looks_does_not_migrate_the_database() {
     let node = Node::on(None);
