@@ -254,7 +254,7 @@ fn unused(name: &str, between: &str, taken: &mut BTreeSet<String>) -> String {
 }
 
 /// A name for a file: letters, digits and dashes.
-fn file_name(name: &str) -> String {
+pub(super) fn file_name(name: &str) -> String {
     let parts: Vec<_> = name.split(|letter: char| !letter.is_alphanumeric()).filter(|part| !part.is_empty()).collect();
     // File systems allow 255 bytes.
     parts.join("-").to_lowercase().chars().take(50).collect()

@@ -13,6 +13,7 @@ mod names;
 mod plan;
 mod problem;
 mod report;
+pub mod starter;
 mod write;
 mod yaml;
 

@@ -8,6 +8,7 @@ mod backup;
 mod call;
 mod demo;
 mod doctor;
+mod init;
 mod key;
 mod language_model;
 mod models;
@@ -74,6 +75,8 @@ enum CliCommand {
     /// Create and revoke API keys, also for a tenant that has lost its last one.
     #[command(subcommand)]
     Key(key::KeyCommand),
+    /// Write the first files of an agent for `apply`; asks for its name, job and language model.
+    Init(init::Args),
     /// Choose which versions of an agent new calls get: pin, split and roll back.
     #[command(subcommand)]
     Agent(agent::AgentCommand),
@@ -145,8 +148,9 @@ const DATA_DIR: (&str, &str) = ("data_dir", "data-dir");
 const DATABASE_URL: (&str, &str) = ("database_url", "database-url");
 
 /// The settings that commands do not need. They are accepted, as everywhere, and not listed in the help.
-const UNUSED: [(&str, &[(&str, &str)]); 5] = [
+const UNUSED: [(&str, &[(&str, &str)]); 6] = [
     ("call", &[CONFIG, DATA_DIR, DATABASE_URL]),
+    ("init", &[CONFIG, DATA_DIR, DATABASE_URL]),
     ("webhook", &[CONFIG, DATA_DIR, DATABASE_URL]),
     ("openapi", &[CONFIG, DATA_DIR, DATABASE_URL]),
     ("demo", &[DATABASE_URL]),
@@ -192,6 +196,7 @@ impl Cli {
             // These need no configuration.
             CliCommand::Openapi(args) => admin::openapi(&args),
             CliCommand::Webhook(command) => webhook::run(command, json).await,
+            CliCommand::Init(args) => init::run(args, json).await,
             CliCommand::Call(args) => call::run(args, json).await,
             CliCommand::Doctor => doctor::run(common.load(None), json).await,
             CliCommand::Demo(args) => demo::run(args, &common, json).await,

@@ -19,6 +19,7 @@ mod doubles;
 mod faults;
 mod harness;
 mod http;
+mod init;
 mod instructions;
 mod listening;
 mod mcp_tools;
