@@ -22,6 +22,7 @@ pub(crate) mod openai_tts;
 pub(crate) mod telnyx;
 pub(crate) mod twilio;
 pub(crate) mod voice;
+pub(crate) mod wild;
 
 use axum::serve::{ListenerExt as _, TapIo};
 use tokio::net::{TcpListener, TcpStream};

@@ -6,6 +6,7 @@ mod gemini;
 mod hedging;
 mod openai;
 mod service;
+mod wild;
 
 use std::time::{Duration, Instant};
 
