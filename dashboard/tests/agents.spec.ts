@@ -28,10 +28,18 @@ test("an agent is made from a template, changed, rolled back and deleted", async
   await expect(versions.getByRole("term")).toHaveText(["Greeting: text"]);
   await expect(versions.getByText("Good morning!")).toBeVisible();
   await versions.getByRole("button", { name: "Send all new calls to version 1" }).click();
-  await expect(page.getByText("Calls get version 1", { exact: true })).toBeVisible();
-  await versions.getByRole("button", { name: /^Version 2/ }).click();
-  await versions.getByRole("button", { name: "Send all new calls to version 2" }).click();
-  await expect(page.getByText("Calls get version", { exact: false })).toHaveCount(0);
+  await expect(page.getByText("New calls get version 1", { exact: true })).toBeVisible();
+  await expect(versions.getByRole("button", { name: "Restore version 1" })).toBeVisible();
+  await versions.getByRole("button", { name: "Close" }).click();
+  // A change of traffic is no change of the draft.
+  await expect(page.getByText("Save to hear your other changes.")).toHaveCount(0);
+  await page.goto("/agents");
+  await expect(page.getByRole("row", { name }).getByText("New calls get version 1")).toBeVisible();
+  await page.getByRole("link", { name }).click();
+
+  await page.getByRole("button", { name: "Versions" }).click();
+  await versions.getByRole("button", { name: "Send new calls to the newest version" }).click();
+  await expect(page.getByText("New calls get version", { exact: false })).toHaveCount(0);
   await versions.getByRole("button", { name: /^Version 1/ }).click();
   await versions.getByRole("button", { name: "Roll back to version 1" }).click();
   await expect(page.getByLabel("Greeting text")).toHaveValue(/How can I help you/);

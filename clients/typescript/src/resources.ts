@@ -23,7 +23,7 @@ export class Agents extends Resource {
     return this.fetchJson<types.Agent>({ method: "GET", path: `/v1/agents/${segment(id)}` }, options);
   }
 
-  /** Updates an agent. Creates a new version, unless only `traffic` changes. Existing calls keep theirs. */
+  /** Updates an agent. Creates a new version, unless nothing or only `traffic` changes. Existing calls keep theirs. */
   update(id: string, body: types.UpdateAgent = {}, options: RequestOptions = {}): Promise<types.Agent> {
     return this.fetchJson<types.Agent>({ method: "PATCH", path: `/v1/agents/${segment(id)}`, body }, options);
   }
@@ -33,17 +33,17 @@ export class Agents extends Resource {
     return this.fetchNothing({ method: "DELETE", path: `/v1/agents/${segment(id)}` }, options);
   }
 
-  /** Lists the versions of an agent, newest first: the newest 100, and those of calls. */
+  /** Lists the versions of an agent, newest first: the newest 100, those in `traffic`, and those of calls. */
   listVersions(id: string, query: Query<"list_agent_versions"> = {}, options: RequestOptions = {}): Pages<types.AgentVersion> {
     return this.fetchPages<types.AgentVersion>({ method: "GET", path: `/v1/agents/${segment(id)}/versions`, query }, options);
   }
 
-  /** Returns an agent as it was in a version. */
+  /** Returns an agent as it was in a version, with its present `traffic`. */
   getVersion(id: string, version: number, options: RequestOptions = {}): Promise<types.Agent> {
     return this.fetchJson<types.Agent>({ method: "GET", path: `/v1/agents/${segment(id)}/versions/${segment(version)}` }, options);
   }
 
-  /** Creates a new version with the name and configuration of an earlier one. Existing calls keep their version. */
+  /** Creates a new version with the name and configuration of an earlier one. `traffic` and existing calls keep theirs. */
   restoreVersion(id: string, version: number, options: RequestOptions = {}): Promise<types.Agent> {
     return this.fetchJson<types.Agent>({ method: "POST", path: `/v1/agents/${segment(id)}/versions/${segment(version)}/restore` }, options);
   }

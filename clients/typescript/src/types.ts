@@ -276,6 +276,7 @@ export type ToolCallStatus = Schemas["ToolCallStatus"];
 export type ToolInput = Schemas["ToolInput"];
 /** The type of a tool. */
 export type ToolKind = Schemas["ToolKind"];
+/** Which versions new calls get, in percents that add up to 100. Defaults to the newest. */
 export type Traffic = Schemas["Traffic"];
 /** The transcript of a call. */
 export type Transcript = Schemas["Transcript"];

@@ -37,7 +37,7 @@ export interface paths {
         delete: operations["delete_agent"];
         options?: never;
         head?: never;
-        /** Updates an agent and creates a new version. Existing calls keep their version. */
+        /** Updates an agent. Creates a new version, unless nothing or only `traffic` changes. Existing calls keep theirs. */
         patch: operations["update_agent"];
         trace?: never;
     };
@@ -48,7 +48,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Lists the versions of an agent, newest first: the newest 100, and those of calls. */
+        /** Lists the versions of an agent, newest first: the newest 100, those in `traffic`, and those of calls. */
         get: operations["list_agent_versions"];
         put?: never;
         post?: never;
@@ -65,7 +65,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Returns an agent as it was in a version. */
+        /** Returns an agent as it was in a version, with its present `traffic`. */
         get: operations["show_agent_version"];
         put?: never;
         post?: never;
@@ -84,7 +84,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Creates a new version with the name and configuration of an earlier one. Existing calls keep their version. */
+        /** Creates a new version with the name and configuration of an earlier one. `traffic` and existing calls keep theirs. */
         post: operations["restore_agent_version"];
         delete?: never;
         options?: never;
@@ -963,7 +963,7 @@ export interface components {
          *         "mode": "off",
          *         "on_machine": "hangup"
          *       },
-         *       "created_at": "2026-01-31T12:00:00.118131Z",
+         *       "created_at": "2026-01-31T12:00:00.019005Z",
          *       "dtmf": {
          *         "digit_timeout_ms": 2000,
          *         "enabled": true,
@@ -1031,6 +1031,7 @@ export interface components {
          *         "model": null
          *       },
          *       "tools": [],
+         *       "traffic": null,
          *       "tts": {
          *         "connection_id": "0198c6a0-0000-7000-8000-000000000001",
          *         "fallbacks": [],
@@ -1044,7 +1045,7 @@ export interface components {
          *         "min_silence_ms": 400,
          *         "speculative": true
          *       },
-         *       "updated_at": "2026-01-31T12:00:00.118131Z",
+         *       "updated_at": "2026-01-31T12:00:00.019005Z",
          *       "variables": {},
          *       "version": 1
          *     }
@@ -1062,6 +1063,7 @@ export interface components {
             id: string;
             /** @description Unique per tenant. */
             name: string;
+            traffic: components["schemas"]["Traffic"] | null;
             /**
              * Format: date-time
              * @description When it was last changed.
@@ -1069,7 +1071,7 @@ export interface components {
             updated_at: string;
             /**
              * Format: int64
-             * @description Increases with each change; a call keeps the version it was placed with.
+             * @description Increases with each change but those of `traffic`; a call keeps the version it was placed with.
              */
             version: number;
         };
@@ -1236,7 +1238,7 @@ export interface components {
          *       "created_at": "2026-01-31T12:00:00.000000Z",
          *       "expires_at": null,
          *       "id": "0198c6a0-0000-7000-8000-000000000002",
-         *       "last_used_at": "2026-01-31T12:00:10.049146Z",
+         *       "last_used_at": "2026-01-31T12:00:09.822682Z",
          *       "name": "first key",
          *       "prefix": "k3v9x0a1b2c3",
          *       "revoked_at": null
@@ -1350,7 +1352,7 @@ export interface components {
          *         "error": null,
          *         "status": "completed"
          *       },
-         *       "answered_at": "2026-01-31T12:00:00.369983Z",
+         *       "answered_at": "2026-01-31T12:00:00.147859Z",
          *       "answered_by": null,
          *       "carrier": {
          *         "call_id": "SIM-0198c6a0-0000-7000-8000-000000000003",
@@ -1359,12 +1361,12 @@ export interface components {
          *         "provider": "simulator",
          *         "sip_code": null
          *       },
-         *       "created_at": "2026-01-31T12:00:00.154769Z",
-         *       "dialing_at": "2026-01-31T12:00:00.280160Z",
+         *       "created_at": "2026-01-31T12:00:00.037186Z",
+         *       "dialing_at": "2026-01-31T12:00:00.063183Z",
          *       "direction": "outbound",
          *       "duration_seconds": 10,
          *       "end_reason": "api_hangup",
-         *       "ended_at": "2026-01-31T12:00:09.938642Z",
+         *       "ended_at": "2026-01-31T12:00:09.702534Z",
          *       "ended_by": "api",
          *       "error": null,
          *       "error_code": null,
@@ -1372,17 +1374,17 @@ export interface components {
          *       "id": "0198c6a0-0000-7000-8000-000000000003",
          *       "latency": {
          *         "after_turn_ms": {
-         *           "max": 26,
+         *           "max": 24,
          *           "n": 1,
-         *           "p50": 26,
-         *           "p95": 26
+         *           "p50": 24,
+         *           "p95": 24
          *         },
-         *         "greeting_ms": 21,
+         *         "greeting_ms": 12,
          *         "response_ms": {
-         *           "max": 464,
+         *           "max": 463,
          *           "n": 1,
-         *           "p50": 464,
-         *           "p95": 464
+         *           "p50": 463,
+         *           "p95": 463
          *         }
          *       },
          *       "metadata": {
@@ -1397,7 +1399,7 @@ export interface components {
          *         "time": null
          *       },
          *       "recording_url": "/v1/calls/0198c6a0-0000-7000-8000-000000000003/recording",
-         *       "ringing_at": "2026-01-31T12:00:00.308607Z",
+         *       "ringing_at": "2026-01-31T12:00:00.087093Z",
          *       "schedule_at": null,
          *       "status": "completed",
          *       "summary": "The caller confirmed nothing, but gave: name Sarah Miller.",
@@ -1420,7 +1422,7 @@ export interface components {
          *         "llm_estimated": false,
          *         "llm_input_tokens": 0,
          *         "llm_output_tokens": 0,
-         *         "stt_audio_ms": 9520,
+         *         "stt_audio_ms": 9500,
          *         "tts_characters": 83,
          *         "unpriced": false
          *       },
@@ -1529,7 +1531,7 @@ export interface components {
         /**
          * @description One decision about a turn.
          * @example {
-         *       "at_ms": 5300,
+         *       "at_ms": 5281,
          *       "evidence": [
          *         {
          *           "name": "closed_sentence",
@@ -1654,7 +1656,7 @@ export interface components {
         /**
          * @description An event of a call, as the API returns it.
          * @example {
-         *       "created_at": "2026-01-31T12:00:09.941547Z",
+         *       "created_at": "2026-01-31T12:00:09.708026Z",
          *       "data": {
          *         "agent_id": "0198c6a0-0000-7000-8000-000000000000",
          *         "call_id": "0198c6a0-0000-7000-8000-000000000003",
@@ -1921,7 +1923,7 @@ export interface components {
         /**
          * @description A connection.
          * @example {
-         *       "created_at": "2026-01-31T12:00:00.112329Z",
+         *       "created_at": "2026-01-31T12:00:00.015519Z",
          *       "credentials": {},
          *       "id": "0198c6a0-0000-7000-8000-000000000004",
          *       "kind": "carrier",
@@ -1936,7 +1938,7 @@ export interface components {
          *       "settings": {
          *         "time_scale": 0.05
          *       },
-         *       "updated_at": "2026-01-31T12:00:00.112329Z"
+         *       "updated_at": "2026-01-31T12:00:00.015519Z"
          *     }
          */
         Connection: {
@@ -2082,6 +2084,7 @@ export interface components {
             stt?: components["schemas"]["SttChoiceInput"] | null;
             /** @description Tools that the model can call. */
             tools?: components["schemas"]["ToolInput"][] | null;
+            traffic?: components["schemas"]["Traffic"] | null;
             tts?: components["schemas"]["TtsChoiceInput"] | null;
             /** @description When a caller's turn ends. */
             turn_taking?: components["schemas"]["TurnTakingInput"] | null;
@@ -2125,6 +2128,11 @@ export interface components {
              * @description The agent that holds the conversation.
              */
             agent_id: string;
+            /**
+             * Format: int64
+             * @description The agent's version. Defaults to the one that its `traffic` selects, or the newest.
+             */
+            agent_version?: number | null;
             answering_machine?: components["schemas"]["AnsweringMachineInput"] | null;
             /** @description Validate everything, but place no call. */
             dry_run?: boolean | null;
@@ -2692,13 +2700,13 @@ export interface components {
          * @description A phone number.
          * @example {
          *       "connection_id": "0198c6a0-0000-7000-8000-000000000004",
-         *       "created_at": "2026-01-31T12:00:00.128122Z",
+         *       "created_at": "2026-01-31T12:00:00.024624Z",
          *       "id": "0198c6a0-0000-7000-8000-000000000005",
          *       "inbound_agent_id": "0198c6a0-0000-7000-8000-000000000000",
          *       "inbound_url": null,
          *       "label": "Reception",
          *       "number": "+12025550199",
-         *       "updated_at": "2026-01-31T12:00:00.128122Z"
+         *       "updated_at": "2026-01-31T12:00:00.024624Z"
          *     }
          */
         PhoneNumber: {
@@ -2812,16 +2820,10 @@ export interface components {
         };
         /** @description A speech-to-speech model and its settings. */
         RealtimeChanges: {
-            /**
-             * Format: uuid
-             * @description The connection.
-             */
+            /** Format: uuid */
             connection_id?: string;
-            /** @description Fallbacks, tried in order when the previous one cannot be reached, disconnects repeatedly, or understands nothing. */
             fallbacks?: components["schemas"]["ProviderFallbackInput"][] | null;
-            /** @description The provider's model name. */
             model?: string | null;
-            /** @description The provider's voice name. */
             voice?: string | null;
         };
         /** @description A speech-to-speech model and its settings. */
@@ -3317,41 +3319,47 @@ export interface components {
          * @enum {string}
          */
         ToolKind: "end_call" | "http" | "mcp" | "transfer" | "send_dtmf";
+        /** @description Which versions new calls get, in percents that add up to 100. Defaults to the newest. */
+        Traffic: {
+            percent: number;
+            /** Format: int64 */
+            version: number;
+        }[];
         /**
          * @description The transcript of a call.
          * @example {
          *       "data": [
          *         {
-         *           "end_ms": 2022,
+         *           "end_ms": 2001,
          *           "interrupted": false,
          *           "latency_ms": null,
          *           "role": "agent",
          *           "stages": null,
-         *           "start_ms": 22,
+         *           "start_ms": 13,
          *           "text": "Hello, how can I help you?"
          *         },
          *         {
-         *           "end_ms": 4898,
+         *           "end_ms": 4879,
          *           "interrupted": false,
          *           "latency_ms": null,
          *           "role": "caller",
          *           "stages": null,
-         *           "start_ms": 2834,
+         *           "start_ms": 2815,
          *           "text": "Hi Ava. My name is Sarah Miller."
          *         },
          *         {
-         *           "end_ms": 9402,
+         *           "end_ms": 9381,
          *           "interrupted": false,
-         *           "latency_ms": 464,
+         *           "latency_ms": 463,
          *           "role": "agent",
          *           "stages": {
-         *             "end_of_speech_ms": 4898,
-         *             "end_of_turn_ms": 5300,
-         *             "first_audio_ms": 5302,
-         *             "first_token_ms": 5019,
-         *             "heard_ms": 5362
+         *             "end_of_speech_ms": 4879,
+         *             "end_of_turn_ms": 5281,
+         *             "first_audio_ms": 5282,
+         *             "first_token_ms": 5000,
+         *             "heard_ms": 5342
          *           },
-         *           "start_ms": 5362,
+         *           "start_ms": 5342,
          *           "text": "Thank you, Sarah Miller. Which day would you like to come?"
          *         }
          *       ],
@@ -3505,7 +3513,7 @@ export interface components {
          *         "provider": "simulator",
          *         "sip_code": null
          *       },
-         *       "created_at": "2026-01-31T12:00:00.147792Z",
+         *       "created_at": "2026-01-31T12:00:00.031623Z",
          *       "dialing_at": null,
          *       "direction": "outbound",
          *       "duration_seconds": 0,
@@ -3654,6 +3662,7 @@ export interface components {
             silence?: components["schemas"]["SilenceInput"] | null;
             stt?: components["schemas"]["SttChoiceInput"] | null;
             tools?: components["schemas"]["ToolInput"][] | null;
+            traffic?: components["schemas"]["Traffic"] | null;
             tts?: components["schemas"]["TtsChoiceInput"] | null;
             turn_taking?: components["schemas"]["TurnTakingInput"] | null;
             variables?: {
@@ -3850,13 +3859,13 @@ export interface components {
         /**
          * @description A webhook endpoint.
          * @example {
-         *       "created_at": "2026-01-31T12:00:00.140134Z",
+         *       "created_at": "2026-01-31T12:00:00.028134Z",
          *       "disabled_reason": null,
          *       "enabled": true,
          *       "events": [],
          *       "failing_since": null,
          *       "id": "0198c6a0-0000-7000-8000-000000000008",
-         *       "updated_at": "2026-01-31T12:00:00.140134Z",
+         *       "updated_at": "2026-01-31T12:00:00.028134Z",
          *       "url": "https://example.com/hooks/calls"
          *     }
          */
@@ -3898,7 +3907,7 @@ export interface components {
          * @example {
          *       "attempts": 1,
          *       "call_id": "0198c6a0-0000-7000-8000-000000000003",
-         *       "created_at": "2026-01-31T12:00:09.941547Z",
+         *       "created_at": "2026-01-31T12:00:09.708026Z",
          *       "event": "call.completed",
          *       "id": "0198c6a0-0000-7000-8000-000000000009",
          *       "next_attempt_at": null,

@@ -31,7 +31,7 @@ class Agents(Resource):
         return self._model(Request("GET", path("/v1/agents/{}", id)), models.Agent)
 
     def update(self, id: str, /, **body: Unpack[params.UpdateAgent]) -> models.Agent:
-        """Updates an agent. Creates a new version, unless only `traffic` changes. Existing calls keep theirs."""
+        """Updates an agent. Creates a new version, unless nothing or only `traffic` changes. Existing calls keep theirs."""
         return self._model(Request("PATCH", path("/v1/agents/{}", id), body=body), models.Agent)
 
     def delete(self, id: str, /) -> None:
@@ -39,17 +39,17 @@ class Agents(Resource):
         self._send(Request("DELETE", path("/v1/agents/{}", id)))
 
     def list_versions(self, id: str, /, *, limit: int | None = None, cursor: str | None = None) -> Pages[models.AgentVersion]:
-        """Lists the versions of an agent, newest first: the newest 100, and those of calls."""
+        """Lists the versions of an agent, newest first: the newest 100, those in `traffic`, and those of calls."""
         return self._pages(
             Request("GET", path("/v1/agents/{}/versions", id), query={"limit": limit, "cursor": cursor}), models.AgentVersion
         )
 
     def get_version(self, id: str, version: int, /) -> models.Agent:
-        """Returns an agent as it was in a version."""
+        """Returns an agent as it was in a version, with its present `traffic`."""
         return self._model(Request("GET", path("/v1/agents/{}/versions/{}", id, version)), models.Agent)
 
     def restore_version(self, id: str, version: int, /) -> models.Agent:
-        """Creates a new version with the name and configuration of an earlier one. Existing calls keep their version."""
+        """Creates a new version with the name and configuration of an earlier one. `traffic` and existing calls keep theirs."""
         return self._model(Request("POST", path("/v1/agents/{}/versions/{}/restore", id, version)), models.Agent)
 
 

@@ -102,9 +102,6 @@ class Agent(Model):
     Unique per tenant.
     """
     traffic: list[TrafficItem] | None
-    """
-    Which versions new calls get; `null` is the newest.
-    """
     updated_at: AwareDatetime
     """
     When it was last changed.

@@ -228,9 +228,6 @@ class CreateAgent(TypedDict):
     Tools that the model can call.
     """
     traffic: NotRequired[list[TrafficItem] | None]
-    """
-    Which versions new calls get; the newest if absent.
-    """
     tts: NotRequired[TtsChoiceInput | None]
     """
     Text-to-speech; local if absent.
@@ -271,7 +268,7 @@ class CreateCall(TypedDict):
     """
     agent_version: NotRequired[int | None]
     """
-    Defaults to one of the agent's `traffic`.
+    The agent's version. Defaults to the one that its `traffic` selects, or the newest.
     """
     answering_machine: NotRequired[AnsweringMachineInput | None]
     """
@@ -607,21 +604,9 @@ class RealtimeChanges(TypedDict):
     """
 
     connection_id: NotRequired[str]
-    """
-    The connection.
-    """
     fallbacks: NotRequired[list[ProviderFallbackInput] | None]
-    """
-    Fallbacks, tried in order when the previous one cannot be reached, disconnects repeatedly, or understands nothing.
-    """
     model: NotRequired[str | None]
-    """
-    The provider's model name.
-    """
     voice: NotRequired[str | None]
-    """
-    The provider's voice name.
-    """
 
 
 class RealtimeChoiceInput(TypedDict):

@@ -257,7 +257,7 @@ impl Tool {
         let host =
             url.split_once("://").map_or("", |(_, rest)| rest.split(['/', '\\', '?', '#']).next().unwrap_or_default());
         let fixed = self.connection_id.is_none() || !host.contains("{{");
-        check.that(&at("url"), fixed, "must not have a variable in its host if connection_id is set");
+        check.that(&at("url"), fixed, "must not have a variable in its host if a connection is set");
         check.optional(&at("timeout_seconds"), self.timeout_seconds, 1..=10);
         let filler = self.filler.as_deref().unwrap_or_default();
         check.that(&at("filler"), filler.chars().count() <= 1_000, "must be at most 1000 characters");

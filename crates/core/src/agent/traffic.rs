@@ -43,13 +43,13 @@ impl Traffic {
         &self.0
     }
 
-    /// Whether calls can get this version.
+    /// Returns whether calls can get this version.
     #[must_use]
     pub fn names(&self, version: i64) -> bool {
         self.0.iter().any(|part| part.version == version)
     }
 
-    /// Returns all errors, but for versions that do not exist.
+    /// Returns all errors, except for versions that do not exist.
     #[must_use]
     pub fn validate(&self) -> Vec<FieldError> {
         if self.0.is_empty() || self.0.len() > MAX_PARTS {
@@ -61,7 +61,10 @@ impl Traffic {
                 errors.push(FieldError::new(format!("traffic.{at}.percent"), "must be from 1 to 100"));
             }
             if self.0[..at].iter().any(|before| before.version == part.version) {
-                errors.push(FieldError::new(format!("traffic.{at}.version"), "is there twice"));
+                errors.push(FieldError::new(
+                    format!("traffic.{at}.version"),
+                    format!("repeats version {}", part.version),
+                ));
             }
         }
         let sum: u64 = self.0.iter().map(|part| u64::from(part.percent)).sum();
@@ -71,8 +74,8 @@ impl Traffic {
         errors
     }
 
-    /// Returns the version that a call gets. It follows from the random part of the call's id, so that it can be told again, and does
-    /// not depend on when the id is made.
+    /// Returns the version that a call gets. It depends only on the random part of the call's id, so the choice is reproducible and the
+    /// id can be made later with another time.
     #[must_use]
     pub fn version(&self, call: CallId) -> i64 {
         let mut place = (call.uuid().as_u128() & RANDOM) % 100;
@@ -106,7 +109,7 @@ mod description {
                 .required("version")
                 .required("percent");
             let parts = ArrayBuilder::new().items(part).min_items(Some(1)).max_items(Some(MAX_PARTS));
-            parts.description(Some("Which versions new calls get; without it the newest.")).build().into()
+            parts.description(Some("Which versions new calls get, in percents that add up to 100. Defaults to the newest.")).build().into()
         }
     }
 }

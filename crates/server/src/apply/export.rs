@@ -245,7 +245,7 @@ impl Variables {
 }
 
 /// The name, or with the first number behind it that is free.
-fn unused(name: &str, between: &str, taken: &mut BTreeSet<String>) -> String {
+pub(super) fn unused(name: &str, between: &str, taken: &mut BTreeSet<String>) -> String {
     let numbered = (2..).map(|number| format!("{name}{between}{number}"));
     let free = std::iter::once(name.to_owned()).chain(numbered).find(|name| !taken.contains(name));
     let free = free.expect("numbers do not end");

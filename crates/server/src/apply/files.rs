@@ -50,7 +50,11 @@ pub(super) fn find(paths: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
     Ok(found)
 }
 
-fn inside(folder: &Path) -> io::Result<Vec<PathBuf>> {
+/// Returns the documents in a folder, in order of their names.
+///
+/// # Errors
+/// If the folder cannot be read.
+pub(super) fn inside(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for entry in folder.read_dir()? {
         let path = entry?.path();

@@ -47,7 +47,7 @@ impl Place {
     }
 }
 
-/// A warning of the API in the words of files, where connections have names.
+/// Returns a warning of the API as files would say it, where connections have names.
 pub(super) fn warning_in_files(words: &str) -> String {
     const WORDS: [(&str, &str); 4] = [
         ("with POST /v1/connections and set", "in a file and set"),

@@ -1,6 +1,7 @@
 //! The first files of an agent.
 
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
@@ -8,13 +9,13 @@ use super::document::Kind;
 use super::{export, files, yaml};
 
 /// Hosted language models, by provider, with the variable that holds the key.
-pub const HOSTED: [(&str, &str); 3] =
+const HOSTED_PROVIDERS: [(&str, &str); 3] =
     [("openai", "OPENAI_API_KEY"), ("anthropic", "ANTHROPIC_API_KEY"), ("gemini", "GEMINI_API_KEY")];
 
 /// A language model of a hosted provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostedModel {
-    /// The provider, which is also the name of its connection.
+    /// The provider.
     pub provider: &'static str,
     /// The variable that holds the key.
     pub variable: &'static str,
@@ -27,51 +28,126 @@ impl HostedModel {
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let (provider, model) = text.split_once('/').map_or((text, None), |(provider, model)| (provider, Some(model)));
-        let (provider, variable) = HOSTED.into_iter().find(|(name, _)| *name == provider)?;
+        let (provider, variable) = HOSTED_PROVIDERS.into_iter().find(|(name, _)| *name == provider)?;
         let model = model.map(str::trim);
         (model != Some("")).then(|| Self { provider, variable, model: model.map(str::to_owned) })
     }
+}
 
-    /// Returns the file of its connection: the name and the text.
-    #[must_use]
-    pub fn connection(&self) -> (String, String) {
-        let connection = json!({
-            "name": self.provider,
-            "provider": self.provider,
-            "credentials": { "api_key": format!("${{{}}}", self.variable) },
-        });
-        let text = yaml::write(&json!({ Kind::Connection.list(): [connection] }));
-        (format!("connection-{}.yaml", self.provider), text)
+/// A file to write.
+#[derive(Debug, PartialEq, Eq)]
+pub struct StarterFile {
+    /// Its path.
+    pub path: PathBuf,
+    /// Its content.
+    pub text: String,
+}
+
+/// Documents that a folder has.
+#[derive(Debug, Default)]
+pub struct Folder {
+    path: PathBuf,
+    agents: Vec<(PathBuf, Value)>,
+    connections: Vec<Value>,
+}
+
+impl Folder {
+    /// Reads the folder, which may be missing.
+    ///
+    /// # Errors
+    /// A message naming the file that cannot be read.
+    pub fn read(path: &Path) -> Result<Self, String> {
+        let mut folder = Self { path: path.to_owned(), ..Self::default() };
+        if !path.try_exists().map_err(|error| format!("{} cannot be read: {error}", path.display()))? {
+            return Ok(folder);
+        }
+        let found = files::inside(path).map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
+        for file in found {
+            let mut content = files::read(&file).map_err(|problem| problem.to_string())?.content;
+            let mut entries = |kind: Kind| match content[kind.list()].take() {
+                Value::Array(entries) => entries,
+                _ => Vec::new(),
+            };
+            folder.connections.extend(entries(Kind::Connection));
+            folder.agents.extend(entries(Kind::Agent).into_iter().map(|agent| (file.clone(), agent)));
+        }
+        Ok(folder)
     }
 
-    /// Whether a document in this folder describes its connection.
-    #[must_use]
-    pub fn is_described(&self, folder: &Path) -> bool {
-        let found = files::find(&[folder.to_owned()]).unwrap_or_default();
-        let documents = found.iter().filter_map(|path| files::read(path).ok());
-        let lists = documents.map(|document| document.content[Kind::Connection.list()].clone());
-        lists.flat_map(|list| list.as_array().cloned().unwrap_or_default()).any(|entry| entry["name"] == self.provider)
+    /// Returns the files of an agent and, unless the folder has a connection to its model's provider, of that connection.
+    ///
+    /// # Errors
+    /// A message if the folder describes an agent with this name in another file.
+    pub fn files_of(
+        &self,
+        name: &str,
+        instructions: &str,
+        model: Option<&HostedModel>,
+    ) -> Result<Vec<StarterFile>, String> {
+        let file = self.path.join(file_name(name));
+        if let Some((other, _)) = self.agents.iter().find(|(path, agent)| agent["name"] == name && *path != file) {
+            return Err(format!("{} already describes an agent named {name:?}", other.display()));
+        }
+        let mut agent = json!({ "name": name, "instructions": instructions });
+        let mut connection = None;
+        if let Some(model) = model {
+            let used = self.connections.iter().find(|entry| entry["provider"] == model.provider);
+            let used = used.and_then(|entry| entry["name"].as_str());
+            let used = used.map_or_else(|| self.add_connection(model, &mut connection), str::to_owned);
+            agent["llm"] = json!({ "connection": used });
+            if let Some(model) = &model.model {
+                agent["llm"]["model"] = Value::from(model.as_str());
+            }
+        }
+        let text = yaml::write(&json!({ Kind::Agent.list(): [agent] }));
+        Ok([StarterFile { path: file, text }].into_iter().chain(connection).collect())
+    }
+
+    /// Puts the file of a new connection to a model into `file`; returns the connection's name.
+    fn add_connection(&self, model: &HostedModel, file: &mut Option<StarterFile>) -> String {
+        let mut taken: BTreeSet<_> =
+            self.connections.iter().filter_map(|entry| entry["name"].as_str()).map(str::to_owned).collect();
+        let name = export::unused(model.provider, "-", &mut taken);
+        let connection = json!({
+            "name": name,
+            "provider": model.provider,
+            "credentials": { "api_key": format!("${{{}}}", model.variable) },
+        });
+        let path = self.path.join(format!("connection-{name}.yaml"));
+        *file = Some(StarterFile { path, text: yaml::write(&json!({ Kind::Connection.list(): [connection] })) });
+        name
     }
 }
 
-/// Returns the file of an agent: the name and the text.
-#[must_use]
-pub fn agent(name: &str, instructions: &str, model: Option<&HostedModel>) -> (String, String) {
-    let mut agent = json!({ "name": name, "instructions": instructions });
-    if let Some(model) = model {
-        agent["llm"] = json!({ "connection": model.provider });
-        if let Some(model) = &model.model {
-            agent["llm"]["model"] = Value::from(model.as_str());
-        }
+/// Returns the name of an agent's file, which is never that of a connection's.
+fn file_name(agent: &str) -> String {
+    match export::file_name(agent).as_str() {
+        "" => "agent.yaml".to_owned(),
+        name if name.starts_with("connection-") => format!("agent-{name}.yaml"),
+        name => format!("{name}.yaml"),
     }
-    let stem = export::file_name(name);
-    let stem = if stem.is_empty() { "agent".to_owned() } else { stem };
-    (format!("{stem}.yaml"), yaml::write(&json!({ Kind::Agent.list(): [agent] })))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn folder(documents: &[(&str, &str)]) -> (tempfile::TempDir, Folder) {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        for (name, text) in documents {
+            std::fs::write(folder.path().join(name), text).expect("written");
+        }
+        let read = Folder::read(folder.path()).expect("readable");
+        (folder, read)
+    }
+
+    /// The names of the files, and the connection that the agent uses.
+    fn written(folder: &Folder, name: &str, model: &str) -> (Vec<String>, Value) {
+        let files = folder.files_of(name, "x", HostedModel::parse(model).as_ref()).expect("no such agent");
+        let agent = yaml::parse(&files[0].text).expect("YAML");
+        let name = |file: StarterFile| file.path.file_name().expect("a name").to_string_lossy().into_owned();
+        (files.into_iter().map(name).collect(), agent["agents"][0]["llm"]["connection"].clone())
+    }
 
     #[test]
     fn models_are_named_by_provider_and_model() {
@@ -82,14 +158,50 @@ mod tests {
     }
 
     #[test]
-    fn an_agent_is_written_as_it_is_read() {
+    fn an_agent_is_read_as_it_was_written() {
         let instructions = "You say: \"no\" to #1 & #2.\nAnd: ${HOME}";
-        let (file, text) = agent("Zahnarzt Müller", instructions, HostedModel::parse("openai/gpt-5-mini").as_ref());
-        assert_eq!(file, "zahnarzt-müller.yaml");
-        let read = yaml::parse(&text).expect("YAML");
+        let model = HostedModel::parse("openai/gpt-5-mini");
+        let files = Folder::default().files_of("Zahnarzt Müller", instructions, model.as_ref()).expect("a new agent");
+        assert_eq!(files[0].path, Path::new("zahnarzt-müller.yaml"));
         let llm = json!({ "connection": "openai", "model": "gpt-5-mini" });
         let expected = json!({ "name": "Zahnarzt Müller", "instructions": instructions, "llm": llm });
-        assert_eq!(read, json!({ "agents": [expected] }));
-        assert_eq!(agent("…", "x", None).0, "agent.yaml");
+        assert_eq!(yaml::parse(&files[0].text), Ok(json!({ "agents": [expected] })));
+        assert_eq!(files[1].path, Path::new("connection-openai.yaml"));
+    }
+
+    #[test]
+    fn a_connection_to_the_same_provider_is_shared_whatever_its_name() {
+        let (_kept, folder) = folder(&[("all.toml", "[[connections]]\nname = \"Our model\"\nprovider = \"openai\"\n")]);
+        assert_eq!(written(&folder, "Ava", "openai"), (vec!["ava.yaml".to_owned()], json!("Our model")));
+    }
+
+    #[test]
+    fn a_connection_gets_an_unused_name() {
+        let (_kept, folder) = folder(&[("a.yaml", "connections:\n  - name: openai\n    provider: deepgram\n")]);
+        let files = ["ava.yaml", "connection-openai-2.yaml"].map(str::to_owned).to_vec();
+        assert_eq!(written(&folder, "Ava", "openai"), (files, json!("openai-2")));
+    }
+
+    #[test]
+    fn files_of_an_agent_and_its_connection_differ() {
+        for (agent, file) in [("Connection OpenAI", "agent-connection-openai.yaml"), ("…", "agent.yaml")] {
+            let expected = vec![file.to_owned(), "connection-openai.yaml".to_owned()];
+            assert_eq!(written(&Folder::default(), agent, "openai").0, expected);
+        }
+    }
+
+    #[test]
+    fn an_agent_of_another_file_is_not_described_twice() {
+        let (_kept, folder) = folder(&[("all.yaml", "agents:\n  - name: Ava\n    instructions: x\n")]);
+        let error = folder.files_of("Ava", "y", None).expect_err("it exists");
+        assert!(error.ends_with("all.yaml already describes an agent named \"Ava\""), "{error}");
+    }
+
+    #[test]
+    fn a_document_that_cannot_be_read_is_named() {
+        let kept = tempfile::tempdir().expect("a temporary folder");
+        std::fs::write(kept.path().join("odd.yaml"), "agents: [").expect("written");
+        let error = Folder::read(kept.path()).expect_err("no YAML");
+        assert!(error.contains("odd.yaml"), "{error}");
     }
 }

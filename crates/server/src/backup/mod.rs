@@ -94,7 +94,7 @@ async fn back_up_database(
     folder: &Path,
     entries: &mut Vec<Entry>,
 ) -> anyhow::Result<(BackedUpDatabase, i64)> {
-    let store = Store::connect_existing(&config.database_url()).await?;
+    let store = Store::connect(&config.database_url()).await?;
     let schema = inspect::schema(&mut store.read().await?).await?.version;
     if store.dialect() == Dialect::Postgres {
         store.close().await;

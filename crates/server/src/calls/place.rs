@@ -34,7 +34,7 @@ const IN_PROGRESS_TIMEOUT: Duration = Duration::from_secs(5);
 pub struct PlaceCall {
     /// The agent.
     pub agent: AgentId,
-    /// The version of the agent. Defaults to one of its traffic.
+    /// The version of the agent. Defaults to the one that its traffic selects, or the newest.
     pub agent_version: Option<i64>,
     /// The number to call, or a browser.
     pub to: PhoneNumber,

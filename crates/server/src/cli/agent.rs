@@ -19,18 +19,19 @@ use crate::store::agents::{self, AgentRow};
 use crate::store::page::PageRequest;
 use crate::store::{Conn, Store};
 
-/// How many versions `versions` lists.
-const LISTED: i64 = 50;
+/// Maximum number of versions that `versions` lists, besides those that get calls.
+const MAX_LISTED_VERSIONS: i64 = 50;
 
 /// Subcommands of `switchhook agent`.
 #[derive(Debug, Subcommand)]
 pub(super) enum AgentCommand {
-    /// List an agent's newest versions, and the share of new calls that each gets.
+    /// List an agent's newest 50 versions, those that get calls, and the share of new calls that each gets.
     Versions {
         #[command(flatten)]
         agent: Named,
     },
-    /// Show how an agent's new calls are split among its versions, or change it. Calls in progress keep their version.
+    /// Show how an agent's new calls are split among its versions, or change it. Calls that were accepted before, queued and scheduled
+    /// ones among them, keep their version.
     Traffic {
         #[command(flatten)]
         agent: Named,
@@ -58,7 +59,7 @@ pub(super) struct Named {
     tenant: Option<TenantId>,
 }
 
-/// What is to be done.
+/// What a command does with an agent.
 enum Action {
     ListVersions,
     ShowTraffic,
@@ -93,12 +94,12 @@ async fn execute(store: &Store, agent: &Named, action: Action, json: bool) -> Re
     let mut tx = store.begin().await?;
     bounds::lock(&mut tx, tenant).await.map_err(refused)?;
     let row = find(&mut tx, tenant, &agent.name).await?;
-    let before = words(row.traffic());
+    let before = described(row.traffic());
     let wanted = match action {
         Action::Split(wanted) => wanted,
         _ => Some(Traffic::all_to(earlier(&mut tx, &row).await?)),
     };
-    let row = resource::route(&mut tx, row, wanted, Clock::system().now()).await.map_err(refused)?;
+    let row = resource::set_traffic(&mut tx, row, wanted, Clock::system().now()).await.map_err(refused)?;
     tx.commit().await?;
     show(&row, Some(&before), json)
 }
@@ -113,7 +114,7 @@ async fn find(conn: &mut Conn, tenant: TenantId, name: &str) -> Result<AgentRow,
     Err(CliError::Usage(format!("there is no agent {name:?}{near}")))
 }
 
-/// The version that a rollback goes to.
+/// Returns the version that a rollback goes to.
 async fn earlier(conn: &mut Conn, row: &AgentRow) -> Result<i64, CliError> {
     let live = row.traffic().map(Traffic::parts).unwrap_or_default().iter().map(|part| part.version);
     let (split, oldest) = (live.len() > 1, live.min().unwrap_or(row.version));
@@ -127,20 +128,21 @@ async fn earlier(conn: &mut Conn, row: &AgentRow) -> Result<i64, CliError> {
 
 async fn list(conn: &mut Conn, tenant: TenantId, name: &str, json: bool) -> Result<(), CliError> {
     let row = find(conn, tenant, name).await?;
-    let versions = agents::versions(conn, tenant, row.agent(), i64::MAX, LISTED).await?.rows;
+    let versions = agents::creation_times(conn, &row, MAX_LISTED_VERSIONS).await?;
     let all_newest = Traffic::all_to(row.version);
     let traffic = row.traffic().unwrap_or(&all_newest);
     let share =
         |version: i64| traffic.parts().iter().find(|part| part.version == version).map_or(0, |part| part.percent);
-    let created = |at: i64| Timestamp::from_micros(at);
     if json {
-        let version = |version: &agents::VersionRow| json!({ "version": version.version, "created_at": created(version.created_at), "percent": share(version.version) });
+        let version = |(version, created): &(i64, i64)| json!({ "version": version, "created_at": Timestamp::from_micros(*created), "percent": share(*version) });
         return Ok(output::json(&versions.iter().map(version).collect::<Vec<_>>())?);
     }
-    let cells = |version: &agents::VersionRow| {
-        let share = share(version.version);
-        let share = if share > 0 { format!("{share} %") } else { String::new() };
-        vec![version.version.to_string(), created(version.created_at).to_string(), share]
+    let cells = |(version, created): &(i64, i64)| {
+        let percent = match share(*version) {
+            0 => String::new(),
+            percent => format!("{percent}%"),
+        };
+        vec![version.to_string(), Timestamp::from_micros(*created).to_string(), percent]
     };
     output::table(&["VERSION", "CREATED", "NEW CALLS"], &versions.iter().map(cells).collect::<Vec<_>>());
     Ok(())
@@ -151,18 +153,21 @@ fn show(row: &AgentRow, before: Option<&str>, json: bool) -> Result<(), CliError
         let shown = json!({ "id": row.id, "name": row.name, "version": row.version, "traffic": row.traffic() });
         return Ok(output::json(&shown)?);
     }
-    let before = before.map(|before| format!(" (before: {before})")).unwrap_or_default();
-    output::line(&output::plain(&format!("New calls of {} get {}{before}.", row.name, words(row.traffic()))));
+    output::line(&output::plain(&format!("{}: {}", row.name, described(row.traffic()))));
+    if let Some(before) = before {
+        output::line(&format!("Before: {before}"));
+        output::line("Calls that were accepted before, queued and scheduled ones among them, keep their version.");
+    }
     Ok(())
 }
 
-fn words(traffic: Option<&Traffic>) -> String {
+fn described(traffic: Option<&Traffic>) -> String {
     match traffic.map(Traffic::parts) {
-        None => "the newest version".to_owned(),
-        Some([only]) => format!("version {}", only.version),
+        None => "new calls get the newest version".to_owned(),
+        Some([only]) => format!("new calls get version {}", only.version),
         Some(parts) => {
-            let part = |part: &TrafficPart| format!("{} % version {}", part.percent, part.version);
-            parts.iter().map(part).collect::<Vec<_>>().join(", ")
+            let part = |part: &TrafficPart| format!("{}% version {}", part.percent, part.version);
+            format!("new calls get {}", parts.iter().map(part).collect::<Vec<_>>().join(", "))
         }
     }
 }
@@ -195,8 +200,8 @@ fn refused(error: ApiError) -> CliError {
         return CliError::Failed(anyhow::anyhow!("{}", error.body(None).detail));
     }
     let body = error.body(None);
-    let words = body.errors.first().map_or(body.detail.as_str(), |error| error.message.as_str());
-    CliError::Usage(words.trim_end_matches('.').to_owned())
+    let message = body.errors.first().map_or(body.detail.as_str(), |error| error.message.as_str());
+    CliError::Usage(message.trim_end_matches('.').to_owned())
 }
 
 #[cfg(test)]
@@ -217,13 +222,13 @@ mod tests {
         for (wrong, said) in [
             ("7=90 8=11", "must add up to 100 percent, not 101"),
             ("7=100 8=0", "must be from 1 to 100"),
-            ("7=50 7=50", "is there twice"),
+            ("7=50 7=50", "repeats version 7"),
             ("7 8", "\"7\" is not VERSION=PERCENT"),
             ("7=x", "\"7=x\" is not VERSION=PERCENT"),
             ("newset", "\"newset\" is not the number of a version"),
             ("0", "\"0\" is not the number of a version"),
         ] {
-            assert!(read(wrong).is_err_and(|words| words.contains(said)), "{wrong}: {:?}", read(wrong));
+            assert!(read(wrong).is_err_and(|error| error.contains(said)), "{wrong}: {:?}", read(wrong));
         }
     }
 }

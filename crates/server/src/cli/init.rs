@@ -1,6 +1,6 @@
 //! `switchhook init`: writes the first files of an agent, for `switchhook apply`.
 
-use std::io::IsTerminal as _;
+use std::io::{self, BufRead, IsTerminal as _, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -8,7 +8,7 @@ use anyhow::Context as _;
 use serde_json::json;
 
 use super::{CliError, output};
-use crate::apply::starter::{self, HostedModel};
+use crate::apply::starter::{Folder, HostedModel, StarterFile};
 use crate::http::extract::check_name;
 
 /// Arguments of `switchhook init`.
@@ -17,7 +17,7 @@ pub(super) struct Args {
     /// Name of the agent.
     #[arg(long, value_name = "TEXT")]
     name: Option<String>,
-    /// What it does, as you would tell a new colleague; these are its instructions.
+    /// What it does, as you would explain it to a new colleague; this becomes its instructions.
     #[arg(long, value_name = "TEXT")]
     job: Option<String>,
     /// Language model: `openai`, `anthropic` or `gemini`, also with a model, as in `openai/gpt-5-mini`. `none` leaves it out.
@@ -31,38 +31,32 @@ pub(super) struct Args {
     force: bool,
 }
 
-/// What is asked for, with the option that answers it.
-const QUESTIONS: [(&str, &str); 3] = [
-    ("--name", "Name of the agent (such as Reception): "),
-    ("--job", "What does it do? (such as: You answer the phone of a dentist and book appointments.): "),
-    ("--model", "Language model (openai, anthropic, gemini, or openai/MODEL; none for later): "),
-];
+/// The answers of an operator.
+#[derive(Debug, PartialEq, Eq)]
+struct Answers {
+    name: String,
+    job: String,
+    model: Option<HostedModel>,
+}
 
 pub(super) async fn run(args: Args, json: bool) -> Result<ExitCode, CliError> {
-    let Args { name, job, model, output: folder, force } = args;
-    let [name, job, model] =
-        tokio::task::spawn_blocking(move || answers([name, job, model])).await.map_err(anyhow::Error::from)??;
-    if let Some(error) = check_name("name", &name) {
-        return Err(CliError::Usage(format!("the name {}", error.message)));
-    }
-    if job.is_empty() {
-        return Err(CliError::Usage("the job must not be empty: say what the agent does".to_owned()));
-    }
-    let model = match model.as_str() {
-        "none" => None,
-        text => Some(HostedModel::parse(text).ok_or_else(|| {
-            CliError::Usage(format!(
-                "the model {text:?} is not openai, anthropic or gemini, such as openai/gpt-5-mini, or none"
-            ))
-        })?),
-    };
-    let written = write(&folder, &name, &job, model.as_ref(), force)?;
-    let next = next(&folder, model.as_ref());
+    let (folder, force) = (args.output.clone(), args.force);
+    let terminal = io::stdin().is_terminal() && io::stdout().is_terminal();
+    let asked = tokio::task::spawn_blocking(move || {
+        let input: Box<dyn BufRead> = if terminal { Box::new(io::stdin().lock()) } else { Box::new(io::empty()) };
+        Prompt { terminal, input, output: console::Term::stdout() }.answers(args)
+    });
+    let Answers { name, job, model } = asked.await.map_err(anyhow::Error::from)??;
+    let existing = Folder::read(&folder).map_err(CliError::Usage)?;
+    let files = existing.files_of(&name, &job, model.as_ref()).map_err(CliError::Usage)?;
+    write(&folder, &files, force)?;
+    let written: Vec<_> = files.iter().map(|file| file.path.display().to_string()).collect();
+    let next = next(&folder, model.as_ref().filter(|_| files.len() > 1));
     if json {
         output::json(&json!({ "files": written, "next": next }))?;
         return Ok(ExitCode::SUCCESS);
     }
-    written.iter().for_each(|path| output::line(&format!("wrote {}", path.display())));
+    written.iter().for_each(|path| output::line(&format!("wrote {path}")));
     if model.is_none() {
         output::line("Without a language model the agent follows a demo script and not its instructions.");
     }
@@ -70,52 +64,95 @@ pub(super) async fn run(args: Args, json: bool) -> Result<ExitCode, CliError> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The answers that were given as options, and those to the other questions.
-fn answers(given: [Option<String>; 3]) -> Result<[String; 3], CliError> {
-    let terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
-    let missing: Vec<_> = QUESTIONS.iter().zip(&given).filter(|(_, given)| given.is_none()).collect();
-    if !terminal && !missing.is_empty() {
-        let options: Vec<_> = missing.iter().map(|((option, _), _)| *option).collect();
-        return Err(CliError::Usage(format!("there is no terminal to ask at: add {}", options.join(", "))));
+/// Asks for what the options leave open.
+struct Prompt<R, W> {
+    terminal: bool,
+    input: R,
+    output: W,
+}
+
+impl<R: BufRead, W: Write> Prompt<R, W> {
+    fn answers(&mut self, given: Args) -> Result<Answers, CliError> {
+        let options = [("--name", &given.name), ("--job", &given.job), ("--model", &given.model)];
+        let missing: Vec<_> = options.iter().filter(|(_, given)| given.is_none()).map(|(option, _)| *option).collect();
+        if !self.terminal && !missing.is_empty() {
+            return Err(CliError::Usage(format!("there is no terminal to ask at: add {}", missing.join(", "))));
+        }
+        Ok(Answers {
+            name: self.answer(given.name, "Name of the agent (such as Reception): ", agent_name)?,
+            job: self.answer(
+                given.job,
+                "What does it do? (such as: You answer the phone of a dentist and book appointments.): ",
+                instructions,
+            )?,
+            model: self.answer(
+                given.model,
+                "Language model (openai, anthropic, gemini, or openai/MODEL; none for later): ",
+                language_model,
+            )?,
+        })
     }
-    let mut answers = given.map(Option::unwrap_or_default);
-    for ((_, question), answer) in QUESTIONS.iter().zip(&mut answers).filter(|(_, answer)| answer.is_empty()) {
-        if terminal {
-            console::Term::stdout().write_str(question)?;
-            std::io::stdin().read_line(answer)?;
+
+    /// Returns the given answer, or asks until there is a valid one.
+    fn answer<T>(
+        &mut self,
+        given: Option<String>,
+        question: &str,
+        check: impl Fn(&str) -> Result<T, String>,
+    ) -> Result<T, CliError> {
+        if let Some(given) = given {
+            return check(given.trim()).map_err(CliError::Usage);
+        }
+        loop {
+            write!(self.output, "{question}")?;
+            self.output.flush()?;
+            let mut line = String::new();
+            if self.input.read_line(&mut line)? == 0 {
+                return Err(CliError::Usage("the input ended; no file was written".to_owned()));
+            }
+            match check(line.trim()) {
+                Ok(answer) => return Ok(answer),
+                Err(message) => writeln!(self.output, "{message}")?,
+            }
         }
     }
-    Ok(answers.map(|answer| answer.trim().to_owned()))
 }
 
-/// Writes the files; returns their paths. A connection that the folder already describes stays as it is.
-fn write(
-    folder: &Path,
-    name: &str,
-    job: &str,
-    model: Option<&HostedModel>,
-    force: bool,
-) -> Result<Vec<PathBuf>, CliError> {
-    let (file, text) = starter::agent(name, job, model);
-    let mut files = vec![(folder.join(file), text)];
-    if let Some(model) = model.filter(|model| !model.is_described(folder)) {
-        let (file, text) = model.connection();
-        files.push((folder.join(file), text));
+fn agent_name(text: &str) -> Result<String, String> {
+    check_name("name", text).map_or_else(|| Ok(text.to_owned()), |error| Err(format!("the name {}", error.message)))
+}
+
+fn instructions(text: &str) -> Result<String, String> {
+    if text.is_empty() {
+        return Err("the job must not be empty: say what the agent does".to_owned());
     }
-    // Before anything is written.
-    if let Some((taken, _)) = files.iter().find(|(path, _)| !force && path.exists()) {
-        let words =
-            format!("{} exists: name another folder with --output, or overwrite it with --force", taken.display());
-        return Err(CliError::Usage(words));
+    Ok(text.to_owned())
+}
+
+fn language_model(text: &str) -> Result<Option<HostedModel>, String> {
+    if text == "none" {
+        return Ok(None);
+    }
+    HostedModel::parse(text).map(Some).ok_or_else(|| {
+        format!("the model {text:?} is not openai, anthropic or gemini, such as openai/gpt-5-mini, or none")
+    })
+}
+
+/// Writes the files, unless one exists.
+fn write(folder: &Path, files: &[StarterFile], force: bool) -> Result<(), CliError> {
+    if let Some(taken) = files.iter().find(|file| !force && file.path.exists()) {
+        let path = taken.path.display();
+        let message = format!("{path} exists: name another folder with --output, or overwrite it with --force");
+        return Err(CliError::Usage(message));
     }
     std::fs::create_dir_all(folder).with_context(|| format!("could not create {}", folder.display()))?;
-    for (path, text) in &files {
+    for StarterFile { path, text } in files {
         std::fs::write(path, text).with_context(|| format!("could not write {}", path.display()))?;
     }
-    Ok(files.into_iter().map(|(path, _)| path).collect())
+    Ok(())
 }
 
-/// The command that makes the agent of the files.
+/// Returns the command that creates the agent. `model` is that of a new connection.
 fn next(folder: &Path, model: Option<&HostedModel>) -> String {
     let unset = model.filter(|model| std::env::var_os(model.variable).is_none());
     let key = unset.map(|model| format!("{}=YOUR_KEY ", model.variable)).unwrap_or_default();
@@ -123,4 +160,49 @@ fn next(folder: &Path, model: Option<&HostedModel>) -> String {
     let plain = folder.chars().all(|letter| letter.is_alphanumeric() || "-_./".contains(letter));
     let folder = if plain { folder } else { format!("'{}'", folder.replace('\'', "'\\''")) };
     format!("{key}switchhook apply -f {folder}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The answers at a terminal, and what it shows.
+    fn asked(given: [Option<&str>; 3], typed: &str) -> (Result<Answers, String>, String) {
+        let [name, job, model] = given.map(|given| given.map(str::to_owned));
+        let args = Args { name, job, model, output: PathBuf::from("agents"), force: false };
+        let mut prompt = Prompt { terminal: true, input: typed.as_bytes(), output: Vec::new() };
+        let answers = prompt.answers(args).map_err(|error| match error {
+            CliError::Usage(message) => message,
+            CliError::Failed(error) => error.to_string(),
+        });
+        (answers, String::from_utf8(prompt.output).expect("text"))
+    }
+
+    #[test]
+    fn a_wrong_answer_is_asked_for_again_and_the_others_are_kept() {
+        let (answers, shown) = asked([None; 3], "\nAva\n\nTake messages.\nopnai\n\nopenai/gpt-5-mini\n");
+        let model = HostedModel::parse("openai/gpt-5-mini");
+        assert_eq!(answers, Ok(Answers { name: "Ava".to_owned(), job: "Take messages.".to_owned(), model }));
+        assert_eq!(shown.matches("Name of the agent").count(), 2, "{shown}");
+        assert_eq!(shown.matches("What does it do?").count(), 2, "{shown}");
+        assert!(shown.contains("the model \"opnai\" is not openai, anthropic or gemini"), "{shown}");
+    }
+
+    #[test]
+    fn only_what_is_missing_is_asked_for() {
+        let (answers, shown) = asked([Some("Ava"), None, Some("none")], "Take messages.\n");
+        assert_eq!(answers.map(|answers| answers.job), Ok("Take messages.".to_owned()));
+        assert!(!shown.contains("Name of the agent") && !shown.contains("Language model"), "{shown}");
+        let (answers, shown) = asked([Some("Ava"), Some(" "), None], "none\n");
+        assert_eq!(
+            (answers, shown.as_str()),
+            (Err("the job must not be empty: say what the agent does".to_owned()), "")
+        );
+    }
+
+    #[test]
+    fn the_end_of_the_input_ends_the_questions() {
+        let (answers, _) = asked([None; 3], "Ava\n");
+        assert_eq!(answers, Err("the input ended; no file was written".to_owned()));
+    }
 }

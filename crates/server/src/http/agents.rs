@@ -24,7 +24,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use uuid::Uuid;
 
-pub(crate) use self::traffic::route;
+pub(crate) use self::traffic::set_traffic;
 use super::HttpState;
 use super::auth::Tenant;
 use super::bounds;
@@ -111,7 +111,7 @@ impl From<AgentRow> for AgentResource {
     }
 }
 
-/// What an agent is to be.
+/// The desired state of an agent.
 #[derive(Clone, Debug)]
 pub(crate) struct WantedAgent {
     pub(crate) name: String,
@@ -167,7 +167,7 @@ pub(crate) async fn insert(
     row: &AgentRow,
 ) -> Result<Vec<String>, ApiError> {
     bounds::check_one_more(tx, owner, Stored::Agents).await?;
-    traffic::check(tx, row).await?;
+    traffic::check_of_new(row)?;
     check_connections(tx, owner.tenant(), &row.config).await?;
     let warnings = not_taken(state, tx, owner.tenant(), &row.config).await?;
     agents::insert(tx, row).await.map_err(|error| duplicate_name(error, &row.name))?;
@@ -223,12 +223,21 @@ fn must_have_shape(json: &[u8]) -> Result<(), ApiError> {
 
 /// Checks that every named connection belongs to the tenant and has the right kind.
 async fn check_connections(conn: &mut Conn, tenant: TenantId, config: &AgentConfig) -> Result<(), ApiError> {
+    let errors = connection_errors(conn, tenant, config).await?;
+    if errors.is_empty() { Ok(()) } else { Err(ApiError::invalid_fields(errors)) }
+}
+
+/// Returns why an agent cannot use its connections.
+async fn connection_errors(
+    conn: &mut Conn,
+    tenant: TenantId,
+    config: &AgentConfig,
+) -> Result<Vec<FieldError>, sqlx::Error> {
     let mut rows = HashMap::new();
     for (_, id) in config.connections() {
         rows.extend(connections::get(conn, tenant, id).await?.map(|row| (id, row)));
     }
-    let errors = unfit_connections(config, |id| rows.get(&id));
-    if errors.is_empty() { Ok(()) } else { Err(ApiError::invalid_fields(errors)) }
+    Ok(unfit_connections(config, |id| rows.get(&id)))
 }
 
 /// Why an agent cannot use its connections; `find` returns those of its tenant.
@@ -328,7 +337,7 @@ fn agent_not_found() -> ApiError {
     ApiError::not_found("agent")
 }
 
-/// Updates an agent. Creates a new version, unless only `traffic` changes. Existing calls keep theirs.
+/// Updates an agent. Creates a new version, unless nothing or only `traffic` changes. Existing calls keep theirs.
 #[utoipa::path(
     patch, path = "/agents/{id}", operation_id = "update_agent", tag = "Agents", request_body = UpdateAgent,
     params(("id" = Uuid, Path, description = "The agent")),
@@ -381,9 +390,14 @@ pub(crate) async fn change(
     let WantedAgent { name, traffic, config } = wanted;
     let now = state.clock.now();
     let mut warnings = not_taken(state, tx, owner.tenant(), &config).await?;
+    let keeps_traffic = traffic.as_ref() == row.traffic();
+    let warning = |row: &AgentRow| traffic::without_calls(row).filter(|_| keeps_traffic);
     if name == row.name && config == row.config.0 {
-        return Ok((traffic::route(tx, row, traffic, now).await?, warnings));
+        let row = set_traffic(tx, row, traffic, now).await?;
+        warnings.extend(warning(&row));
+        return Ok((row, warnings));
     }
+    traffic::check(tx, &row, traffic.as_ref()).await?;
     check_connections(tx, owner.tenant(), &config).await?;
     let next = AgentRow {
         name,
@@ -393,10 +407,9 @@ pub(crate) async fn change(
         updated_at: merge_patch::newer(row.updated_at, now),
         ..row
     };
-    traffic::check(tx, &next).await?;
     agents::update(tx, &next).await.map_err(|error| duplicate_name(error, &next.name))?;
     bounds::check_agent_bytes(tx, owner).await?;
-    warnings.extend(traffic::without_calls(&next));
+    warnings.extend(warning(&next));
     Ok((next, warnings))
 }
 

@@ -60,38 +60,55 @@ pub async fn insert(tx: &mut Tx, row: &AgentRow) -> Result<(), sqlx::Error> {
     const SQL: &str = "INSERT INTO agents (id, tenant_id, name, version, created_at, updated_at, traffic) \
         VALUES ($1, $2, $3, $4, $5, $6, $7)";
     execute!(tx, SQL; row.id, row.tenant_id, &row.name, row.version, row.created_at, row.updated_at, &row.traffic)?;
-    insert_version(tx, row).await
+    insert_version(tx, row).await?;
+    link_connections(tx, row).await
 }
 
-/// Inserts the next version of an agent, numbered in `row`, and deletes the one that is too old then. The caller holds the
-/// tenant's lock.
+/// Inserts the next version of an agent, numbered in `row`, sets the agent's traffic, and deletes versions that are no longer kept. The
+/// caller holds the tenant's lock.
 ///
 /// # Errors
 /// Like [`insert`].
 pub async fn update(tx: &mut Tx, row: &AgentRow) -> Result<(), sqlx::Error> {
-    const AGENT: &str = "UPDATE agents SET name = $3, version = $4, updated_at = $5 WHERE tenant_id = $1 AND id = $2";
-    const CONNECTIONS: &str = "DELETE FROM agent_connections WHERE tenant_id = $1 AND agent_id = $2";
-    execute!(tx, AGENT; row.tenant_id, row.id, &row.name, row.version, row.updated_at)?;
-    execute!(tx, CONNECTIONS; row.tenant_id, row.id)?;
+    const SQL: &str = "UPDATE agents SET name = $3, version = $4, updated_at = $5 WHERE tenant_id = $1 AND id = $2";
+    execute!(tx, SQL; row.tenant_id, row.id, &row.name, row.version, row.updated_at)?;
     insert_version(tx, row).await?;
-    route(tx, row).await?;
+    set_traffic(tx, row).await?;
     pruning::prune(tx, row.tenant(), &[(row.agent(), row.version - pruning::KEPT)]).await
 }
 
-/// Splits new calls as `row` says, and deletes versions that only the split before kept. The caller holds the tenant's lock.
+/// Sets how new calls are split among an agent's versions, and deletes versions that only the previous split kept. The caller holds the
+/// tenant's lock.
 ///
 /// # Errors
-/// When the database fails.
-pub async fn route(tx: &mut Tx, row: &AgentRow) -> Result<(), sqlx::Error> {
+/// When the database fails; [`is_foreign_key`](super::is_foreign_key) if a connection of a version no longer exists.
+pub async fn set_traffic(tx: &mut Tx, row: &AgentRow) -> Result<(), sqlx::Error> {
     const SQL: &str = "UPDATE agents SET traffic = $3, updated_at = $4 WHERE tenant_id = $1 AND id = $2";
     let (tenant, id) = (row.tenant(), row.agent());
     let before = traffic(tx, tenant, id).await?;
-    if before.as_ref() == row.traffic() {
-        return Ok(());
-    }
     execute!(tx, SQL; row.tenant_id, row.id, &row.traffic, row.updated_at)?;
-    let before: Vec<_> = before.iter().flat_map(Traffic::parts).map(|part| (id, part.version)).collect();
-    pruning::prune(tx, tenant, &before).await
+    link_connections(tx, row).await?;
+    let dropped = before.iter().flat_map(Traffic::parts).map(|part| part.version);
+    let dropped = dropped.filter(|version| !row.traffic().is_some_and(|traffic| traffic.names(*version)));
+    pruning::prune(tx, tenant, &dropped.map(|version| (id, version)).collect::<Vec<_>>()).await
+}
+
+/// Records the connections of all versions that calls can get, and of the newest, so that none of them can be deleted.
+async fn link_connections(tx: &mut Tx, row: &AgentRow) -> Result<(), sqlx::Error> {
+    const UNLINK: &str = "DELETE FROM agent_connections WHERE tenant_id = $1 AND agent_id = $2";
+    const LINK: &str = "INSERT INTO agent_connections (tenant_id, agent_id, connection_id) VALUES ($1, $2, $3) \
+        ON CONFLICT DO NOTHING";
+    execute!(tx, UNLINK; row.tenant_id, row.id)?;
+    let mut configs = vec![row.config.0.clone()];
+    for part in row.traffic().map(Traffic::parts).unwrap_or_default() {
+        if part.version != row.version {
+            configs.extend(version(tx, row.tenant(), row.agent(), part.version).await?);
+        }
+    }
+    for (_, connection) in configs.iter().flat_map(AgentConfig::connections) {
+        execute!(tx, LINK; row.tenant_id, row.id, connection.uuid())?;
+    }
+    Ok(())
 }
 
 /// Returns how an agent's new calls are split.
@@ -104,15 +121,10 @@ async fn traffic(conn: &mut Conn, tenant: TenantId, id: AgentId) -> Result<Optio
 async fn insert_version(tx: &mut Tx, row: &AgentRow) -> Result<(), sqlx::Error> {
     const VERSION: &str = "INSERT INTO agent_versions (tenant_id, agent_id, version, config, created_at, name, bytes) \
         VALUES ($1, $2, $3, $4, $5, $6, $7)";
-    const CONNECTION: &str = "INSERT INTO agent_connections (tenant_id, agent_id, connection_id) VALUES ($1, $2, $3) \
-        ON CONFLICT DO NOTHING";
     const BYTES: &str = "UPDATE tenants SET agent_bytes = agent_bytes + $2 WHERE id = $1";
     let bytes = row.bytes()?;
     execute!(tx, VERSION; row.tenant_id, row.id, row.version, &row.config, row.updated_at, &row.name, bytes)?;
     execute!(tx, BYTES; row.tenant_id, bytes)?;
-    for (_, connection) in row.config.connections() {
-        execute!(tx, CONNECTION; row.tenant_id, row.id, connection.uuid())?;
-    }
     Ok(())
 }
 
@@ -127,7 +139,7 @@ pub async fn get(conn: &mut Conn, tenant: TenantId, id: AgentId) -> Result<Optio
     run!(conn, query_as.fetch_optional, SQL; tenant.uuid(), id.uuid())
 }
 
-/// Returns the newest versions of up to `limit` agents that use a connection, the newest agents first.
+/// Returns the newest versions of up to `limit` agents that use a connection in a version that calls can get, newest agents first.
 ///
 /// # Errors
 /// When the database fails.
@@ -164,8 +176,8 @@ pub struct CallVersion {
     pub config: AgentConfig,
 }
 
-/// Returns the version of an agent that a call gets: `version` if it is given, else one of its traffic. `None` if there is no such
-/// agent or version.
+/// Returns the version of an agent that a call gets: `version` if it is given, else the one that its traffic selects, else the newest.
+/// `None` if there is no such agent or version.
 ///
 /// # Errors
 /// When the database fails.
@@ -177,10 +189,16 @@ pub async fn for_call(
     call: CallId,
 ) -> Result<Option<CallVersion>, sqlx::Error> {
     let Some(newest) = get(conn, tenant, id).await? else { return Ok(None) };
-    let number = version.or_else(|| Some(newest.traffic()?.version(call))).unwrap_or(newest.version);
-    let config =
-        if number == newest.version { Some(newest.config.0) } else { self::version(conn, tenant, id, number).await? };
-    Ok(config.map(|config| CallVersion { version: number, config }))
+    let selected = version.or_else(|| Some(newest.traffic()?.version(call)));
+    if let Some(number) = selected.filter(|number| *number != newest.version) {
+        let config = self::version(conn, tenant, id, number).await?;
+        if config.is_some() || version.is_some() {
+            return Ok(config.map(|config| CallVersion { version: number, config }));
+        }
+        // A node of an earlier release, which does not know of traffic, may have pruned it.
+        tracing::warn!(agent = %id, version = number, "an agent's traffic names a version that is gone; the call gets the newest");
+    }
+    Ok(Some(CallVersion { version: newest.version, config: newest.config.0 }))
 }
 
 /// Returns one version of an agent, which may have been deleted since.
@@ -255,6 +273,27 @@ pub async fn versions(
     let mut rows: Vec<VersionRow> = run!(conn, query_as.fetch_all, SQL; tenant, id, before, one_more)?;
     let before = if rows.len() > shown { rows.pop() } else { None };
     Ok(Versions { rows, before })
+}
+
+/// Returns the numbers of an agent's newest `limit` versions and of those in its traffic, newest first, with when each was created.
+///
+/// # Errors
+/// When the database fails.
+pub async fn creation_times(conn: &mut Conn, row: &AgentRow, limit: i64) -> Result<Vec<(i64, i64)>, sqlx::Error> {
+    const NEWEST: &str = "SELECT version, created_at FROM agent_versions \
+        WHERE tenant_id = $1 AND agent_id = $2 AND version < $3 ORDER BY version DESC LIMIT $4";
+    const ONE: &str = "SELECT version, created_at FROM agent_versions \
+        WHERE tenant_id = $1 AND agent_id = $2 AND version = $3";
+    let mut found: Vec<(i64, i64)> = run!(conn, query_as.fetch_all, NEWEST; row.tenant_id, row.id, i64::MAX, limit)?;
+    for part in row.traffic().map(Traffic::parts).unwrap_or_default() {
+        if found.iter().all(|(version, _)| *version != part.version) {
+            let one: Option<(i64, i64)> =
+                run!(conn, query_as.fetch_optional, ONE; row.tenant_id, row.id, part.version)?;
+            found.extend(one);
+        }
+    }
+    found.sort_unstable_by_key(|(version, _)| std::cmp::Reverse(*version));
+    Ok(found)
 }
 
 /// Returns a page of a tenant's agents, newest first. Large rows make it shorter than its limit.

@@ -63,10 +63,6 @@ use sqlx::postgres::PgPool;
 use sqlx::{Database, Encode, PgConnection, Postgres, QueryBuilder, Sqlite, SqliteConnection, SqlitePool, Type};
 use uuid::Uuid;
 
-/// What commands say that need a database in use.
-const NOTHING: &str =
-    "there is nothing in the database: create a tenant with `switchhook tenant create NAME`, or start a service";
-
 /// Runs an expression with `$c` bound to the connection of the current engine.
 macro_rules! on {
     ($conn:expr, |$c:ident| $body:expr) => {
@@ -175,7 +171,10 @@ impl Store {
         let store = Self::connect_existing(url).await?;
         let schema =
             inspect::schema(&mut store.read().await?).await.context("could not read the version of the schema")?;
-        anyhow::ensure!(schema.version > 0, NOTHING);
+        anyhow::ensure!(
+            schema.version > 0,
+            "there is nothing in the database: create a tenant with `switchhook tenant create NAME`, or start a service"
+        );
         anyhow::ensure!(
             schema.version == schema.newest,
             "the database has the schema {}, and this version of Switchhook has {}: use the version of the service, or start a service of \
@@ -186,13 +185,15 @@ impl Store {
         Ok(store)
     }
 
-    /// Opens the database at `url`, and creates none.
-    ///
-    /// # Errors
-    /// Like [`Store::open`], or if there is no file.
-    pub async fn connect_existing(url: &str) -> anyhow::Result<Self> {
-        let missing = url.strip_prefix("sqlite://").is_some_and(|path| !Path::new(path).exists());
-        anyhow::ensure!(!missing, NOTHING);
+    /// Opens the database at `url` without creating or migrating it.
+    async fn connect_existing(url: &str) -> anyhow::Result<Self> {
+        if let Some(path) = url.strip_prefix("sqlite://") {
+            let exists = Path::new(path).try_exists();
+            anyhow::ensure!(
+                exists.with_context(|| format!("could not open the database file {path}"))?,
+                "there is no database {path}: pass the --data-dir of the service, or create a tenant with `switchhook tenant create NAME`"
+            );
+        }
         Self::connect(url).await
     }
 

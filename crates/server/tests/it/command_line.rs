@@ -80,7 +80,7 @@ async fn tenants_and_keys_are_managed_while_the_service_runs_and_while_it_is_dow
 }
 
 #[test]
-fn a_command_that_needs_a_database_makes_none() {
+fn a_command_that_needs_a_database_creates_none() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let commands: [&[&str]; 5] =
         [&["tenant", "list"], &["export"], &["agent", "versions", "Ava"], &["rotate-master-key"], &["backup", "copy"]];
@@ -88,8 +88,10 @@ fn a_command_that_needs_a_database_makes_none() {
         let mut command = Command::new(env!("CARGO_BIN_EXE_switchhook"));
         command.args(arguments).current_dir(folder.path()).env_remove("SWITCHHOOK_DATABASE_URL");
         let (code, _, err) = run(command.env("SWITCHHOOK_DATA_DIR", "data"));
-        assert!(code == Some(1) && err.contains("there is nothing in the database"), "{arguments:?}: {code:?} {err}");
-        assert!(!folder.path().join("data").exists(), "{arguments:?}");
+        let missing = "there is no database data/switchhook.db: pass the --data-dir of the service";
+        assert!(code == Some(1) && err.contains(missing), "{arguments:?}: {code:?} {err}");
+        let created = std::fs::read_dir(folder.path()).expect("readable").count();
+        assert_eq!(created, 0, "{arguments:?}");
     }
 }
 

@@ -19,6 +19,11 @@ async fn ready(version: i64) -> (TestService, Agent, String) {
     (service, agent, path)
 }
 
+async fn delete(client: &Client, path: &str) -> (StatusCode, Value) {
+    let response = client.request(reqwest::Method::DELETE, path).send().await.expect("an answer");
+    (response.status(), response.json().await.unwrap_or_default())
+}
+
 /// The version that a call would get.
 async fn version(client: &Client, agent: &Agent) -> i64 {
     let body = json!({ "agent_id": agent.id, "to": "+12025550100", "dry_run": true });
@@ -63,20 +68,93 @@ async fn calls_get_the_version_that_traffic_names() {
     let (_, changed) = client.patch(&path, json!({ "instructions": "Book table 4." })).await;
     assert_eq!((&changed["version"], &changed["traffic"]), (&json!(4), &pinned));
     let warned = changed["warnings"].to_string();
-    assert!(warned.contains("traffic: calls get version 1, and none gets version 4"), "{warned}");
+    assert!(warned.contains("traffic: new calls get version 1; no call gets version 4"), "{warned}");
     assert_eq!(version(client, &agent).await, 1);
+    // The configuration is restored, and calls still get the pinned version.
+    let (_, restored) = client.post(&format!("{path}/versions/2/restore"), json!({})).await;
+    assert_eq!((&restored["version"], &restored["traffic"]), (&json!(5), &pinned));
+    assert!(restored["warnings"].to_string().contains("no call gets version 5"), "{restored}");
+    let (_, shown) = client.get(&format!("{path}/versions/4")).await;
+    assert_eq!((&shown["version"], &shown["traffic"]), (&json!(4), &pinned));
+    assert_eq!(version(client, &agent).await, 1);
+    let (_, changed) = client.patch(&path, json!({ "traffic": null })).await;
+    assert!(!changed["warnings"].to_string().contains("traffic"), "{changed}");
+    assert_eq!(version(client, &agent).await, 5);
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_to_a_browser_gets_a_version_as_others_do() {
+    let (service, agent, path) = ready(3).await;
+    let client = &service.client;
+    client.patch(&path, json!({ "traffic": [{ "version": 1, "percent": 100 }] })).await;
+    for (named, expected) in [(Value::Null, 1), (json!(2), 2)] {
+        let body = json!({ "agent_id": agent.id, "to": "web", "agent_version": named });
+        assert_eq!(client.create("/v1/calls", body).await["agent_version"], expected);
+    }
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_scheduled_call_keeps_the_version_that_it_was_accepted_with() {
+    let (service, agent, path) = ready(2).await;
+    let client = &service.client;
+    let body = json!({ "agent_id": agent.id, "to": "+12025550100", "schedule_at": "2027-01-01T00:00:00Z" });
+    let call = text(&client.create("/v1/calls", body).await["id"]);
+    client.patch(&path, json!({ "traffic": [{ "version": 1, "percent": 100 }] })).await;
+    assert_eq!(client.get(&format!("/v1/calls/{call}")).await.1["agent_version"], 2);
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_is_validated_against_the_version_that_it_gets() {
+    let (service, agent, path) = ready(1).await;
+    let client = &service.client;
+    let (_, changed) = client.patch(&path, json!({ "variables": { "name": { "required": true } } })).await;
+    assert_eq!(changed["version"], 2, "{changed}");
+    let call =
+        |version: i64| json!({ "agent_id": agent.id, "to": "+12025550100", "agent_version": version, "dry_run": true });
+    let (status, refused) = client.post("/v1/calls", call(2)).await;
+    assert_eq!(
+        (status, &refused["errors"][0]["path"]),
+        (StatusCode::UNPROCESSABLE_ENTITY, &json!("variables.name")),
+        "{refused}"
+    );
+    assert_eq!(client.post("/v1/calls", call(1)).await.0, StatusCode::OK);
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn connections_of_versions_that_get_calls_stay() {
+    let (service, _, path) = ready(1).await;
+    let client = &service.client;
+    let connection = json!({ "name": "model", "provider": "openai", "credentials": { "api_key": "sk-0123456789" } });
+    let connection = client.create("/v1/connections", connection).await;
+    let at = format!("/v1/connections/{}", text(&connection["id"]));
+    client.patch(&path, json!({ "llm": { "connection_id": connection["id"] } })).await;
+    client
+        .patch(&path, json!({ "llm": { "connection_id": null }, "traffic": [{ "version": 2, "percent": 100 }] }))
+        .await;
+    let (status, refused) = delete(client, &at).await;
+    assert_eq!(status, StatusCode::CONFLICT, "{refused}");
+    assert!(refused["detail"].to_string().contains("Ava"), "{refused}");
+
     client.patch(&path, json!({ "traffic": null })).await;
-    assert_eq!(version(client, &agent).await, 4);
+    assert_eq!(delete(client, &at).await.0, StatusCode::NO_CONTENT);
+    let (status, refused) = client.patch(&path, json!({ "traffic": [{ "version": 2, "percent": 100 }] })).await;
+    assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{refused}");
+    let error = &refused["errors"][0];
+    assert_eq!(error["path"], "traffic.0.version", "{refused}");
+    assert_eq!(error["message"], "version 2 no longer works: llm.connection_id no such connection", "{refused}");
     service.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn calls_are_split_and_keep_their_version_when_they_are_asked_for_again() {
-    let (service, agent, path) = ready(3).await;
+    let (service, agent, path) = ready(4).await;
     let client = &service.client;
-    // The new version may be named by the change that makes it.
     let split = json!([{ "version": 2, "percent": 50 }, { "version": 4, "percent": 50 }]);
-    let (status, changed) = client.patch(&path, json!({ "instructions": "Book table 4.", "traffic": split })).await;
+    let (status, changed) = client.patch(&path, json!({ "traffic": split })).await;
     assert_eq!((status, &changed["version"], &changed["traffic"]), (StatusCode::OK, &json!(4), &split), "{changed}");
     let mut seen = BTreeSet::new();
     for _ in 0..60 {
@@ -123,15 +201,26 @@ async fn a_split_that_makes_no_sense_is_refused_and_changes_nothing() {
     let (_, after) = client.get(&path).await;
     assert_eq!(before, after);
 
+    // Another change could take the number of a version that does not exist yet.
+    let ahead = json!({ "instructions": "Book table 3.", "traffic": [{ "version": 3, "percent": 100 }] });
+    let (status, refused) = client.patch(&path, ahead).await;
+    let message = "there is no version 3 of this agent; its newest is 2";
+    assert_eq!(
+        (status, &refused["errors"][0]["message"]),
+        (StatusCode::UNPROCESSABLE_ENTITY, &json!(message)),
+        "{refused}"
+    );
+
     let odd = json!({ "traffic": [{ "version": 2, "percent": 100, "weight": 3 }] });
     let (_, changed) = client.patch(&path, odd).await;
     assert!(changed["warnings"].to_string().contains("traffic.0.weight"), "{changed}");
     let new = json!({ "name": "Eve", "instructions": "Hi.", "traffic": [{ "version": 2, "percent": 100 }] });
     let (status, refused) = client.post("/v1/agents", new).await;
+    let message = "a new agent has only version 1: leave traffic out";
     assert_eq!(
-        (status, &refused["errors"][0]["path"]),
-        (StatusCode::UNPROCESSABLE_ENTITY, &json!("traffic.0.version")),
-        "a new agent has one version: {refused}"
+        (status, &refused["errors"][0]["message"]),
+        (StatusCode::UNPROCESSABLE_ENTITY, &json!(message)),
+        "{refused}"
     );
     let stranger = service.another_tenant().await;
     let theirs = json!({ "traffic": [{ "version": 1, "percent": 100 }] });
@@ -170,19 +259,21 @@ async fn an_agent_is_rolled_back_by_a_command() {
     let (service, agent, path) = ready(4).await;
     let client = &service.client;
     for (arguments, said) in [
-        (&["rollback", "Ava"][..], "New calls of Ava get version 3 (before: the newest version).\n"),
-        (&["rollback", "Ava"], "New calls of Ava get version 2 (before: version 3).\n"),
+        (&["rollback", "Ava"][..], "Ava: new calls get version 3\nBefore: new calls get the newest version\n"),
+        (&["rollback", "Ava"], "Ava: new calls get version 2\nBefore: new calls get version 3\n"),
         (
             &["traffic", "Ava", "2=90", "4=10"],
-            "New calls of Ava get 90 % version 2, 10 % version 4 (before: version 2).\n",
+            "Ava: new calls get 90% version 2, 10% version 4\nBefore: new calls get version 2\n",
         ),
-        (&["traffic", "Ava"], "New calls of Ava get 90 % version 2, 10 % version 4.\n"),
-        (&["rollback", "Ava"], "New calls of Ava get version 2 (before: 90 % version 2, 10 % version 4).\n"),
-        (&["rollback", "Ava", "--to", "1"], "New calls of Ava get version 1 (before: version 2).\n"),
+        (&["rollback", "Ava"], "Ava: new calls get version 2\nBefore: new calls get 90% version 2, 10% version 4\n"),
+        (&["rollback", "Ava", "--to", "1"], "Ava: new calls get version 1\nBefore: new calls get version 2\n"),
     ] {
         let ran = run(service.command(), &[&["agent"], arguments].concat()).await;
-        assert_eq!(ran, (Some(0), said.to_owned(), String::new()), "{arguments:?}");
+        let earlier = "Calls that were accepted before, queued and scheduled ones among them, keep their version.\n";
+        assert_eq!(ran, (Some(0), format!("{said}{earlier}"), String::new()), "{arguments:?}");
     }
+    let shown = run(service.command(), &["agent", "traffic", "Ava"]).await;
+    assert_eq!(shown.1, "Ava: new calls get version 1\n");
     assert_eq!(version(client, &agent).await, 1);
     for (arguments, said) in [
         (&["rollback", "Ava"][..], "\"Ava\" has no version before version 1"),
@@ -217,10 +308,13 @@ async fn files_say_how_calls_are_split() {
     let (_, out, _) = run(service.command(), &["apply", "-f", path]).await;
     assert!(out.starts_with("Nothing changes"), "{out}");
 
+    let changed = exported.replace("Book table 2.", "Book table 3.");
+    std::fs::write(&file, &changed).expect("written");
+    let (code, out, err) = run(service.command(), &["apply", "-f", path]).await;
+    assert!(code == Some(0) && out.contains("changed agent Ava (version 3)"), "{out}{err}");
+    assert!(format!("{out}{err}").contains("no call gets version 3"), "{out}{err}");
     let split = "traffic: [{version: 1, percent: 80}, {version: 3, percent: 20}]";
-    let canary = exported
-        .replace("traffic:\n      - percent: 100\n        version: 1\n", &format!("{split}\n"))
-        .replace("Book table 2.", "Book table 3.");
+    let canary = changed.replace("traffic:\n      - percent: 100\n        version: 1\n", &format!("{split}\n"));
     std::fs::write(&file, &canary).expect("written");
     let (code, out, err) = run(service.command(), &["apply", "-f", path]).await;
     assert!(code == Some(0) && out.contains("changed agent Ava (version 3)") && out.contains("traffic"), "{out}{err}");

@@ -144,7 +144,11 @@ function Actions({ saved, state, mayChange }: ActionsProps) {
             void queryClient.invalidateQueries({ queryKey: ["agents"] });
             setOpen(null);
           }}
-          onRouted={() => void queryClient.invalidateQueries({ queryKey: ["agents"] })}
+          onTrafficChanged={() => {
+            // Warnings of the last save can be about versions without calls.
+            state.forgetSave();
+            void queryClient.invalidateQueries({ queryKey: ["agents"] });
+          }}
           onClose={() => setOpen(null)}
         />
       )}

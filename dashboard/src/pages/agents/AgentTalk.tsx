@@ -3,9 +3,7 @@ import { client, take } from "../../api/client";
 import { asApiError } from "../../api/errors";
 import { TalkPanel } from "../../talk/TalkPanel";
 import type { Refusal, TalkCall } from "../../talk/talk-state";
-import { isEqual, valueAt, type JsonObject } from "./draft";
-
-/** The answer of `POST /v1/calls` to a call in the browser. */
+import { differences, isEqual, valueAt, type JsonObject } from "./draft";
 
 /** What a call can take from the draft; everything else is heard once it is saved. */
 function overridesOf(saved: JsonObject, draft: JsonObject): JsonObject {
@@ -18,7 +16,7 @@ function overridesOf(saved: JsonObject, draft: JsonObject): JsonObject {
 
 function noteOf(saved: JsonObject, draft: JsonObject): string | undefined {
   const overrides = Object.keys(overridesOf(saved, draft));
-  const others = Object.keys(draft).filter((key) => !["instructions", "greeting"].includes(key) && !isEqual(saved[key], draft[key]));
+  const others = differences(saved, draft).filter(({ path }) => !["instructions", "greeting.text"].includes(path));
   const used = overrides.length > 0 ? `Uses your unsaved ${overrides.join(" and ")}.` : "";
   const unused = others.length > 0 ? "Save to hear your other changes." : "";
   return `${used} ${unused}`.trim() || undefined;

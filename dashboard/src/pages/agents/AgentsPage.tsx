@@ -15,6 +15,7 @@ import { milliseconds } from "../../lib/format";
 import { useMayChange } from "../../lib/may-change";
 import { providerInfo } from "../connections/providers";
 import { TemplateCards } from "./TemplateCards";
+import { trafficWords } from "./traffic";
 
 export function Component() {
   const agents = useQuery(agentsQuery);
@@ -99,7 +100,7 @@ function AgentTable({ agents }: { agents: Agent[] }) {
                       {agent.name}
                     </Link>
                     <span className={rows.sub}>
-                      Version {agent.version} · {agent.language ?? "en-US"}
+                      {[`Version ${agent.version}`, agent.language ?? "en-US", trafficWords(agent)].filter(Boolean).join(" · ")}
                     </span>
                     <span className={`${rows.sub} ${rows.onPhone}`}>
                       {modelOf(agent, connections.data)} · <RelativeTime at={agent.updated_at} />

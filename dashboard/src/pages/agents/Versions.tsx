@@ -12,7 +12,7 @@ import { SkeletonRows } from "../../components/Skeleton";
 import { plural } from "../../lib/format";
 import { writeJson } from "../../lib/json";
 import { differences, diffLines, labelOf, type Change, type Json, type JsonObject } from "./draft";
-import { shareOf, trafficOf } from "./traffic";
+import { shareOf, trafficOf, type TrafficPart } from "./traffic";
 import styles from "./Versions.module.css";
 
 type VersionsProps = {
@@ -21,13 +21,13 @@ type VersionsProps = {
   /** Whether rolling back would lose what was typed. */
   hasChanges: boolean;
   onRestored: () => void;
-  /** After another version gets the calls. */
-  onRouted: () => void;
+  /** After other versions get the calls. */
+  onTrafficChanged: () => void;
   onClose: () => void;
 };
 
-/** Every version of an agent, and what differs between one of them and the present one. */
-export function Versions({ agent, mayRestore, hasChanges, onRestored, onRouted, onClose }: VersionsProps) {
+/** Every version of an agent, and what differs between one of them and the newest. */
+export function Versions({ agent, mayRestore, hasChanges, onRestored, onTrafficChanged, onClose }: VersionsProps) {
   const id = String(agent.id);
   const [chosen, setChosen] = useState<number | null>(null);
   const versions = useInfiniteQuery({
@@ -48,14 +48,12 @@ export function Versions({ agent, mayRestore, hasChanges, onRestored, onRouted, 
       take(client.POST("/v1/agents/{id}/versions/{version}/restore", { params: { path: { id, version } } })),
     onSuccess: onRestored,
   });
-  const route = useMutation({
-    mutationFn: (version: number) => {
-      const traffic = version === Number(agent.version) ? null : [{ version, percent: 100 }];
-      return take(client.PATCH("/v1/agents/{id}", { params: { path: { id } }, body: { traffic } }));
-    },
-    onSuccess: onRouted,
+  const traffic = trafficOf(agent);
+  const setTraffic = useMutation({
+    mutationFn: (wanted: TrafficPart[] | null) =>
+      take(client.PATCH("/v1/agents/{id}", { params: { path: { id } }, body: { traffic: wanted } })),
+    onSuccess: onTrafficChanged,
   });
-  const getsAll = chosen !== null && shareOf(agent, chosen) === 100;
   const list = versions.data?.pages.flatMap((page) => page.data) ?? [];
   const isOld = chosen !== null && chosen !== agent.version;
   return (
@@ -65,18 +63,27 @@ export function Versions({ agent, mayRestore, hasChanges, onRestored, onRouted, 
       title="Versions"
       onClose={onClose}
       actions={
-        chosen !== null &&
-        mayRestore && (
+        mayRestore &&
+        (isOld || traffic !== null) && (
           <>
             {isOld && hasChanges && <span className={styles.loss}>Your unsaved changes will be lost.</span>}
-            {!getsAll && (
-              <Button busy={route.isPending} onClick={() => route.mutate(chosen)}>
+            {traffic !== null && (
+              <Button busy={setTraffic.isPending} onClick={() => setTraffic.mutate(null)}>
+                Send new calls to the newest version
+              </Button>
+            )}
+            {isOld && shareOf(agent, chosen) < 100 && (
+              <Button
+                busy={setTraffic.isPending}
+                onClick={() => setTraffic.mutate([{ version: chosen, percent: 100 }])}
+              >
                 Send all new calls to version {chosen}
               </Button>
             )}
             {isOld && (
               <Button variant="primary" busy={restore.isPending} onClick={() => restore.mutate(chosen)}>
-                Roll back to version {chosen}
+                {/* While calls are pinned or split, the version that this creates gets none. */}
+                {traffic === null ? "Roll back to version" : "Restore version"} {chosen}
               </Button>
             )}
           </>
@@ -91,7 +98,7 @@ export function Versions({ agent, mayRestore, hasChanges, onRestored, onRouted, 
           <ErrorNotice error={versions.error} retry={() => void versions.refetch()} />
         ))}
       {restore.isError && <ErrorText error={asApiError(restore.error)} />}
-      {route.isError && <ErrorText error={asApiError(route.error)} />}
+      {setTraffic.isError && <ErrorText error={asApiError(setTraffic.error)} />}
       {list.length > 0 && (
         <div className={styles.columns}>
           <ol className={styles.list} aria-label="Versions">
@@ -105,8 +112,8 @@ export function Versions({ agent, mayRestore, hasChanges, onRestored, onRouted, 
                 >
                   <span className={styles.head}>
                     Version {version.version}
-                    {version.version === agent.version && <Badge tone="good">Now</Badge>}
-                    {trafficOf(agent) !== null && shareOf(agent, version.version) > 0 && (
+                    {version.version === agent.version && <Badge tone="good">Newest</Badge>}
+                    {traffic !== null && shareOf(agent, version.version) > 0 && (
                       <Badge tone="warn">{shareOf(agent, version.version)} % of calls</Badge>
                     )}
                   </span>
@@ -127,11 +134,11 @@ export function Versions({ agent, mayRestore, hasChanges, onRestored, onRouted, 
           </ol>
           <div className={styles.difference}>
             {chosen === null ? (
-              <p className="muted">Choose a version to compare it with the present one.</p>
+              <p className="muted">Choose a version to compare it with the newest.</p>
             ) : isOld ? (
               <Difference id={id} version={chosen} present={agent} />
             ) : (
-              <p className="muted">This is the present version.</p>
+              <p className="muted">This is the newest version.</p>
             )}
           </div>
         </div>
@@ -158,7 +165,7 @@ function Difference({ id, version, present }: { id: string; version: number; pre
   if (old.isPending) return <SkeletonRows rows={3} />;
   if (old.isError) return <ErrorNotice error={old.error} retry={() => void old.refetch()} />;
   const changes = differences(old.data, present);
-  if (changes.length === 0) return <p className="muted">The same as the present version.</p>;
+  if (changes.length === 0) return <p className="muted">The same as the newest version.</p>;
   return (
     <dl className={styles.changes}>
       {changes.map((change) => (

@@ -4,9 +4,9 @@ import { shareOf, trafficWords } from "./traffic";
 
 const agent = { version: 3, traffic: [{ version: 1, percent: 90 }, { version: 3, percent: 10 }] };
 
-test("a split is told by version, and no split at all is not told", () => {
-  expect(trafficWords(agent)).toBe("Calls get 90 % version 1, 10 % version 3");
-  expect(trafficWords({ version: 3, traffic: [{ version: 2, percent: 100 }] })).toBe("Calls get version 2");
+test("the page shows a split by version, and nothing without one", () => {
+  expect(trafficWords(agent)).toBe("90% of new calls get version 1, 10% version 3");
+  expect(trafficWords({ version: 3, traffic: [{ version: 2, percent: 100 }] })).toBe("New calls get version 2");
   expect(trafficWords({ version: 3, traffic: null })).toBeNull();
   expect(trafficWords({ version: 3 })).toBeNull();
 });

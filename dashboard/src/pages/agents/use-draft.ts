@@ -23,6 +23,8 @@ export interface DraftState {
   problems: Map<string, string>;
   save: () => void;
   discard: () => void;
+  /** Drops the result of the last save: its failure, warnings and version. */
+  forgetSave: () => void;
   isSaving: boolean;
   /** Why the last attempt failed, where it was not for a field. */
   failure: string | null;
@@ -115,6 +117,7 @@ export function useDraft(
       setRefused(new Map());
       mutation.reset();
     },
+    forgetSave: () => mutation.reset(),
     isSaving: mutation.isPending,
     failure: error && error.errors.length === 0 && error.code !== "name_taken" ? error.detail : null,
     warnings: mutation.data?.warnings ?? [],

@@ -66,7 +66,6 @@ function Form(props: {
   const [agentId, setAgentId] = useState(draft.agentId ?? agents[0]?.id ?? "");
   const [from, setFrom] = useState(numbers[0]?.number ?? "");
   const [variables, setVariables] = useState<Record<string, string | number | boolean>>(draft.variables ?? {});
-  const names = variablesOf(agents.find((agent) => agent.id === agentId));
   const queries = useQueryClient();
   const navigate = useNavigate();
   const place = useMutation({
@@ -94,6 +93,9 @@ function Form(props: {
     },
   });
   const error = place.error ? asApiError(place.error) : undefined;
+  // The call may get another version than the newest, with other variables: those that it lacks are named by the error.
+  const missing = (error?.errors ?? []).flatMap(({ path }) => path.match(/^variables\.([^.]+)$/)?.[1] ?? []);
+  const names = [...new Set([...variablesOf(agents.find((agent) => agent.id === agentId)), ...missing])];
   return (
     <form
       className={styles.form}

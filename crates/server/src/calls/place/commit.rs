@@ -11,7 +11,7 @@ use switchhook_core::id::{AgentId, TenantId};
 use switchhook_core::phone_number::PhoneNumber;
 use switchhook_runtime::clock::Clock;
 
-use super::plan::{CHANGED_MEANWHILE, Plan};
+use super::plan::Plan;
 use super::{Idempotency, PlaceError, Placed, PlacedResponse, Respond, replayed};
 use crate::calls::admission::Admission;
 use crate::config::Config;
@@ -133,7 +133,7 @@ impl PlacementBatch {
             return Ok(replayed(stored.clone(), fingerprint));
         }
         if !self.agents.contains(&plan.agent()) {
-            return Ok(Err(PlaceError::field("agent_id", CHANGED_MEANWHILE)));
+            return Ok(Err(plan.agent_deleted()));
         }
         let attempt = plan.attempt(self.now);
         if let Err(refused) = self.policy.judge(&plan.to, &self.history.facts(&attempt)) {

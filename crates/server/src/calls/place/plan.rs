@@ -26,9 +26,6 @@ use crate::store::{Conn, Store, agents, numbers};
 /// How far ahead a call may be scheduled.
 const MAX_SCHEDULE: Duration = Duration::from_secs(90 * 24 * 3600);
 
-/// Says that the agent's version was removed while a call was placed.
-pub(super) const CHANGED_MEANWHILE: &str = "was deleted or changed while the call was placed: send the request again";
-
 /// A call to place, with the resources that its request names.
 #[derive(Clone)]
 pub(super) struct Plan {
@@ -36,6 +33,8 @@ pub(super) struct Plan {
     random: [u8; 10],
     agent: AgentId,
     agent_version: i64,
+    /// Whether the request names the version.
+    names_version: bool,
     route: CallRoute,
     pub(super) to: PhoneNumber,
     numbering: NumberingPlan,
@@ -99,6 +98,14 @@ impl Plan {
         self.route.direction
     }
 
+    /// Returns the error if the agent or its version was deleted while the call was placed.
+    pub(super) fn agent_deleted(&self) -> PlaceError {
+        if self.names_version {
+            return PlaceError::field("agent_version", "no such version of this agent");
+        }
+        PlaceError::field("agent_id", "was deleted or changed while the call was placed: send the request again")
+    }
+
     /// Returns the attempt that the dial policy decides on if the call is placed at `now`.
     pub(super) fn attempt(&self, now: Timestamp) -> DialAttempt<'_> {
         let counts_at = self.counted.then(|| self.dial_at(now));
@@ -147,7 +154,7 @@ pub(super) async fn find(
     let random = clock::random();
     let call = CallId::new(now, random);
     let agent = agents::for_call(&mut conn, tenant, request.agent, request.agent_version, call).await?;
-    let Some(agent) = agent else { return Err(no_version(&mut conn, tenant, request).await?) };
+    let Some(agent) = agent else { return Err(not_found(&mut conn, tenant, request).await?) };
     let route = if request.to.is_web() {
         CallRoute::web(request)?
     } else {
@@ -165,6 +172,7 @@ pub(super) async fn find(
         random,
         agent: request.agent,
         agent_version: agent.version,
+        names_version: request.agent_version.is_some(),
         to: request.to.clone(),
         numbering,
         counted: registry::rings_phones(&route.provider),
@@ -175,13 +183,11 @@ pub(super) async fn find(
     })
 }
 
-/// Why there is no version of the agent for a call.
-async fn no_version(conn: &mut Conn, tenant: TenantId, request: &PlaceCall) -> Result<PlaceError, sqlx::Error> {
-    let exists = agents::get(conn, tenant, request.agent).await?.is_some();
-    Ok(match request.agent_version {
-        _ if !exists => PlaceError::field("agent_id", "no such agent"),
+/// Returns the error of a request that names an agent or a version that does not exist.
+async fn not_found(conn: &mut Conn, tenant: TenantId, request: &PlaceCall) -> Result<PlaceError, sqlx::Error> {
+    Ok(match agents::get(conn, tenant, request.agent).await? {
+        None => PlaceError::field("agent_id", "no such agent"),
         Some(_) => PlaceError::field("agent_version", "no such version of this agent"),
-        None => PlaceError::field("agent_id", CHANGED_MEANWHILE),
     })
 }
 

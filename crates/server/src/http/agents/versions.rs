@@ -36,7 +36,7 @@ pub(super) struct AgentVersion {
     changed: Vec<String>,
 }
 
-/// Lists the versions of an agent, newest first: the newest 100, and those of calls.
+/// Lists the versions of an agent, newest first: the newest 100, those in `traffic`, and those of calls.
 #[utoipa::path(
     get, path = "/agents/{id}/versions", operation_id = "list_agent_versions", tag = "Agents",
     params(("id" = Uuid, Path, description = "The agent"), PageRequest),
@@ -105,7 +105,7 @@ fn changed(before: &Value, now: &Value) -> Vec<String> {
     found
 }
 
-/// Returns an agent as it was in a version.
+/// Returns an agent as it was in a version, with its present `traffic`.
 #[utoipa::path(
     get, path = "/agents/{id}/versions/{version}", operation_id = "show_agent_version", tag = "Agents",
     params(("id" = Uuid, Path, description = "The agent"), ("version" = i64, Path, description = "The version", minimum = 1)),
@@ -129,7 +129,7 @@ async fn find(conn: &mut Conn, tenant: Tenant, id: AgentId, version: i64) -> Res
     Ok((agent, then.ok_or_else(|| ApiError::not_found("version"))?))
 }
 
-/// Creates a new version with the name and configuration of an earlier one. Existing calls keep their version.
+/// Creates a new version with the name and configuration of an earlier one. `traffic` and existing calls keep theirs.
 #[utoipa::path(
     post, path = "/agents/{id}/versions/{version}/restore", operation_id = "restore_agent_version", tag = "Agents",
     params(("id" = Uuid, Path, description = "The agent"), ("version" = i64, Path, description = "The version", minimum = 1)),

@@ -45,7 +45,7 @@ pub(super) struct CreateCall {
     /// The agent that holds the conversation.
     #[schema(value_type = String, format = Uuid)]
     agent_id: AgentId,
-    /// Defaults to one of the agent's `traffic`.
+    /// The agent's version. Defaults to the one that its `traffic` selects, or the newest.
     #[schema(minimum = 1)]
     agent_version: Option<i64>,
     /// The callee: a number in E.164 form, a `sip:` URI, or `web` for somebody who talks in a browser.

@@ -1,7 +1,8 @@
 //! Deletes versions of agents that are not among the newest, belong to no call and get no new ones.
 //!
-//! A version that is too old goes when a newer one comes, with its last call, or when its agent's traffic no longer names it. Versions of deleted agents are deleted by
-//! housekeeping. All of this happens under the tenant's lock, which writing a call takes too, so that no call loses its version.
+//! A version that is too old goes when a newer one comes, with its last call, or when its agent's traffic no longer names it. Versions
+//! of deleted agents are deleted by housekeeping. All of this happens under the tenant's lock, which writing a call takes too, so that no
+//! call loses its version.
 
 use switchhook_core::id::{AgentId, TenantId};
 use uuid::Uuid;
@@ -40,7 +41,7 @@ pub async fn prune(tx: &mut Tx, tenant: TenantId, versions: &[(AgentId, i64)]) -
     Ok(())
 }
 
-/// Whether a version exists, which may be one of a deleted agent.
+/// Returns whether a version exists, which may be one of a deleted agent.
 ///
 /// # Errors
 /// When the database fails.

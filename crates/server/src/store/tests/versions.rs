@@ -100,7 +100,7 @@ async fn route(test: &TestStore, row: &mut AgentRow, parts: &[(i64, u32)]) {
     let parts: Vec<_> = parts.iter().map(|&(version, percent)| TrafficPart { version, percent }).collect();
     row.traffic = (!parts.is_empty()).then(|| Traffic::new(parts).into());
     let mut tx = test.store.begin().await.expect("a transaction");
-    agents::route(&mut tx, row).await.expect("written");
+    agents::set_traffic(&mut tx, row).await.expect("written");
     tx.commit().await.expect("committed");
 }
 
@@ -149,6 +149,17 @@ async fn a_call_gets_the_configuration_of_its_version() {
         for (version, gets) in [(None, 3), (Some(4), 4)] {
             let got = agents::for_call(&mut conn, tenant, row.agent(), version, call).await.expect("read");
             assert_eq!(got.map(|got| (got.version, got.config.instructions)), expected(gets), "{engine}");
+        }
+        drop(conn);
+        // As a node of a release without traffic would.
+        let mut tx = test.store.begin().await.expect("a transaction");
+        let sql = "DELETE FROM agent_versions WHERE version = 3";
+        on!(tx, |c| sqlx::query(sql).execute(c).await.map(drop)).expect("deleted");
+        tx.commit().await.expect("committed");
+        let mut conn = test.store.read().await.expect("a connection");
+        for (version, gets) in [(None, expected(4)), (Some(3), None)] {
+            let got = agents::for_call(&mut conn, tenant, row.agent(), version, call).await.expect("read");
+            assert_eq!(got.map(|got| (got.version, got.config.instructions)), gets, "{engine}");
         }
     }
 }
