@@ -98,6 +98,8 @@ mod description {
 
     use super::{MAX_PARTS, Traffic};
 
+    const DESCRIPTION: &str = "Which versions new calls get, in percents that add up to 100. Defaults to the newest.";
+
     impl ToSchema for Traffic {}
     impl PartialSchema for Traffic {
         // Written out, because a schema of a part would be there twice, for requests and responses.
@@ -109,7 +111,7 @@ mod description {
                 .required("version")
                 .required("percent");
             let parts = ArrayBuilder::new().items(part).min_items(Some(1)).max_items(Some(MAX_PARTS));
-            parts.description(Some("Which versions new calls get, in percents that add up to 100. Defaults to the newest.")).build().into()
+            parts.description(Some(DESCRIPTION)).build().into()
         }
     }
 }
