@@ -355,7 +355,7 @@ async fn walk_agents(test: &TestStore, past: &Past) {
     agents::get(&mut tx, tenant, agent).await.expect("read").expect("the agent");
     agents::named(&mut tx, tenant, "Ava").await.expect("read").expect("the agent");
     row.traffic = Some(Traffic::all_to(1).into());
-    agents::creation_times(&mut tx, &row, 50).await.expect("read");
+    agents::creation_times(&mut tx, &row, 1).await.expect("read");
     agents::set_traffic(&mut tx, &row).await.expect("written");
     agents::list(&mut tx, tenant, PageRequest::first(10)).await.expect("read");
     agents::using(&mut tx, tenant, numbered(ConnectionId::new, 9), 20).await.expect("read");
