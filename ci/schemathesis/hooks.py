@@ -34,6 +34,11 @@ BEYOND_A_SCHEMA = [
     r"must be at most \d+ days before before",
     r"must not be less than min_silence_ms",  # two fields
     r"must be absent where `to` is `web`",
+    # Which versions an agent has, and the sum of several numbers.
+    r"there is no version \d+ of this agent",
+    r"a new agent has only version 1",
+    r"repeats version ",
+    r"must add up to 100 percent",
     r"is required if on_machine is leave_message",
     r"is a duplicate",  # two entries
     r"must contain words",  # which letters are, Unicode says
