@@ -35,6 +35,7 @@ pub mod memberships;
 pub mod numbers;
 pub mod page;
 pub mod people;
+mod pooling;
 mod postgres;
 pub mod rate;
 pub mod refusals;
@@ -56,6 +57,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 pub use away::{is_unavailable, why_unwritable};
 pub use budget::{Budget, TooFew, USUAL as USUAL_CONNECTIONS};
+pub use pooling::UnusablePooler;
 pub(crate) use columns::columns;
 use sqlx::migrate::Migrator;
 use sqlx::pool::PoolConnection;
@@ -108,7 +110,7 @@ pub struct Store(Backend);
 #[derive(Clone, Debug)]
 enum Backend {
     Sqlite { readers: SqlitePool, writer: sqlite::Writer },
-    Postgres { pool: PgPool, budget: Budget },
+    Postgres { pool: PgPool, budget: Budget, pooling: Pooling },
 }
 
 /// The database engine, for the few statements that differ.
@@ -143,6 +145,21 @@ enum Inner {
 /// A transaction. Dropping it without [`Tx::commit`] rolls it back.
 #[derive(Debug)]
 pub struct Tx(Conn);
+
+/// Checks a schema that must not be migrated over its address.
+fn up_to_date(schema: inspect::Schema) -> anyhow::Result<()> {
+    let inspect::Schema { version, newest } = schema;
+    anyhow::ensure!(
+        version >= newest,
+        "the pooler at this address works in transaction mode, and the lock of a migration needs a session of its own: run \
+         `switchhook migrate --database-url ADDRESS` with the address of PostgreSQL itself, and start again"
+    );
+    anyhow::ensure!(
+        version == newest,
+        "the database has the schema {version}, and this version of Switchhook has {newest}: install the version of the other nodes"
+    );
+    Ok(())
+}
 
 impl Store {
     /// Opens the database at `url` (`sqlite://path`, `sqlite::memory:` is not supported, or `postgres://…`) and migrates its schema.
@@ -214,8 +231,8 @@ impl Store {
             let (readers, writer) = sqlite::open(Path::new(path)).await?;
             Ok(Self(Backend::Sqlite { readers, writer }))
         } else if url.starts_with("postgres://") || url.starts_with("postgresql://") {
-            let (pool, budget) = postgres::open(url, most).await?;
-            Ok(Self(Backend::Postgres { pool, budget }))
+            let (pool, budget, pooling) = postgres::open(url, most).await?;
+            Ok(Self(Backend::Postgres { pool, budget, pooling }))
         } else {
             anyhow::bail!("the database URL must start with sqlite:// or postgres://")
         }
@@ -236,14 +253,24 @@ impl Store {
     pub fn apart(&self, connections: u32) -> Self {
         Self(match &self.0 {
             Backend::Sqlite { .. } => self.0.clone(),
-            Backend::Postgres { pool, budget } => {
-                Backend::Postgres { pool: postgres::apart(pool, connections), budget: *budget }
+            Backend::Postgres { pool, budget, pooling } => {
+                let pool = postgres::apart(pool, connections);
+                Backend::Postgres { pool, budget: *budget, pooling: *pooling }
             }
         })
     }
 
+    /// Returns whether its connections keep their session, as the lock of a migration needs.
+    #[must_use]
+    pub fn can_migrate(&self) -> bool {
+        !matches!(self.0, Backend::Postgres { pooling: Pooling::Transaction, .. })
+    }
+
     async fn migrate(&self) -> anyhow::Result<()> {
         let schema = inspect::schema(&mut self.read().await?).await?;
+        if !self.can_migrate() {
+            return up_to_date(schema);
+        }
         if (1..schema.newest).contains(&schema.version) {
             let inspect::Schema { version, newest } = schema;
             tracing::info!(

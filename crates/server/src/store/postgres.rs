@@ -8,6 +8,7 @@ use sqlx::{Executor as _, PgConnection, Row as _};
 use url::Url;
 
 use super::budget::{Budget, ServerLimits};
+use super::pooling::Pooling;
 
 /// How long a request waits for a connection. Its client does better to ask again than to wait for a database that is away.
 const REQUEST_PATIENCE: Duration = Duration::from_secs(5);
@@ -21,8 +22,10 @@ const END_IDLE_TRANSACTIONS: &str = "SET idle_in_transaction_session_timeout = 5
 const SESSION_ATTRIBUTES: &str = "target_session_attrs";
 
 /// Connects to the database at `url`; the node may open up to `most` connections.
-pub(super) async fn open(url: &str, most: u32) -> anyhow::Result<(PgPool, Budget)> {
+pub(super) async fn open(url: &str, most: u32) -> anyhow::Result<(PgPool, Budget, Pooling)> {
     let options = connect_options(url)?;
+    // Before anything is prepared.
+    let pooling = Pooling::of(&options).await?;
     // Without the checks of the pool, which would hide the reason.
     let first = PgPoolOptions::new().max_connections(1).acquire_timeout(WORKER_PATIENCE).connect_with(options.clone());
     let first = first.await.context("could not connect to PostgreSQL")?;
@@ -37,7 +40,7 @@ pub(super) async fn open(url: &str, most: u32) -> anyhow::Result<(PgPool, Budget
     first.close().await;
     let budget = Budget::within(most, &limits)?;
     let pool = pool(budget.requests).acquire_timeout(REQUEST_PATIENCE).connect_lazy_with(options);
-    Ok((pool, budget))
+    Ok((pool, budget, pooling))
 }
 
 /// The same database over a pool of a worker's own.

@@ -41,11 +41,19 @@ pub(crate) async fn stores() -> Vec<TestStore> {
 /// As [`stores`], without a schema.
 pub(crate) async fn empty_stores() -> Vec<TestStore> {
     let mut stores = vec![sqlite().await];
-    match database::create().await {
-        Some(url) => stores.push(postgres(&url).await),
-        None => say_that_postgres_is_left_out(),
+    if let Some(url) = new_postgres().await {
+        stores.push(postgres(&url).await);
     }
     stores
+}
+
+/// The address of a new PostgreSQL database, if there is a server.
+pub(crate) async fn new_postgres() -> Option<String> {
+    let url = database::create().await;
+    if url.is_none() {
+        say_that_postgres_is_left_out();
+    }
+    url
 }
 
 async fn sqlite() -> TestStore {
@@ -61,7 +69,7 @@ async fn postgres(url: &str) -> TestStore {
 
 #[expect(clippy::print_stderr, reason = "nothing is left out silently")]
 fn say_that_postgres_is_left_out() {
-    eprintln!("SWITCHHOOK_TEST_POSTGRES is not set: this test ran on SQLite only");
+    eprintln!("SWITCHHOOK_TEST_POSTGRES is not set: this test ran without PostgreSQL");
 }
 
 /// The time at which tests begin.

@@ -24,7 +24,7 @@ use crate::exemptions;
 use crate::store::connections::ConnectionRow;
 use crate::store::inspect::{self, Disabled, Schema};
 use crate::store::page::PageRequest;
-use crate::store::{Dialect, Store, TooFew, connections, tenants, webhooks};
+use crate::store::{Dialect, Store, TooFew, UnusablePooler, connections, tenants, webhooks};
 
 const DATABASE: &str = "database";
 const CLOCK: &str = "clock";
@@ -54,6 +54,9 @@ pub(super) async fn database(config: &Config) -> (Vec<Finding>, Option<Store>) {
         Ok(store) => store,
         Err(error) if error.is::<TooFew>() => {
             return (vec![Finding::problem(CONNECTIONS, sentence(&error), ALLOW_MORE)], None);
+        }
+        Err(error) if error.is::<UnusablePooler>() => {
+            return (vec![Finding::problem(DATABASE, sentence(&error), "Change SWITCHHOOK_DATABASE_URL, or the pooler.")], None);
         }
         Err(error) => return unreachable(format!("{error:#}.")),
     };
@@ -86,7 +89,7 @@ fn sentence(error: &anyhow::Error) -> String {
 async fn looked_at(store: &Store) -> Result<(Vec<Finding>, bool), sqlx::Error> {
     let mut conn = store.read().await?;
     let schema = inspect::schema(&mut conn).await?;
-    let mut findings = vec![schema_finding(schema)];
+    let mut findings = vec![schema_finding(schema, store.can_migrate())];
     let asked = Instant::now();
     if let Some(theirs) = inspect::clock(&mut conn).await? {
         let ours = Clock::system().now();
@@ -96,11 +99,16 @@ async fn looked_at(store: &Store) -> Result<(Vec<Finding>, bool), sqlx::Error> {
     Ok((findings, schema.version == schema.newest))
 }
 
-fn schema_finding(schema: Schema) -> Finding {
+fn schema_finding(schema: Schema, can_migrate: bool) -> Finding {
     let Schema { version, newest } = schema;
     if version > newest {
         let detail = format!("Its schema is version {version}, but this program supports {newest}.");
         return Finding::problem(DATABASE, detail, "Install the same program version as on the other nodes.");
+    }
+    if version < newest && !can_migrate {
+        let detail = format!("Its schema is version {version}, and a pooler in transaction mode cannot migrate it to {newest}.");
+        let fix = "Run `switchhook migrate --database-url ADDRESS` with the address of PostgreSQL itself.";
+        return Finding::problem(DATABASE, detail, fix);
     }
     if version < newest {
         let detail = format!("Its schema is version {version}; the next start migrates it to {newest}.");
@@ -229,7 +237,7 @@ mod tests {
     #[test]
     fn schemas_and_clocks_are_judged() {
         for (version, status) in [(3, Status::Ok), (1, Status::Warning), (0, Status::Warning), (4, Status::Problem)] {
-            assert_eq!(schema_finding(Schema { version, newest: 3 }).status, status, "schema {version}");
+            assert_eq!(schema_finding(Schema { version, newest: 3 }, true).status, status, "schema {version}");
         }
         for (ms, status) in [(20, Status::Ok), (1_500, Status::Warning), (60_000, Status::Problem)] {
             assert_eq!(clock_finding(Duration::from_millis(ms)).status, status, "{ms} ms apart");

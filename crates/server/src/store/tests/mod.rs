@@ -6,6 +6,7 @@ mod group_commit;
 mod history;
 mod migration;
 mod past;
+mod pooling;
 mod pruning;
 mod rate;
 mod schema;

@@ -1,0 +1,170 @@
+//! A pooler that lends its only session for each transaction, like PgBouncer with a pool of one.
+
+use std::sync::Arc;
+
+use sqlx::postgres::PgConnectOptions;
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream, UnixStream};
+use tokio::sync::{Mutex, OwnedMutexGuard};
+
+/// What a pooler lends, and what it keeps of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// A session for each statement; transactions are refused.
+    Statement,
+    /// A session for each transaction, with the prepared statements of all connections.
+    Transaction,
+    /// The same, with the names of prepared statements made unique to each connection, as PgBouncer does since 1.21.
+    TransactionWithStatements,
+}
+
+trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
+
+/// The session with PostgreSQL, and how it greets a client.
+struct Session {
+    stream: Box<dyn Stream>,
+    greeting: Vec<u8>,
+}
+
+/// A message of PostgreSQL's protocol, version 3.
+struct Message {
+    kind: u8,
+    body: Vec<u8>,
+}
+
+pub(super) struct Pooler {
+    mode: Mode,
+    server: PgConnectOptions,
+    session: Arc<Mutex<Option<Session>>>,
+}
+
+impl Pooler {
+    /// Starts a pooler before the database at this address; returns its own address.
+    pub(super) async fn start(direct: &str, mode: Mode) -> String {
+        let server: PgConnectOptions = direct.parse().expect("an address");
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let address = listener.local_addr().expect("bound");
+        let (user, database) = (server.get_username(), server.get_database().expect("a database"));
+        let url = format!("postgres://{user}@{address}/{database}?sslmode=disable");
+        let pooler = Arc::new(Self { mode, server, session: Arc::default() });
+        tokio::spawn(async move {
+            for number in 0.. {
+                let Ok((client, _)) = listener.accept().await else { return };
+                let pooler = pooler.clone();
+                // A client that leaves ends its task.
+                tokio::spawn(async move { pooler.serve(client, number).await.ok() });
+            }
+        });
+        url
+    }
+
+    async fn serve(&self, mut client: TcpStream, number: usize) -> std::io::Result<()> {
+        let length = client.read_u32().await?;
+        let mut start = vec![0; length as usize - 4];
+        client.read_exact(&mut start).await?;
+        let greeting = self.greeting(&start).await?;
+        client.write_all(&greeting).await?;
+        let mut lent: Option<OwnedMutexGuard<Option<Session>>> = None;
+        loop {
+            let mut message = Message::read(&mut client).await?;
+            if message.kind == b'X' {
+                return Ok(());
+            }
+            if self.mode == Mode::Statement && message.kind == b'Q' && message.body.starts_with(b"BEGIN") {
+                client.write_all(&refusal()).await?;
+                continue;
+            }
+            if self.mode == Mode::TransactionWithStatements {
+                message.rename_statement(number);
+            }
+            let mut guard = match lent.take() {
+                Some(guard) => guard,
+                None => self.session.clone().lock_owned().await,
+            };
+            let session = &mut guard.as_mut().expect("greeted").stream;
+            message.write(session).await?;
+            // Query and Sync end with ReadyForQuery.
+            let ends = matches!(message.kind, b'Q' | b'S') && forward(session, &mut client).await? == b'I';
+            if !ends {
+                lent = Some(guard);
+            }
+        }
+    }
+
+    /// Returns what the server says to a client that starts, which is the same for all.
+    async fn greeting(&self, start: &[u8]) -> std::io::Result<Vec<u8>> {
+        let mut session = self.session.lock().await;
+        if let Some(session) = &*session {
+            return Ok(session.greeting.clone());
+        }
+        let mut stream: Box<dyn Stream> = match self.server.get_socket() {
+            Some(folder) => {
+                Box::new(UnixStream::connect(folder.join(format!(".s.PGSQL.{}", self.server.get_port()))).await?)
+            }
+            None => Box::new(TcpStream::connect((self.server.get_host(), self.server.get_port())).await?),
+        };
+        let length = u32::try_from(start.len() + 4).expect("short");
+        stream.write_all(&[&length.to_be_bytes(), start].concat()).await?;
+        let mut greeting = Vec::new();
+        loop {
+            let message = Message::read(&mut stream).await?;
+            let asks = message.kind == b'R' && message.body != 0_u32.to_be_bytes();
+            assert!(!asks, "the server for tests must trust its clients, as that of ci/with-postgres.sh does");
+            message.write(&mut greeting).await?;
+            if message.kind == b'Z' {
+                break;
+            }
+        }
+        *session = Some(Session { stream, greeting: greeting.clone() });
+        Ok(greeting)
+    }
+}
+
+/// Forwards the server's messages until it is ready; returns the state of its transaction, which is `I` outside of one.
+async fn forward(server: &mut Box<dyn Stream>, client: &mut TcpStream) -> std::io::Result<u8> {
+    loop {
+        let message = Message::read(server).await?;
+        message.write(client).await?;
+        if message.kind == b'Z' {
+            return Ok(message.body[0]);
+        }
+    }
+}
+
+/// PgBouncer's refusal of a transaction in statement mode.
+fn refusal() -> Vec<u8> {
+    let fields = b"SERROR\0C08P01\0Mtransaction blocks not allowed in statement pooling mode\0\0";
+    let length = u32::try_from(fields.len() + 4).expect("short").to_be_bytes();
+    [&b"E"[..], &length, fields, b"Z", &5_u32.to_be_bytes(), b"I"].concat()
+}
+
+impl Message {
+    async fn read(stream: &mut (impl AsyncRead + Unpin)) -> std::io::Result<Self> {
+        let kind = stream.read_u8().await?;
+        let length = stream.read_u32().await?;
+        let mut body = vec![0; length as usize - 4];
+        stream.read_exact(&mut body).await?;
+        Ok(Self { kind, body })
+    }
+
+    async fn write(&self, stream: &mut (impl AsyncWrite + Unpin)) -> std::io::Result<()> {
+        let length = u32::try_from(self.body.len() + 4).expect("short");
+        stream.write_all(&[&[self.kind], &length.to_be_bytes()[..], &self.body].concat()).await?;
+        stream.flush().await
+    }
+
+    /// Gives a named statement a name that no other connection uses.
+    fn rename_statement(&mut self, connection: usize) {
+        let at = match (self.kind, self.body.first()) {
+            (b'P', _) => 0,
+            // The portal comes first.
+            (b'B', _) => self.body.iter().position(|byte| *byte == 0).expect("a string") + 1,
+            (b'D' | b'C', Some(b'S')) => 1,
+            _ => return,
+        };
+        if self.body[at] != 0 {
+            self.body.splice(at..at, format!("c{connection}_").into_bytes());
+        }
+    }
+}
