@@ -100,6 +100,10 @@ if have caddy "deploy/Caddyfile"; then
     caddy validate --config deploy/Caddyfile --adapter caddyfile >"$work/said" 2>&1 || die "$(cat "$work/said")"
 fi
 
+echo "A database that starts late"
+grep -qx 'StartLimitIntervalSec=0' deploy/systemd/switchhook.service || die "systemd gives up after five starts without a database"
+grep -q 'pg_isready.*--host=' deploy/compose.postgres.yaml || die "the health check passes while the database is being initialised"
+
 echo "systemd"
 if have systemd-analyze "deploy/systemd/switchhook.service"; then
     sed 's#^ExecStart=.*#ExecStart=/bin/true#' deploy/systemd/switchhook.service >"$work/switchhook.service"
@@ -120,4 +124,10 @@ if have helm "deploy/helm/switchhook"; then
     helm template deploy/helm/switchhook "${values[@]}" --set database=postgres --set ingress.enabled=true \
         --set ingress.host=calls.example.com --set serviceMonitor.enabled=true >/dev/null
     if helm template deploy/helm/switchhook >/dev/null 2>&1; then die "the chart renders without a Secret"; fi
+    for wrong in settings.SWITCHHOOK_MONTHLY_CALLS=2000000 settings.SWITCHHOOK_ENV=dev image.tag=20261127; do
+        if helm template deploy/helm/switchhook "${values[@]}" --set "$wrong" >/dev/null 2>&1; then die "the chart takes $wrong"; fi
+    done
+    own=SWITCHHOOK_MAX_CONNECTIONS_PER_ADDRESS
+    helm template deploy/helm/switchhook "${values[@]}" --set-string "settings.$own=5000" >"$work/said"
+    [ "$(grep -c "name: $own" "$work/said")" = 1 ] || die "the chart sets $own twice"
 fi

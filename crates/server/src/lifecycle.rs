@@ -16,13 +16,14 @@ pub async fn persistent<Work: Future<Output = ()>>(name: &'static str, work: imp
     }
 }
 
-/// Waits for SIGTERM or SIGINT.
-pub async fn asked_to_stop() {
-    match (signal(SignalKind::terminate()), signal(SignalKind::interrupt())) {
+/// Waits for SIGTERM or SIGINT; returns which one. Process 1 of a container gets neither without a handler.
+pub async fn asked_to_stop() -> SignalKind {
+    let kinds = (SignalKind::terminate(), SignalKind::interrupt());
+    match (signal(kinds.0), signal(kinds.1)) {
         (Ok(mut terminate), Ok(mut interrupt)) => {
             tokio::select! {
-                _ = terminate.recv() => {}
-                _ = interrupt.recv() => {}
+                _ = terminate.recv() => kinds.0,
+                _ = interrupt.recv() => kinds.1,
             }
         }
         // Without handlers the signals end the process.

@@ -36,7 +36,10 @@ pub(super) fn settings(network: &NetworkSettings) -> anyhow::Result<ClientConfig
 fn extra(network: &NetworkSettings) -> anyhow::Result<Vec<CertificateDer<'static>>> {
     let Some(path) = &network.extra_ca else { return Ok(Vec::new()) };
     let pem = std::fs::read(path).with_context(|| unusable(network))?;
-    CertificateDer::pem_slice_iter(&pem).collect::<Result<_, _>>().with_context(|| unusable(network))
+    let found: Vec<_> =
+        CertificateDer::pem_slice_iter(&pem).collect::<Result<_, _>>().with_context(|| unusable(network))?;
+    anyhow::ensure!(!found.is_empty(), "{}: the file has no PEM section CERTIFICATE", unusable(network));
+    Ok(found)
 }
 
 fn unusable(network: &NetworkSettings) -> String {

@@ -28,6 +28,7 @@ use std::sync::Arc;
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::config::{Config, ConfigError, Flags};
+use crate::lifecycle;
 use crate::stderr;
 
 /// Places and answers phone calls with AI agents.
@@ -181,7 +182,10 @@ pub fn run() -> ExitCode {
         Ok(runtime) => runtime,
         Err(error) => return output::failed(&format!("could not start the runtime: {error}"), 1),
     };
-    match runtime.block_on(cli.execute()) {
+    let done = runtime.block_on(cli.execute_unless_stopped());
+    // A question at the terminal, for example, has no answer any more.
+    runtime.shutdown_background();
+    match done {
         Ok(code) => code,
         Err(CliError::Usage(words)) => output::failed(&words, 2),
         Err(CliError::Failed(error)) => output::failed(&format!("{error:#}"), 1),
@@ -189,6 +193,19 @@ pub fn run() -> ExitCode {
 }
 
 impl Cli {
+    /// Runs the command. SIGTERM and SIGINT end those that do not stop in order, as process 1 of a container too.
+    async fn execute_unless_stopped(self) -> Result<ExitCode, CliError> {
+        use CliCommand::{Call, Dev, Serve, Webhook};
+        if matches!(self.command, Serve(_) | Dev(_) | Webhook(_) | Call(_)) {
+            return self.execute().await;
+        }
+        tokio::select! {
+            done = self.execute() => done,
+            // What a shell says of a process that a signal ended.
+            signal = lifecycle::asked_to_stop() => Ok(ExitCode::from(u8::try_from(128 + signal.as_raw_value()).unwrap_or(1))),
+        }
+    }
+
     async fn execute(self) -> Result<ExitCode, CliError> {
         let Self { common, command } = self;
         let json = common.json;

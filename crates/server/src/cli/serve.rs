@@ -41,7 +41,7 @@ pub(super) struct DevArgs {
 
 pub(super) async fn serve(_args: &Args, config: Arc<Config>, json: bool) -> Result<ExitCode, CliError> {
     telemetry::start(&config);
-    let service = start(&config, json).await?;
+    let Some(service) = unless_stopped(start(&config, json)).await? else { return Ok(ExitCode::SUCCESS) };
     until_stopped(service, &config).await;
     Ok(ExitCode::SUCCESS)
 }
@@ -51,12 +51,14 @@ pub(super) async fn dev(args: &DevArgs, config: Arc<Config>, json: bool) -> Resu
     let config = Arc::new(config.for_development());
     telemetry::start(&config);
     files::data_directory(&config.data_dir)?;
-    if let Err(error) = models::pull_all(&ModelStore::new(&config.data_dir)).await? {
+    let models = ModelStore::new(&config.data_dir);
+    let Some(pulled) = unless_stopped(models::pull_all(&models)).await? else { return Ok(ExitCode::SUCCESS) };
+    if let Err(error) = pulled {
         output::note(&format!(
             "Speech models are not available: {error}. Only agents with their own STT and TTS can take calls."
         ));
     }
-    let service = start(&config, json).await?;
+    let Some(service) = unless_stopped(start(&config, json)).await? else { return Ok(ExitCode::SUCCESS) };
     let first = !operator::is_seeded(service.store()).await?;
     let mut key = None;
     if first {
@@ -146,6 +148,14 @@ async fn connect_model(
          -d '{{\"name\":\"Reception\",\"instructions\":\"You answer the phone of a dentist.\",\"llm\":{{\"connection_id\":\"{id}\"}}}}'\n"
     ));
     Ok(())
+}
+
+/// Returns the result of `work`, or `None` if the process is asked to stop first: nothing is live yet.
+async fn unless_stopped<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<Option<T>> {
+    tokio::select! {
+        done = work => done.map(Some),
+        _ = lifecycle::asked_to_stop() => Ok(None),
+    }
 }
 
 async fn start(config: &Arc<Config>, json: bool) -> anyhow::Result<Service> {

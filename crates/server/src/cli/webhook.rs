@@ -94,7 +94,7 @@ async fn listen(
     loop {
         tokio::select! {
             received = receiver.next() => if json { print_json(&received)? } else { print(&received, verifies) },
-            () = &mut stop => return Ok(ExitCode::SUCCESS),
+            _ = &mut stop => return Ok(ExitCode::SUCCESS),
         }
     }
 }

@@ -8,6 +8,14 @@ use super::ConfigError;
 /// The defaults with their documentation.
 pub(super) const DEFAULTS: &str = include_str!("../../config.default.toml");
 
+/// How variables of this service begin.
+const PREFIX: &str = "SWITCHHOOK_";
+
+/// Returns whether a name differs from a setting's by a slip of the keyboard or two. Short names differ by chance.
+fn is_misspelt(name: &str, setting: &str) -> bool {
+    setting.len() >= 6 && strsim::damerau_levenshtein(name, setting) <= 2
+}
+
 /// Settings from the command line.
 #[derive(Clone, Debug, Default)]
 pub struct Flags {
@@ -54,7 +62,7 @@ impl Layers {
             }
         }
         for (key, setting) in &mut layers.0 {
-            let variable = format!("SWITCHHOOK_{}", key.to_uppercase());
+            let variable = format!("{PREFIX}{}", key.to_uppercase());
             if let Some(text) = environment(&variable).filter(|text| !text.trim().is_empty()) {
                 *setting = Setting { text, source: variable };
             }
@@ -72,6 +80,19 @@ impl Layers {
     /// Returns the names of all settings.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)
+    }
+
+    /// Returns the variables that look like a setting and are none, each with what was probably meant.
+    pub(super) fn misspelt(&self, variables: impl Iterator<Item = String>) -> Vec<String> {
+        let meant = |variable: &String| {
+            let key = variable.strip_prefix(PREFIX)?.to_lowercase();
+            let near = |known: &&str| key.strip_suffix("_file") == Some(*known) || is_misspelt(&key, known);
+            let known = self.names().find(near).filter(|_| !self.0.contains_key(&key))?;
+            Some(format!("{variable} (did you mean {PREFIX}{}?)", known.to_uppercase()))
+        };
+        let mut found: Vec<_> = variables.filter_map(|variable| meant(&variable)).collect();
+        found.sort_unstable();
+        found
     }
 
     fn setting(&self, key: &str) -> &Setting {

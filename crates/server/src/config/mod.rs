@@ -111,7 +111,11 @@ impl Config {
     /// A sentence that names the setting and its source.
     pub fn load(file: Option<&Path>, flags: &Flags) -> Result<Self, ConfigError> {
         let environment = |name: &str| std::env::var(name).ok();
-        Self::from_layers(&Layers::read(file, environment, flags)?)
+        let layers = Layers::read(file, environment, flags)?;
+        let mut config = Self::from_layers(&layers)?;
+        let variables = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+        config.without_effect.extend(layers.misspelt(variables));
+        Ok(config)
     }
 
     /// Returns the defaults, with every file in `data_dir` and a free loopback port.

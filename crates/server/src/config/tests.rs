@@ -67,6 +67,8 @@ fn each_bad_value_is_named_with_its_source() {
         ("SWITCHHOOK_ENV", "staging", "must be dev or prod"),
         ("SWITCHHOOK_MASTER_KEY", "c2hvcnQ=", "base64 of 32 bytes"),
         ("SWITCHHOOK_DATABASE_URL", "mysql://x", "sqlite:// or postgres://"),
+        ("SWITCHHOOK_DATABASE_URL", "sqlite:///data/switchhook.db?mode=rwc", "without parameters"),
+        ("SWITCHHOOK_DATABASE_URL", "sqlite://", "must name a file"),
         ("SWITCHHOOK_RATE_LIMIT_PER_MINUTE", "0", "whole number from 1"),
         ("SWITCHHOOK_MAX_CONNECTIONS", "0", "whole number from 1"),
         ("SWITCHHOOK_DATABASE_CONNECTIONS", "7", "whole number from 8"),
@@ -91,6 +93,33 @@ fn each_bad_value_is_named_with_its_source() {
         let error = load(&[(name, value)]).expect_err(value);
         assert!(error.starts_with(name) && error.contains(words), "{name}={value}: {error}");
     }
+}
+
+#[test]
+fn variables_that_look_like_a_setting_are_named_with_what_was_meant() {
+    let layers = Layers::read(None, |_| None, &Flags::default()).expect("valid");
+    let set = |names: &[&str]| layers.misspelt(names.iter().map(|name| (*name).to_owned()));
+    for (wrong, meant) in [
+        ("SWITCHHOOK_DATABSE_URL", "SWITCHHOOK_DATABASE_URL"),
+        ("SWITCHHOOK_DATABASE_URL_FILE", "SWITCHHOOK_DATABASE_URL"),
+        ("SWITCHHOOK_MASTER_KEY_FILE", "SWITCHHOOK_MASTER_KEY"),
+        ("SWITCHHOOK_PUBLICURL", "SWITCHHOOK_PUBLIC_URL"),
+    ] {
+        assert_eq!(set(&[wrong]), [format!("{wrong} (did you mean {meant}?)")]);
+    }
+    // Those of Compose files, of Kubernetes for a service of this name, of other commands, and of other programs.
+    let others = [
+        "SWITCHHOOK_PORT",
+        "SWITCHHOOK_HOST",
+        "SWITCHHOOK_NODES",
+        "SWITCHHOOK_IMAGE",
+        "SWITCHHOOK_SERVICE_HOST",
+        "SWITCHHOOK_URL",
+        "SWITCHHOOK_API_KEY",
+        "SWITCHHOOK_LISTEN",
+        "DATABASE_URL_FILE",
+    ];
+    assert_eq!(set(&others), Vec::<String>::new());
 }
 
 /// Google's balancers keep a connection for 600 s, AWS's for 60 s.

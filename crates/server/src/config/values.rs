@@ -53,11 +53,14 @@ pub(super) fn public_url(text: &str) -> Result<String, String> {
 
 pub(super) fn database_url(text: &str) -> Result<String, String> {
     let known = ["sqlite://", "postgres://", "postgresql://"];
-    if known.iter().any(|scheme| text.starts_with(scheme)) {
-        Ok(text.to_owned())
-    } else {
-        Err("must start with sqlite:// or postgres://".to_owned())
+    if !known.iter().any(|scheme| text.starts_with(scheme)) {
+        return Err("must start with sqlite:// or postgres://".to_owned());
     }
+    // A parameter would become part of the file's name, and the service start on an empty database.
+    if text.strip_prefix("sqlite://").is_some_and(|path| path.is_empty() || path.contains('?')) {
+        return Err("must name a file after sqlite://, without parameters".to_owned());
+    }
+    Ok(text.to_owned())
 }
 
 /// Parses one key, or several separated by commas.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use sqlx::Error;
-use sqlx::postgres::PgDatabaseError;
+use sqlx::postgres::{PgDatabaseError, PgSeverity};
 
 /// Returns whether the database is unavailable, starting, stopping, full, read-only or locked for too long: the same work may succeed later.
 #[must_use]
@@ -16,7 +16,10 @@ pub fn is_unavailable(error: &Error) -> bool {
         | Error::PoolClosed
         | Error::WorkerCrashed => true,
         Error::Database(error) => error.code().is_some_and(|code| match error.try_downcast_ref::<PgDatabaseError>() {
-            Some(_) => is_state_of_postgres(&code),
+            // After FATAL and PANIC the connection is gone, whatever the state says; poolers have states of their own.
+            Some(error) => {
+                is_state_of_postgres(&code) || matches!(error.severity(), PgSeverity::Panic | PgSeverity::Fatal)
+            }
             None => code.parse().is_ok_and(is_code_of_sqlite),
         }),
         _ => false,
@@ -57,14 +60,16 @@ fn unwritable(code: u32) -> Option<&'static str> {
 
 /// PostgreSQL, appendix A of its manual: SQLSTATE by class, or in full where a class also has errors of ours.
 fn is_state_of_postgres(state: &str) -> bool {
-    // Connections (08), resources, among them the disk and connections (53), the operator's doings (57P).
-    const CLASSES: [&str; 3] = ["08", "53", "57P"];
-    const STATES: [&str; 5] = [
+    // Connections (08), resources, among them the disk and connections (53), the operator's doings (57P), the system and poolers (58).
+    const CLASSES: [&str; 4] = ["08", "53", "57P", "58"];
+    const STATES: [&str; 7] = [
         "25006", // read_only_sql_transaction: a replica
         "25P03", // idle_in_transaction_session_timeout: this process was suspended for too long
         "40001", // serialization_failure
+        "25P04", // transaction_timeout
         "40P01", // deadlock_detected
-        "58030", // io_error
+        "55P03", // lock_not_available: lock_timeout
+        "57014", // query_canceled: statement_timeout
     ];
     CLASSES.iter().any(|class| state.starts_with(class)) || STATES.contains(&state)
 }
@@ -104,13 +109,11 @@ mod tests {
     fn states_of_postgres_are_judged_by_their_class() {
         for state in [
             "08000", "08003", "08006", "08P01", "25006", "25P03", "40001", "40P01", "53000", "53100", "53200", "53300",
-            "53400", "57P01", "57P02", "57P03", "57P05", "58030",
+            "53400", "57P01", "57P02", "57P03", "57P05", "58000", "58030", "25P04", "55P03", "57014",
         ] {
             assert!(is_state_of_postgres(state), "{state}");
         }
-        for state in
-            ["22001", "23505", "23514", "25001", "25P02", "42601", "42P01", "54000", "57014", "XX000", "5", "8"]
-        {
+        for state in ["22001", "23505", "23514", "25001", "25P02", "42601", "42P01", "54000", "XX000", "5", "8"] {
             assert!(!is_state_of_postgres(state), "{state}");
         }
     }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
-use sqlx::{Executor as _, PgConnection, Row as _};
+use sqlx::{ConnectOptions as _, Executor as _, PgConnection, Row as _};
 use url::Url;
 
 use super::budget::{Budget, ServerLimits};
@@ -15,6 +15,13 @@ const REQUEST_PATIENCE: Duration = Duration::from_secs(5);
 /// How long a worker does, and the start.
 const WORKER_PATIENCE: Duration = Duration::from_secs(10);
 
+/// How long the start waits for the reason why it cannot connect.
+const LAST_ATTEMPT: Duration = Duration::from_secs(2);
+const UNREACHABLE: &str = "could not connect to PostgreSQL";
+/// The start's error where nothing was refused.
+const SILENT: &str = "could not connect to PostgreSQL: it does not answer, or the pooler at this address has fewer than two \
+    connections for this service";
+
 /// Makes PostgreSQL end a transaction that is idle for 5 s. A node that is suspended or whose machine is gone would otherwise keep
 /// its locks, and other nodes would wait for them, for example to renew their leases.
 const END_IDLE_TRANSACTIONS: &str = "SET idle_in_transaction_session_timeout = 5000";
@@ -24,23 +31,42 @@ const SESSION_ATTRIBUTES: &str = "target_session_attrs";
 /// Connects to the database at `url`; the node may open up to `most` connections.
 pub(super) async fn open(url: &str, most: u32) -> anyhow::Result<(PgPool, Budget, Pooling)> {
     let options = connect_options(url)?;
-    // Before anything is prepared.
-    let pooling = Pooling::of(&options).await?;
+    let (limits, pooling) = match tokio::time::timeout(WORKER_PATIENCE, look_at(&options)).await {
+        Ok(Err(error)) if !matches!(error.downcast_ref(), Some(sqlx::Error::PoolTimedOut)) => return Err(error),
+        Ok(Ok(found)) => found,
+        _ => return Err(why_unreachable(&options).await),
+    };
+    let budget = Budget::within(most, &limits)?;
+    let pool = pool(budget.requests).acquire_timeout(REQUEST_PATIENCE).connect_lazy_with(options);
+    Ok((pool, budget, pooling))
+}
+
+/// Looks at the server and at what stands before it. Waits for a server that is starting.
+async fn look_at(options: &PgConnectOptions) -> anyhow::Result<(ServerLimits, Pooling)> {
     // Without the checks of the pool, which would hide the reason.
-    let first = PgPoolOptions::new().max_connections(1).acquire_timeout(WORKER_PATIENCE).connect_with(options.clone());
-    let first = first.await.context("could not connect to PostgreSQL")?;
-    let mut connection = first.acquire().await.context("could not connect to PostgreSQL")?;
+    let connections = PgPoolOptions::new().max_connections(2).acquire_timeout(WORKER_PATIENCE);
+    let connections = connections.connect_with(options.clone()).await.context(UNREACHABLE)?;
+    let mut connection = connections.acquire().await.context(UNREACHABLE)?;
+    let mut other = connections.acquire().await.context(UNREACHABLE)?;
+    // Before anything is prepared.
+    let pooling = Pooling::between(&mut connection, &mut other).await?;
     anyhow::ensure!(
         can_write(&mut connection).await?,
         "PostgreSQL is read-only at this address: it is a replica, or default_transaction_read_only is on. Set the address \
          of the primary in SWITCHHOOK_DATABASE_URL"
     );
     let limits = ServerLimits::read(&mut connection).await.context("could not read the limits of PostgreSQL")?;
-    drop(connection);
-    first.close().await;
-    let budget = Budget::within(most, &limits)?;
-    let pool = pool(budget.requests).acquire_timeout(REQUEST_PATIENCE).connect_lazy_with(options);
-    Ok((pool, budget, pooling))
+    drop((connection, other));
+    connections.close().await;
+    Ok((limits, pooling))
+}
+
+/// Returns the reason of a last attempt, which the pool repeats without one.
+async fn why_unreachable(options: &PgConnectOptions) -> anyhow::Error {
+    match tokio::time::timeout(LAST_ATTEMPT, options.connect()).await {
+        Ok(Err(error)) => anyhow::Error::from(error).context(UNREACHABLE),
+        Ok(Ok(_)) | Err(_) => anyhow::anyhow!(SILENT),
+    }
 }
 
 /// The same database over a pool of a worker's own.
@@ -76,16 +102,43 @@ async fn can_write(connection: &mut PgConnection) -> Result<bool, sqlx::Error> {
 fn connect_options(url: &str) -> anyhow::Result<PgConnectOptions> {
     const INVALID: &str = "the database URL is not a valid postgres:// address";
     let mut url: Url = with_host(url).parse().context(INVALID)?;
-    if url.query_pairs().any(|(name, _)| name == SESSION_ATTRIBUTES) {
-        let others: Vec<_> = url.query_pairs().into_owned().filter(|(name, _)| name != SESSION_ATTRIBUTES).collect();
-        url.set_query(None);
-        if !others.is_empty() {
-            url.query_pairs_mut().extend_pairs(others);
-        }
+    let (known, unknown): (Vec<_>, Vec<_>) = url.query_pairs().into_owned().partition(|(name, _)| is_known(name));
+    url.set_query(None);
+    if !known.is_empty() {
+        url.query_pairs_mut().extend_pairs(known);
+    }
+    for (name, _) in unknown.iter().filter(|(name, _)| name != SESSION_ATTRIBUTES) {
+        // Its value may be a secret.
+        tracing::warn!(parameter = name, "this parameter of the database address has no effect");
     }
     let options: PgConnectOptions = url.as_str().parse().context(INVALID)?;
     // Poolers such as PgBouncer refuse start-up parameters that they do not track. Floats arrive in binary, so its value has no effect.
     Ok(options.extra_float_digits(None))
+}
+
+/// Returns whether the library has use for a parameter of the address.
+fn is_known(name: &str) -> bool {
+    const KNOWN: [&str; 18] = [
+        "sslmode",
+        "ssl-mode",
+        "sslrootcert",
+        "ssl-root-cert",
+        "ssl-ca",
+        "sslcert",
+        "ssl-cert",
+        "sslkey",
+        "ssl-key",
+        "statement-cache-capacity",
+        "host",
+        "hostaddr",
+        "port",
+        "dbname",
+        "user",
+        "password",
+        "application_name",
+        "options",
+    ];
+    KNOWN.contains(&name) || name.starts_with("options[")
 }
 
 /// Names a host where there are credentials without one, as in `postgres://user:password@/db?host=/socket`, which is no URL
@@ -104,7 +157,6 @@ fn with_host(url: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use sqlx::ConnectOptions as _;
     use tokio::io::AsyncReadExt as _;
     use tokio::net::TcpListener;
 
@@ -138,6 +190,17 @@ mod tests {
         let options = connect_options(url).expect("valid");
         assert_eq!(options.get_application_name(), Some("a&b"));
         connect_options("postgres://db.example.com/db?target_session_attrs=read-write").expect("valid");
+    }
+
+    #[test]
+    fn parameters_without_effect_do_not_reach_the_library_which_logs_their_values() {
+        for name in ["sslpassword", "passwd", "connect_timeout", "channel_binding", "Host"] {
+            assert!(!is_known(name), "{name}");
+        }
+        let url = "postgres://user@/db?sslpassword=hunter2&host=/run&options[geqo]=off&sslpassword=hunter3";
+        let options = connect_options(url).expect("valid");
+        assert_eq!(options.get_socket().map(|path| path.as_path()), Some("/run".as_ref()));
+        assert_eq!(options.get_options(), Some("-c geqo=off"));
     }
 
     #[tokio::test]

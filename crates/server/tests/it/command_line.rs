@@ -2,13 +2,16 @@
 
 use std::io::Write as _;
 use std::process::{Command, Output, Stdio};
+use std::time::Duration;
 
 use serde_json::json;
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions as _, SqliteConnection};
 use switchhook_core::Timestamp;
 use switchhook_core::webhook::SigningSecret;
+use tokio::net::TcpListener;
 
+use crate::cluster::until;
 use crate::harness::process::{Node, json_of};
 use crate::harness::text;
 
@@ -77,6 +80,31 @@ async fn tenants_and_keys_are_managed_while_the_service_runs_and_while_it_is_dow
     }
     assert_eq!(json_of(node.command().args(["migrate", "--json"]))["up_to_date"], true);
     service.kill();
+}
+
+/// Process 1 of a container gets no signal without a handler.
+#[tokio::test]
+async fn what_waits_for_a_database_ends_when_it_is_asked_to() {
+    for (arguments, code) in [(&["serve", "--listen", "127.0.0.1:0"][..], 0), (&["tenant", "list"], 143)] {
+        let silent = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let address = silent.local_addr().expect("bound");
+        let node = Node::on(Some(format!("postgres://postgres@{address}/postgres?sslmode=disable")));
+        let mut command = node.command();
+        let started = command.args(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+        let mut process = started.expect("the binary starts");
+        let _waits = silent.accept().await.expect("it connects");
+        let caught = async || {
+            let status = std::fs::read_to_string(format!("/proc/{}/status", process.id())).expect("it runs");
+            let caught =
+                status.lines().find_map(|line| line.strip_prefix("SigCgt:")).expect("the signals that it catches");
+            u64::from_str_radix(caught.trim(), 16).expect("a mask") >> (15 - 1) & 1 == 1
+        };
+        until("it catches SIGTERM", Duration::from_secs(10), caught).await;
+        let sent = Command::new("sh").arg("-c").arg(format!("kill -TERM {}", process.id())).status();
+        assert!(sent.expect("a shell").success());
+        let ended = tokio::task::spawn_blocking(move || process.wait().expect("it is ours")).await.expect("no panic");
+        assert_eq!(ended.code(), Some(code), "{arguments:?}");
+    }
 }
 
 #[test]

@@ -56,7 +56,10 @@ pub(super) async fn database(config: &Config) -> (Vec<Finding>, Option<Store>) {
             return (vec![Finding::problem(CONNECTIONS, sentence(&error), ALLOW_MORE)], None);
         }
         Err(error) if error.is::<UnusablePooler>() => {
-            return (vec![Finding::problem(DATABASE, sentence(&error), "Change SWITCHHOOK_DATABASE_URL, or the pooler.")], None);
+            return (
+                vec![Finding::problem(DATABASE, sentence(&error), "Change SWITCHHOOK_DATABASE_URL, or the pooler.")],
+                None,
+            );
         }
         Err(error) => return unreachable(format!("{error:#}.")),
     };
@@ -106,7 +109,8 @@ fn schema_finding(schema: Schema, can_migrate: bool) -> Finding {
         return Finding::problem(DATABASE, detail, "Install the same program version as on the other nodes.");
     }
     if version < newest && !can_migrate {
-        let detail = format!("Its schema is version {version}, and a pooler in transaction mode cannot migrate it to {newest}.");
+        let detail =
+            format!("Its schema is version {version}, and a pooler in transaction mode cannot migrate it to {newest}.");
         let fix = "Run `switchhook migrate --database-url ADDRESS` with the address of PostgreSQL itself.";
         return Finding::problem(DATABASE, detail, fix);
     }

@@ -2,11 +2,14 @@
 
 mod pooler;
 
+use sqlx::Connection as _;
+use sqlx::postgres::PgConnection;
+use tokio::net::TcpListener;
+
 use self::pooler::{Mode, Pooler};
-use crate::store::Store;
-use crate::store::pooling::Pooling;
 use crate::store::tenants::{self, OwnLimits};
 use crate::store::testing::{self, tenant};
+use crate::store::{Store, is_unavailable};
 
 /// A new database, and its address over a pooler.
 async fn pooled(mode: Mode) -> Option<(String, String)> {
@@ -18,7 +21,8 @@ async fn pooled(mode: Mode) -> Option<(String, String)> {
 #[tokio::test]
 async fn an_address_without_a_pooler_keeps_its_sessions() {
     let Some(direct) = testing::new_postgres().await else { return };
-    assert_eq!(Pooling::of(&direct.parse().expect("an address")).await.expect("reached"), Pooling::Session);
+    let store = Store::open(&direct).await.expect("it can be used");
+    assert!(store.can_migrate());
 }
 
 #[tokio::test]
@@ -29,6 +33,40 @@ async fn a_pooler_that_cannot_be_used_is_refused_with_what_to_set() {
         assert!(error.contains(&format!("a pooler in {named} mode")), "{error}");
         assert!(error.contains("set pool_mode = session"), "{error}");
     }
+}
+
+#[tokio::test]
+async fn a_pooler_that_lends_several_sessions_in_turns_is_found() {
+    let Some(direct) = testing::new_postgres().await else { return };
+    let pooled = Pooler::start_with(&direct, Mode::Transaction, 7).await;
+    let error = Store::open(&pooled).await.expect_err("it cannot be used").to_string();
+    assert!(error.contains("a pooler in transaction mode"), "{error}");
+}
+
+#[tokio::test]
+async fn a_pooler_without_a_session_to_lend_is_a_database_that_is_away() {
+    let Some((_, pooled)) = pooled(Mode::Full).await else { return };
+    let refused = PgConnection::connect(&pooled).await.expect_err("there is no session");
+    assert!(is_unavailable(&refused), "{refused:?}");
+    let error = format!("{:#}", Store::open(&pooled).await.expect_err("there is no session"));
+    assert!(error.contains("could not connect to PostgreSQL") && !error.contains("pool_mode"), "{error}");
+}
+
+#[tokio::test]
+async fn a_start_waits_for_a_server_that_is_starting() {
+    let Some((direct, pooled)) = pooled(Mode::Starting).await else { return };
+    Store::open(&direct).await.expect("migrated").close().await;
+    Store::open(&pooled).await.expect("it starts in time").close().await;
+}
+
+#[tokio::test]
+async fn a_server_that_never_answers_is_given_up() {
+    let silent = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let address = silent.local_addr().expect("bound");
+    tokio::time::pause();
+    let url = format!("postgres://postgres@{address}/postgres?sslmode=disable");
+    let error = format!("{:#}", Store::open(&url).await.expect_err("no answer"));
+    assert!(error.starts_with("could not connect to PostgreSQL: it does not answer"), "{error}");
 }
 
 #[tokio::test]

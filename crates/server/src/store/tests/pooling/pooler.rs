@@ -1,6 +1,7 @@
-//! A pooler that lends its only session for each transaction, like PgBouncer with a pool of one.
+//! A pooler that lends its sessions for each transaction, in turns, like PgBouncer.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use sqlx::postgres::PgConnectOptions;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
@@ -16,7 +17,14 @@ pub(super) enum Mode {
     Transaction,
     /// The same, with the names of prepared statements made unique to each connection, as PgBouncer does since 1.21.
     TransactionWithStatements,
+    /// The same before a server that refuses its first clients, because it is starting.
+    Starting,
+    /// No session is left for anybody.
+    Full,
 }
+
+/// The clients that a server refuses while it is starting.
+const WHILE_STARTING: usize = 3;
 
 trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
@@ -36,18 +44,31 @@ struct Message {
 pub(super) struct Pooler {
     mode: Mode,
     server: PgConnectOptions,
-    session: Arc<Mutex<Option<Session>>>,
+    /// Those with PostgreSQL, once a client has come.
+    sessions: Vec<Arc<Mutex<Option<Session>>>>,
+    /// The number of transactions so far.
+    lent: AtomicUsize,
 }
 
 impl Pooler {
-    /// Starts a pooler before the database at this address; returns its own address.
+    /// Starts a pooler with one session before the database at this address; returns its own address.
     pub(super) async fn start(direct: &str, mode: Mode) -> String {
+        Self::start_with(direct, mode, 1).await
+    }
+
+    /// The same with several sessions.
+    pub(super) async fn start_with(direct: &str, mode: Mode, sessions: usize) -> String {
         let server: PgConnectOptions = direct.parse().expect("an address");
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("bound");
         let (user, database) = (server.get_username(), server.get_database().expect("a database"));
         let url = format!("postgres://{user}@{address}/{database}?sslmode=disable");
-        let pooler = Arc::new(Self { mode, server, session: Arc::default() });
+        let pooler = Arc::new(Self {
+            mode,
+            server,
+            sessions: (0..sessions).map(|_| Arc::default()).collect(),
+            lent: AtomicUsize::new(0),
+        });
         tokio::spawn(async move {
             for number in 0.. {
                 let Ok((client, _)) = listener.accept().await else { return };
@@ -63,7 +84,17 @@ impl Pooler {
         let length = client.read_u32().await?;
         let mut start = vec![0; length as usize - 4];
         client.read_exact(&mut start).await?;
-        let greeting = self.greeting(&start).await?;
+        match self.mode {
+            Mode::Full => return client.write_all(&error("FATAL", "XX000", "max clients reached")).await,
+            Mode::Starting if number < WHILE_STARTING => {
+                return client.write_all(&error("FATAL", "57P03", "the database system is starting up")).await;
+            }
+            _ => {}
+        }
+        for session in &self.sessions {
+            self.greet(session, &start).await?;
+        }
+        let greeting = self.sessions[0].lock().await.as_ref().expect("greeted").greeting.clone();
         client.write_all(&greeting).await?;
         let mut lent: Option<OwnedMutexGuard<Option<Session>>> = None;
         loop {
@@ -72,15 +103,19 @@ impl Pooler {
                 return Ok(());
             }
             if self.mode == Mode::Statement && message.kind == b'Q' && message.body.starts_with(b"BEGIN") {
-                client.write_all(&refusal()).await?;
+                let refused = error("ERROR", "08P01", "transaction blocks not allowed in statement pooling mode");
+                client.write_all(&[&refused[..], b"Z", &5_u32.to_be_bytes(), b"I"].concat()).await?;
                 continue;
             }
-            if self.mode == Mode::TransactionWithStatements {
+            if matches!(self.mode, Mode::TransactionWithStatements | Mode::Starting) {
                 message.rename_statement(number);
             }
             let mut guard = match lent.take() {
                 Some(guard) => guard,
-                None => self.session.clone().lock_owned().await,
+                None => {
+                    let turn = self.lent.fetch_add(1, Ordering::Relaxed) % self.sessions.len();
+                    self.sessions[turn].clone().lock_owned().await
+                }
             };
             let session = &mut guard.as_mut().expect("greeted").stream;
             message.write(session).await?;
@@ -92,11 +127,11 @@ impl Pooler {
         }
     }
 
-    /// Returns what the server says to a client that starts, which is the same for all.
-    async fn greeting(&self, start: &[u8]) -> std::io::Result<Vec<u8>> {
-        let mut session = self.session.lock().await;
-        if let Some(session) = &*session {
-            return Ok(session.greeting.clone());
+    /// Opens a session as a client asked for it, unless it is open.
+    async fn greet(&self, session: &Mutex<Option<Session>>, start: &[u8]) -> std::io::Result<()> {
+        let mut session = session.lock().await;
+        if session.is_some() {
+            return Ok(());
         }
         let mut stream: Box<dyn Stream> = match self.server.get_socket() {
             Some(folder) => {
@@ -116,8 +151,8 @@ impl Pooler {
                 break;
             }
         }
-        *session = Some(Session { stream, greeting: greeting.clone() });
-        Ok(greeting)
+        *session = Some(Session { stream, greeting });
+        Ok(())
     }
 }
 
@@ -132,11 +167,11 @@ async fn forward(server: &mut Box<dyn Stream>, client: &mut TcpStream) -> std::i
     }
 }
 
-/// PgBouncer's refusal of a transaction in statement mode.
-fn refusal() -> Vec<u8> {
-    let fields = b"SERROR\0C08P01\0Mtransaction blocks not allowed in statement pooling mode\0\0";
+/// An error with these fields.
+fn error(severity: &str, state: &str, message: &str) -> Vec<u8> {
+    let fields = format!("S{severity}\0V{severity}\0C{state}\0M{message}\0\0").into_bytes();
     let length = u32::try_from(fields.len() + 4).expect("short").to_be_bytes();
-    [&b"E"[..], &length, fields, b"Z", &5_u32.to_be_bytes(), b"I"].concat()
+    [&b"E"[..], &length, &fields].concat()
 }
 
 impl Message {
