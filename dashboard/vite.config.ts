@@ -21,6 +21,8 @@ const names = {
 
 export default defineConfig({
   plugins: [react()],
+  // Scripts and styles find each other wherever the service is; the service completes the page's own links.
+  experimental: { renderBuiltUrl: (name, { hostType }) => (hostType === "html" ? `/${name}` : { relative: true }) },
   server: { proxy, host: "127.0.0.1" },
   preview: { proxy },
   build: {

@@ -2,6 +2,7 @@ import { createBrowserRouter, type RouteObject } from "react-router";
 import { Root } from "./Root";
 import { keepToken } from "./pages/invitation/token";
 import { BrokenPage, MissingPage } from "./pages/MissingPage";
+import { BASE } from "./lib/base";
 
 /** One file per page, read when it is first opened. Each exports `Component`. */
 const pages: RouteObject[] = [
@@ -25,6 +26,7 @@ const pages: RouteObject[] = [
 // Before the router reads the address.
 keepToken();
 
-export const router = createBrowserRouter([
-  { path: "/", Component: Root, ErrorBoundary: BrokenPage, HydrateFallback: () => null, children: pages },
-]);
+export const router = createBrowserRouter(
+  [{ path: "/", Component: Root, ErrorBoundary: BrokenPage, HydrateFallback: () => null, children: pages }],
+  { basename: `${BASE}/` },
+);

@@ -36,6 +36,7 @@ for name in $(compgen -e SWITCHHOOK_ | grep -v -x -e SWITCHHOOK_CHROMIUM || true
 unset OPENAI_API_KEY ANTHROPIC_API_KEY GEMINI_API_KEY
 port=$(node -e 's=require("net").createServer().listen(0,"127.0.0.1",()=>{console.log(s.address().port);s.close()})')
 export SWITCHHOOK_URL=http://127.0.0.1:$port
+export SWITCHHOOK_BINARY=$binary
 # The pictures have a receiver of webhooks on this machine.
 export SWITCHHOOK_WEBHOOK_ALLOW=127.0.0.1/32,http
 "$binary" dev --listen "127.0.0.1:$port" --data-dir "$data" >"$folder/log" 2>&1 &

@@ -1,11 +1,12 @@
 import createClient from "openapi-fetch";
+import { BASE, at } from "../lib/base";
 import { readJson, writeJson } from "../lib/json";
 import { ApiError } from "./errors";
 import type { paths } from "./schema";
 
 /** The session cookie goes with every request; the page holds no key. */
 const service = createClient<paths>({
-  baseUrl: "/",
+  baseUrl: `${BASE}/`,
   credentials: "same-origin",
   // The API takes lists with commas: `?status=queued,dialing`.
   querySerializer: { array: { style: "form", explode: false } },
@@ -57,7 +58,7 @@ export async function request<T>(
   body?: unknown,
   signal?: AbortSignal,
 ): Promise<T> {
-  const response = await fetch(path, {
+  const response = await fetch(at(path), {
     method,
     credentials: "same-origin",
     headers: body === undefined ? {} : { "content-type": "application/json" },

@@ -6,6 +6,7 @@ import { useQueryClient, type QueryClient } from "@tanstack/react-query";
 import { useEffect } from "react";
 import { renewHead, type CallFilter } from "./calls";
 import type { TenantEvent } from "./types";
+import { at } from "../lib/base";
 
 const GATHER_MS = 400;
 const POLL_MS = 4000;
@@ -43,7 +44,7 @@ function follow(queries: QueryClient): () => void {
     if (document.visibilityState === "visible") void renewAll(queries, null);
   };
   const open = () => {
-    source = new EventSource("/v1/events");
+    source = new EventSource(at("/v1/events"));
     source.onopen = () => {
       clearInterval(poll);
       poll = undefined;

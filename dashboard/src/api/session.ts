@@ -1,6 +1,7 @@
 import { queryOptions } from "@tanstack/react-query";
 import type { components } from "./schema";
 import { request } from "./client";
+import { at } from "../lib/base";
 import { ApiError } from "./errors";
 
 export type Role = "owner" | "member" | "viewer";
@@ -26,7 +27,7 @@ export const sessionQuery = queryOptions({
 });
 
 async function readSession(): Promise<SessionState> {
-  const response = await fetch("/auth/session", { credentials: "same-origin" });
+  const response = await fetch(at("/auth/session"), { credentials: "same-origin" });
   const body = await response.json().catch(() => ({}));
   if (response.ok) return { session: body as Session, signIn: null };
   if (response.status !== 401) throw new ApiError(response.status, body);
@@ -35,7 +36,7 @@ async function readSession(): Promise<SessionState> {
 }
 
 export async function signOut(): Promise<void> {
-  const response = await fetch("/auth/logout", { method: "POST", credentials: "same-origin" });
+  const response = await fetch(at("/auth/logout"), { method: "POST", credentials: "same-origin" });
   if (!response.ok) throw new ApiError(response.status, await response.json().catch(() => ({})));
 }
 
@@ -51,12 +52,12 @@ export function leaveTenant(): Promise<void> {
 
 /** The address that signs in and comes back to `path`. */
 export function signInAddress(path: string): string {
-  return `/auth/login?return_to=${encodeURIComponent(path)}`;
+  return at(`/auth/login?return_to=${encodeURIComponent(path)}`);
 }
 
 /** Has the terminal of `switchhook dev` show the link that signs in. */
 export async function askForLink(): Promise<void> {
-  const response = await fetch("/auth/login", { credentials: "same-origin" });
+  const response = await fetch(at("/auth/login"), { credentials: "same-origin" });
   const error = new ApiError(response.status, await response.json().catch(() => ({})));
   if (error.code !== "sign_in_link_required") throw error;
 }

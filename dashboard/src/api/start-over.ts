@@ -3,6 +3,8 @@
  * tenant than the page shows, and nothing of the earlier one stays in a page's memory.
  */
 
+import { at } from "../lib/base";
+
 const CHANNEL = "tenant";
 
 /** Called when the session has moved. */
@@ -10,10 +12,10 @@ export function startOver(): void {
   const channel = new BroadcastChannel(CHANNEL);
   channel.postMessage(null);
   channel.close();
-  window.location.assign("/");
+  window.location.assign(at("/"));
 }
 
 /** Starts over when another tab does. */
 export function followOtherTabs(): void {
-  new BroadcastChannel(CHANNEL).onmessage = () => window.location.assign("/");
+  new BroadcastChannel(CHANNEL).onmessage = () => window.location.assign(at("/"));
 }

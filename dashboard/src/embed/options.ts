@@ -29,7 +29,8 @@ export function readOptions(data: Attributes, scriptAddress: string): EmbedOptio
 /** The socket of a token at the service that sent this script; a whole address stays as it is. */
 export function socketAddress(token: string, scriptAddress: string): string {
   if (/^wss?:\/\//.test(token)) return token;
-  const address = new URL(`/media/web/${encodeURIComponent(token)}`, scriptAddress);
+  // The script lies at the root of the service, which may be below a path.
+  const address = new URL(`media/web/${encodeURIComponent(token)}`, scriptAddress);
   address.protocol = address.protocol === "http:" ? "ws:" : "wss:";
   return address.href;
 }

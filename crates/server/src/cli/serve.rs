@@ -1,7 +1,6 @@
 //! `switchhook serve` and `switchhook dev`.
 
 use std::io::IsTerminal as _;
-use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -74,8 +73,8 @@ pub(super) async fn dev(args: &DevArgs, config: Arc<Config>, json: bool) -> Resu
     }
     if !json {
         output::line(&match service.sign_in() {
-            SignIn::Local(_) => format!("Dashboard  {} (this link signs you in, once)", dashboard(&service)),
-            SignIn::Oidc(_) => format!("Dashboard  {}", dashboard(&service)),
+            SignIn::Local(_) => format!("Dashboard  {} (this link signs you in, once)", dashboard(&service, &config)),
+            SignIn::Oidc(_) => format!("Dashboard  {}", dashboard(&service, &config)),
             SignIn::Off => "Dashboard  off: set SWITCHHOOK_OIDC_ISSUER (docs/dashboard.md). Signing in without one needs a loopback \
                 address, to listen on and as SWITCHHOOK_PUBLIC_URL, and not SWITCHHOOK_ENV=prod"
                 .to_owned(),
@@ -87,7 +86,7 @@ pub(super) async fn dev(args: &DevArgs, config: Arc<Config>, json: bool) -> Resu
         }
     }
     if let SignIn::Local(link) = service.sign_in() {
-        tokio::spawn(show_links(link.clone(), service.address(), json));
+        tokio::spawn(show_links(link.clone(), config.reached_at(service.address()), json));
     }
     if first || args.model.llm_url.is_some() {
         connect_model(args, &service, &config, key.as_deref(), json).await?;
@@ -97,21 +96,21 @@ pub(super) async fn dev(args: &DevArgs, config: Arc<Config>, json: bool) -> Resu
 }
 
 /// Shows the sign-in link whenever a browser asks for it.
-async fn show_links(link: Arc<SignInLink>, address: SocketAddr, json: bool) {
+async fn show_links(link: Arc<SignInLink>, service: String, json: bool) {
     loop {
         link.asked().await;
-        let url = format!("http://{address}{}", link.path());
+        let url = format!("{service}{}", link.path());
         output::line(&if json { json!({ "dashboard": url }).to_string() } else { format!("Sign in    {url}") });
         tokio::time::sleep(LINK_INTERVAL).await;
     }
 }
 
 /// The address of the dashboard; with the local sign-in, the link that signs in.
-fn dashboard(service: &Service) -> String {
-    let address = service.address();
+fn dashboard(service: &Service, config: &Config) -> String {
+    let address = config.reached_at(service.address());
     match service.sign_in() {
-        SignIn::Local(link) => format!("http://{address}{}", link.path()),
-        SignIn::Oidc(_) | SignIn::Off => format!("http://{address}/"),
+        SignIn::Local(link) => format!("{address}{}", link.path()),
+        SignIn::Oidc(_) | SignIn::Off => format!("{address}/"),
     }
 }
 
@@ -178,7 +177,7 @@ async fn start(config: &Arc<Config>, json: bool) -> anyhow::Result<Service> {
     if json {
         output::json_line(&json!({
             "listening": format!("http://{address}"), "docs": format!("http://{address}/docs"),
-            "dashboard": dashboard(&service),
+            "dashboard": dashboard(&service, &config),
         }))?;
     } else {
         output::line(&format!("Switchhook listens on http://{address} (API documentation at /docs)"));

@@ -7,6 +7,7 @@ pub mod agents;
 pub mod api_keys;
 mod attention;
 pub mod auth;
+mod base_path;
 pub(crate) mod bounds;
 pub mod calls;
 mod carrier;
@@ -94,6 +95,8 @@ pub fn router(state: HttpState) -> Router {
         .merge(sign_in::routes())
         .fallback(dashboard::serve)
         .method_not_allowed_fallback(fallback::method_not_allowed);
+    let base = base_path::BasePath::of(state.addresses.public_url());
+    let routes = if base.is_empty() { routes } else { routes.layer(from_fn_with_state(base, base_path::add)) };
     around(routes, &state, TIME_LIMIT).with_state(state)
 }
 

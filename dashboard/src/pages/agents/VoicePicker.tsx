@@ -12,6 +12,7 @@ import { valueAt } from "./draft";
 import { TextRow, useForm } from "./form";
 import { playSample, stopSample } from "./sample";
 import styles from "./VoicePicker.module.css";
+import { at } from "../../lib/base";
 
 /** Voices that are shown before somebody asks for all of them. */
 const FEW = 6;
@@ -24,7 +25,7 @@ export function VoicePicker({ connectionId }: { connectionId: string }) {
   const [showsAll, setShowsAll] = useState(false);
   // The provider is asked at the tenant's expense, which viewers may not cause.
   const mayAsk = useMayChange() || connectionId === "local";
-  const address = `/v1/connections/${connectionId}/voices`;
+  const address = at(`/v1/connections/${connectionId}/voices`);
   const voices = useQuery({
     enabled: mayAsk,
     queryKey: ["connections", connectionId, "voices"],

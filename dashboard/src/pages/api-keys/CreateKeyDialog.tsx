@@ -10,6 +10,7 @@ import { TextField } from "../../components/Field";
 import rows from "../../components/rows.module.css";
 import { SecretDialog } from "../../components/SecretDialog";
 import styles from "./CreateKeyDialog.module.css";
+import { at } from "../../lib/base";
 
 /** Asks for a name, makes the key, and shows it this once. */
 export function CreateKeyDialog({ onClose }: { onClose: () => void }) {
@@ -40,7 +41,7 @@ export function CreateKeyDialog({ onClose }: { onClose: () => void }) {
         <div className={styles.example}>
           <p>Try it:</p>
           <pre className={styles.command}>
-            curl {window.location.origin}/v1/tenant \{"\n"} -H "Authorization: Bearer $KEY"
+            curl {window.location.origin + at("/v1/tenant")} \{"\n"} -H "Authorization: Bearer $KEY"
           </pre>
         </div>
       </SecretDialog>

@@ -1,6 +1,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useEffect } from "react";
 import type { Call } from "../../api/queries";
+import { at } from "../../lib/base";
 
 const POLL_MS = 2000;
 const GATHER_MS = 150;
@@ -17,7 +18,7 @@ export function useLiveTranscript(call: Call, live: boolean): void {
       gather = undefined;
       void queries.invalidateQueries({ queryKey: ["calls", call.id, "transcript"] });
     };
-    const source = new EventSource(`/v1/calls/${call.id}/transcript`);
+    const source = new EventSource(at(`/v1/calls/${call.id}/transcript`));
     const heard = () => {
       gather ??= setTimeout(renew, GATHER_MS);
     };

@@ -1,5 +1,6 @@
 /** Playing a recording: one audio element, its time told to whoever follows it. */
 import { createContext, useContext, useEffect, useMemo, useSyncExternalStore } from "react";
+import { at } from "../../lib/base";
 
 export const RATES = [1, 1.25, 1.5, 2];
 
@@ -14,7 +15,7 @@ export class Playback {
 
   constructor(address: string) {
     this.audio.preload = "none";
-    this.audio.src = address;
+    this.audio.src = at(address);
     for (const event of ["play", "pause", "ended", "seeked", "ratechange", "volumechange"]) {
       this.audio.addEventListener(event, this.tell);
     }

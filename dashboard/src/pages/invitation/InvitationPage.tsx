@@ -13,6 +13,7 @@ import { useSession } from "../../Root";
 import { ROLES } from "../settings/roles";
 import styles from "../sign-in/SignInPage.module.css";
 import { forgetToken, keepToken, keptToken } from "./token";
+import { at } from "../../lib/base";
 
 type Invitation = {
   tenant: { name: string };
@@ -123,7 +124,7 @@ function Refused({ error }: { error: ApiError }) {
         <Button variant="primary" busy={change.isPending} onClick={() => change.mutate()}>
           Sign in as somebody else
         </Button>
-        <Button onClick={() => window.location.assign("/")}>Open the dashboard</Button>
+        <Button onClick={() => window.location.assign(at("/"))}>Open the dashboard</Button>
       </>
     );
   }
@@ -143,7 +144,7 @@ function Said({ title, children }: { title: string; children: ReactNode }) {
     <>
       <h1>{title}</h1>
       <p className={styles.text}>{children}</p>
-      <Button variant="primary" onClick={() => window.location.assign("/")}>
+      <Button variant="primary" onClick={() => window.location.assign(at("/"))}>
         Open the dashboard
       </Button>
     </>

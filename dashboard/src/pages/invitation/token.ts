@@ -1,5 +1,7 @@
 /** The token of an invitation's link: whoever has it and the invited address may answer. */
 
+import { at } from "../../lib/base";
+
 const KEY = "invitation";
 
 /**
@@ -8,7 +10,7 @@ const KEY = "invitation";
  */
 export function keepToken(): void {
   const { pathname, hash } = window.location;
-  if (pathname !== "/invitation" || hash.length < 2) return;
+  if (pathname !== at("/invitation") || hash.length < 2) return;
   window.sessionStorage.setItem(KEY, hash.slice(1));
   window.history.replaceState(window.history.state, "", pathname);
 }

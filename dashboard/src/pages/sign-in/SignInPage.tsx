@@ -6,6 +6,7 @@ import { Button } from "../../components/Button";
 import { ErrorNotice } from "../../components/ErrorNotice";
 import { Logo } from "../../components/Logo";
 import styles from "./SignInPage.module.css";
+import { at } from "../../lib/base";
 
 /** Stands at any address while nobody is signed in; signing in comes back to it. */
 export function SignInPage({ way }: { way: SignIn }) {
@@ -20,7 +21,7 @@ export function SignInPage({ way }: { way: SignIn }) {
         {way === "oidc" && <AtProvider />}
         {way === "local" && <ByLink />}
         <p className={styles.docs}>
-          <a href="/docs">API reference</a>
+          <a href={at("/docs")}>API reference</a>
         </p>
       </div>
     </main>
@@ -83,7 +84,7 @@ function TurnOn() {
         ].join("\n")}
       </pre>
       <p className={styles.text}>
-        Register <code>{`${window.location.origin}/auth/callback`}</code> as its redirect address.
+        Register <code>{window.location.origin + at("/auth/callback")}</code> as its redirect address.
       </p>
     </>
   );

@@ -193,7 +193,7 @@ function show(api) {
   if (location.hash) document.getElementById(location.hash.slice(1))?.scrollIntoView();
 }
 
-fetch("/openapi.json")
+fetch(new URL("../openapi.json", document.currentScript.src))
   .then((answer) => (answer.ok ? answer.json() : Promise.reject(new Error(`status ${answer.status}`))))
   .then(show)
   .catch((error) => {

@@ -122,12 +122,15 @@ pub(super) fn words(description: &str, words: impl IntoIterator<Item = &'static 
     words.into()
 }
 
+/// Path of the document.
+pub(super) const DOCUMENT: &str = "/openapi.json";
+
 pub(super) fn routes() -> Router<HttpState> {
     // Shared bytes, because handlers are cloned per connection.
     let document = Bytes::from(openapi().to_string());
     let json = [(CONTENT_TYPE, "application/json")];
     Router::new()
-        .route("/openapi.json", get(async move || (json, document.clone())))
+        .route(DOCUMENT, get(async move || (json, document.clone())))
         .route("/docs", get(page))
         .route("/docs/docs.js", get(async || ([(CONTENT_TYPE, "text/javascript; charset=utf-8")], SCRIPT)))
         .route("/docs/docs.css", get(async || ([(CONTENT_TYPE, "text/css; charset=utf-8")], STYLE)))

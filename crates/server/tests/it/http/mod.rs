@@ -1,5 +1,6 @@
 //! The API's edges: what every answer looks like, also to those who do not keep to HTTP's manners.
 
+mod base_path;
 mod call_deliveries;
 mod errors;
 mod event_tokens;
