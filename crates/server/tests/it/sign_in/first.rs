@@ -117,6 +117,32 @@ async fn claims_that_are_not_in_the_id_token_are_asked_for() {
     service.stop().await;
 }
 
+/// Core, section 5.1, has seconds; some providers send RFC 3339.
+#[tokio::test]
+async fn times_are_read_as_seconds_and_as_text() {
+    let (service, oidc) = with_provider(morning(), |_| {}).await;
+    for (subject, updated_at) in [
+        ("whole", json!(1_766_487_547)),
+        ("fraction", json!(1_766_487_547.841)),
+        ("utc", json!("2025-12-23T10:59:07.841Z")),
+        ("offset", json!("2025-12-23T11:59:07+01:00")),
+    ] {
+        let mut ana = browser(&service);
+        let back = ana.sign_in(&oidc, json!({ "sub": subject, "updated_at": updated_at })).await;
+        assert_eq!((back.status(), ana.session().is_some()), (StatusCode::FOUND, true), "{subject}");
+    }
+    // The same claim of the user info endpoint.
+    let mut ana = browser(&service);
+    let page = ana.login("/auth/login").await;
+    let bare = json!({ "email": null, "email_verified": null });
+    let claims = json!({
+        "sub": "ana", "email": "ana@example.com", "email_verified": true, "updated_at": "2025-12-23T10:59:07.841Z",
+    });
+    ana.come_back(&page, &oidc.code_with(&page, bare, Signed::Well, claims)).await;
+    assert_eq!(ana.who().await.1["person"]["email"], "ana@example.com");
+    service.stop().await;
+}
+
 #[tokio::test]
 async fn only_verified_addresses_that_are_allowed_sign_in() {
     let allow = |config: &mut switchhook::config::Config| {
