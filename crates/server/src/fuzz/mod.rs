@@ -22,6 +22,7 @@ fn targets() -> Vec<&'static Target> {
         &sign_in::provider::fuzz::FUZZED,
         &talk::tools::FUZZED,
         &talk::tools::mcp::listing::FUZZED,
+        &talk::tools::mcp::repair::FUZZED,
         &talk::tools::mcp::result::FUZZED,
         &talk::tools::mcp::transport::FUZZED,
     ];

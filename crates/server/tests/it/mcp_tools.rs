@@ -126,6 +126,46 @@ async fn a_servers_tools_are_offered_checked_and_used() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_malformed_tool_takes_no_other_with_it() {
+    let service = TestService::start_allowing("127.0.0.0/8,http").await;
+    let listed = |tool: Value| Has { tool, does: Does::Says(words("Done.")) };
+    let day = json!({ "required": ["day"], "properties": { "day": { "type": "string" } } });
+    let tools = vec![
+        listed(json!({ "name": "null", "inputSchema": null })),
+        listed(json!({ "name": "missing", "description": 5 })),
+        listed(json!({ "name": "untyped", "inputSchema": day })),
+        listed(
+            json!({ "name": "unread", "inputSchema": {}, "outputSchema": [], "annotations": "none", "icons": {}, "_meta": 5 }),
+        ),
+        listed(json!({ "name": "text", "inputSchema": "{}" })),
+        listed(json!({ "description": "Nameless.", "inputSchema": {} })),
+        tables(),
+    ];
+    let server = McpDouble::start(vec![tools, vec![has("hours", Does::Nothing)]]).await;
+    let replies = vec![
+        calls("null", json!({})),
+        calls("untyped", json!({})),
+        calls("untyped", json!({ "day": "Friday" })),
+        calls("tables", json!({ "day": "Friday" })),
+        goodbye(),
+    ];
+    let double = Double::start(OpenAi, replies).await;
+    let agent = agent(&service, &double, json!([{ "type": "mcp", "name": "shop", "url": server.url() }])).await;
+    whole_call(&service, &agent).await;
+    let asked = double.asked();
+    assert_eq!(offered(&asked[0]), ["end_call", "null", "missing", "untyped", "unread", "tables", "hours"]);
+    let returned = results(&asked[4]);
+    for (returned, words) in returned.iter().zip(["Done.", "day", "Done.", "19:00"]) {
+        assert!(returned.contains(words), "{words}: {returned}");
+    }
+    let called: Vec<String> = server.called().into_iter().map(|(name, _)| name).collect();
+    assert_eq!(called, ["null", "untyped", "tables"], "wrong arguments go nowhere");
+    double.finish();
+    server.finish();
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_is_down_costs_the_tools_and_not_the_call() {
     // All addresses but 127.0.0.2 may be reached.
     let service = TestService::start_allowing("127.0.0.1/32,http").await;
@@ -187,35 +227,56 @@ async fn a_session_that_the_server_has_forgotten_is_opened_again() {
     service.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn whatever_a_server_does_with_a_tool_the_model_learns_of_it_and_the_call_goes_on() {
+/// Checks that the model gets a result with these words from each tool, and that the session can be used afterwards.
+async fn each_is_reported(cases: Vec<(&'static str, Does, &str)>) {
     let service = TestService::start_allowing("127.0.0.0/8,http").await;
-    let failures = [
-        ("locked", Does::Fails(401, &[])),
-        ("busy", Does::Fails(429, &[("retry-after", "5")])),
-        ("broken", Does::Fails(500, &[])),
-        ("moved", Does::Fails(307, &[("location", "http://10.0.0.1/mcp")])),
-        ("torn", Does::Breaks),
-        ("garbage", Does::Garbage),
-    ];
-    let names: Vec<&'static str> = failures.iter().map(|(name, _)| *name).collect();
-    let mut tools: Vec<Has> = failures.into_iter().map(|(name, does)| has(name, does)).collect();
+    let (names, expected): (Vec<&str>, Vec<&str>) = cases.iter().map(|(name, _, words)| (*name, *words)).unzip();
+    let mut tools: Vec<Has> = cases.iter().map(|(name, does, _)| has(name, does.clone())).collect();
     tools.push(tables());
     let server = McpDouble::start(vec![tools]).await;
     let works = calls("tables", json!({ "day": "Friday" }));
-    let replies = names.iter().map(|name| calls(name, json!({}))).chain([works, goodbye()]).collect();
+    let replies = cases.iter().map(|(name, ..)| calls(name, json!({}))).chain([works, goodbye()]).collect();
     let double = Double::start(OpenAi, replies).await;
-    let agent = agent(&service, &double, json!([{ "type": "mcp", "url": server.url() }])).await;
+    let tools = json!([{ "type": "mcp", "url": server.url(), "timeout_seconds": 10 }]);
+    let agent = agent(&service, &double, tools).await;
     whole_call(&service, &agent).await;
     let returned = results(&double.asked()[names.len() + 1]);
-    for (returned, name) in returned.iter().zip(&names) {
-        assert!(returned.contains("could not be reached"), "{name}: {returned}");
+    assert_eq!(returned.len(), names.len() + 1, "{returned:?}");
+    for ((returned, name), words) in returned.iter().zip(&names).zip(expected) {
+        assert!(returned.contains(words), "{name}: {returned}");
     }
     assert_eq!(returned.last().map(String::as_str), Some("{\"free\":[\"19:00\"]}"), "the session goes on");
     let called: Vec<String> = server.called().into_iter().map(|(name, _)| name).collect();
     assert_eq!(called, [&names[..], &["tables"]].concat(), "nothing is used twice");
     double.finish();
     service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whatever_a_server_does_with_a_tool_the_model_learns_of_it_and_the_call_goes_on() {
+    each_is_reported(vec![
+        ("locked", Does::Fails(401, &[]), "could not be reached"),
+        ("busy", Does::Fails(429, &[("retry-after", "5")]), "could not be reached"),
+        ("broken", Does::Fails(500, &[]), "could not be reached"),
+        ("moved", Does::Fails(307, &[("location", "http://10.0.0.1/mcp")]), "could not be reached"),
+        ("torn", Does::Breaks, "could not be reached"),
+        ("garbage", Does::Garbage, "cannot be read"),
+    ])
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn results_in_forms_that_the_protocol_does_not_have_reach_the_model() {
+    let card = json!({ "type": "json", "json": { "booked": true } });
+    let mixed = json!({ "content": [{ "type": "text", "text": "See you soon." }, card] });
+    each_is_reported(vec![
+        ("card", Does::Says(json!({ "content": [card] })), "{\"booked\":true}"),
+        ("bare", Does::Says(json!({ "success": true })), "{\"success\":true}"),
+        ("mixed", Does::Streams(mixed), "See you soon."),
+        ("polled", Does::Interrupts(json!({ "success": true }), 1), "{\"success\":true}"),
+        ("asks", Does::Says(json!({ "resultType": "input_required" })), "Do not assume that nothing was done"),
+    ])
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -29,6 +29,12 @@ const MOST_BYTES: usize = 256 * 1024 * 1024;
 /// The estimated memory of one JSON value in bytes, for any length: its node in the tree, in the schema and in the compiled schema.
 const VALUE: usize = 1_024;
 
+/// Keywords that only schemas of objects have, and those that combine schemas: arguments are always an object.
+const OF_OBJECTS: [&str; 8] =
+    ["$ref", "additionalProperties", "allOf", "anyOf", "oneOf", "patternProperties", "properties", "required"];
+/// Keywords that allow every type.
+const OF_ALL: [&str; 8] = ["$comment", "$defs", "$id", "$schema", "definitions", "description", "examples", "title"];
+
 /// A tool as its server lists it.
 #[derive(Clone, Debug)]
 pub(crate) struct Listed {
@@ -48,9 +54,17 @@ impl Listed {
     /// The reason why it is unusable, as a sentence part.
     pub(super) async fn new(name: &str, description: &str, schema: &Map<String, Value>) -> Result<Self, String> {
         let mut parameters = schema.clone();
-        if parameters.get("type") != Some(&json!("object")) {
+        // Some servers write an absent keyword as null.
+        parameters.retain(|_, value| !value.is_null());
+        let takes_object = match parameters.get("type") {
+            None => describes_object(&parameters),
+            Some(Value::Array(types)) => types.contains(&json!("object")),
+            Some(one) => one == "object",
+        };
+        if !takes_object {
             return Err("its arguments are no object".to_owned());
         }
+        parameters.insert("type".to_owned(), json!("object"));
         // The draft of JSON Schema, which no model needs and some refuse.
         parameters.remove("$schema");
         parameters.entry("properties").or_insert(json!({}));
@@ -72,6 +86,12 @@ impl Listed {
     pub(super) fn bytes(&self) -> usize {
         self.name.len() + self.description.len() + self.parameters.to_string().len()
     }
+}
+
+/// Returns whether a schema without a type is one of objects.
+fn describes_object(schema: &Map<String, Value>) -> bool {
+    let has = |keywords: &[&str], keyword: &String| keywords.contains(&keyword.as_str());
+    schema.keys().any(|keyword| has(&OF_OBJECTS, keyword)) || schema.keys().all(|keyword| has(&OF_ALL, keyword))
 }
 
 fn values(value: &Value) -> usize {
@@ -206,8 +226,25 @@ mod tests {
     async fn schemas_are_made_to_fit_or_left_alone() {
         let fine = read(json!({ "$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object" })).await;
         assert_eq!(fine.expect("fine").parameters, json!({ "type": "object", "properties": {} }));
+        let day = json!({ "day": { "type": "string" } });
+        for schema in [
+            json!({ "properties": day, "required": ["day"] }),
+            json!({ "type": null, "properties": day, "required": ["day"], "additionalProperties": null }),
+            json!({ "type": ["object", "null"], "properties": day, "required": ["day"] }),
+            json!({ "allOf": [{ "properties": day, "required": ["day"] }] }),
+        ] {
+            let untyped = read(schema.clone()).await.unwrap_or_else(|reason| panic!("{reason}: {schema}"));
+            assert_eq!(untyped.parameters["type"], "object", "{schema}");
+            assert_eq!(untyped.parameters["properties"]["day"], day["day"], "{schema}");
+            assert!(!untyped.schema.problems_at_once(&json!({})).is_empty(), "{schema} is checked");
+        }
+        let titled = read(json!({ "title": "No arguments", "required": null })).await.expect("no type is needed");
+        assert_eq!(titled.parameters["properties"], json!({}));
         for (schema, words) in [
             (json!({ "type": "string" }), "no object"),
+            (json!({ "type": ["string", "null"] }), "no object"),
+            (json!({ "enum": ["Friday"] }), "no object"),
+            (json!({ "day": { "type": "string" } }), "no object"),
             (json!({ "type": "object", "properties": { "a": { "$ref": "https://127.0.0.1/x" } } }), "parts of itself"),
             (json!({ "type": "object", "description": "x".repeat(70_000) }), "at most 65536 bytes"),
             (json!({ "type": "object", "required": 7 }), "not a usable JSON Schema"),

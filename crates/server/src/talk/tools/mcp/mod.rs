@@ -4,6 +4,7 @@
 //! otherwise unaffected. The connection belongs to one call and is closed with it.
 
 pub(crate) mod listing;
+pub(crate) mod repair;
 pub(crate) mod result;
 pub(crate) mod transport;
 
@@ -48,6 +49,8 @@ const MOST_PAGES: usize = 16;
 const REASON: usize = 300;
 /// The characters of a tool's name that are logged.
 const NAME: usize = 64;
+/// The error for the model when a tool has responded with something that cannot be read.
+const UNREADABLE: &str = "The tool responded, but its response cannot be read. Do not assume that nothing was done.";
 /// The newest version of the protocol that begins with `initialize`; servers may choose an older one.
 const VERSION: ProtocolVersion = ProtocolVersion::V_2025_11_25;
 
@@ -89,6 +92,9 @@ enum McpError {
     Late(Duration),
     #[error("it does not follow the protocol")]
     Protocol,
+    /// In a tool call. The tool may have done its work.
+    #[error("its response to a tool call cannot be read: {0}")]
+    Unreadable(String),
 }
 
 impl Server {
@@ -119,6 +125,7 @@ impl Server {
                 deadline: deadline.max(LISTING) + TRANSPORT_MARGIN,
                 secrets,
                 resumed: Arc::default(),
+                requests: Arc::default(),
             },
             whose,
             headers,
@@ -158,14 +165,15 @@ impl Server {
     async fn list(&self) -> Result<Vec<Listed>, McpError> {
         let peer = self.connected().await?;
         let mut tools: Vec<Listed> = Vec::new();
+        let is_chosen =
+            |name: &str| self.whose.chosen.is_empty() || self.whose.chosen.iter().any(|chosen| chosen == name);
         let mut left_out = LeftOut::default();
         let (mut bytes, mut looked_at) = (0, 0);
         let mut cursor = None;
         'pages: for _ in 0..MOST_PAGES {
             let page = peer.list_tools(Some(PaginatedRequestParams::default().with_cursor(cursor))).await?;
             for tool in page.tools {
-                let chosen = self.whose.chosen.is_empty() || self.whose.chosen.iter().any(|name| *name == tool.name);
-                if !chosen || tools.iter().any(|known| known.name == tool.name) {
+                if !is_chosen(&tool.name) || tools.iter().any(|known| known.name == tool.name) {
                     continue;
                 }
                 if tools.len() >= MOST_TOOLS || looked_at >= MOST_LOOKED_AT {
@@ -193,6 +201,9 @@ impl Server {
             if cursor.is_none() {
                 break;
             }
+        }
+        for (name, reason) in self.transport.take_malformed().into_iter().filter(|(name, _)| is_chosen(name)) {
+            left_out.add(&name, reason.to_owned());
         }
         left_out.log(&self.prefix);
         for name in self.whose.chosen.iter().filter(|name| tools.iter().all(|tool| tool.name != **name)) {
@@ -232,12 +243,11 @@ impl Server {
 
     async fn call(&self, tool: String, arguments: Map<String, Value>) -> Result<Value, McpError> {
         let peer = self.connected().await?;
-        let result = peer.call_tool_once(CallToolRequestParams::new(tool).with_arguments(arguments)).await?;
-        match result {
+        let result = peer.call_tool_once(CallToolRequestParams::new(tool).with_arguments(arguments)).await;
+        match result.map_err(of_tool_call)? {
             CallToolResponse::Complete(result) => Ok(result::to_json(&result)),
-            // Both need capabilities that we do not announce.
-            CallToolResponse::InputRequired(_) | CallToolResponse::Task(_) => Err(McpError::Protocol),
-            _ => Err(McpError::Protocol),
+            // Input and tasks need capabilities that we do not announce.
+            _ => Err(McpError::Unreadable(McpError::Protocol.to_string())),
         }
     }
 }
@@ -292,7 +302,11 @@ impl McpCall {
             }
             Err(failed) => {
                 tracing::warn!(server = %server.prefix, reason = %failed, "a tool of an MCP server could not be used");
-                error(if matches!(failed, McpError::Late(_)) { LATE } else { UNREACHABLE })
+                error(match failed {
+                    McpError::Late(_) => LATE,
+                    McpError::Unreadable(_) => UNREADABLE,
+                    _ => UNREACHABLE,
+                })
             }
         })
     }
@@ -304,10 +318,30 @@ fn on_the_way(error: &DynamicTransportError) -> McpError {
     let words = match error.error.downcast_ref::<StreamableHttpError<SendError>>() {
         Some(StreamableHttpError::ReinitializationFailed(_)) => "it refused to begin another session".to_owned(),
         Some(StreamableHttpError::UnexpectedContentType(_)) => "it responded with another content type".to_owned(),
+        Some(StreamableHttpError::Deserialize(_)) => {
+            "it responded with something that is not a JSON-RPC message".to_owned()
+        }
         Some(known) => known.to_string(),
         None => "the connection failed".to_owned(),
     };
     McpError::Transport(words.replace(char::is_control, " ").chars().take(REASON).collect())
+}
+
+/// Returns the error of a tool call. The model must not take a response that cannot be read for a tool that was not reached.
+fn of_tool_call(error: ServiceError) -> McpError {
+    let responded = match &error {
+        ServiceError::TransportSend(error) => matches!(
+            error.error.downcast_ref::<StreamableHttpError<SendError>>(),
+            Some(
+                StreamableHttpError::Deserialize(_)
+                    | StreamableHttpError::UnexpectedContentType(_)
+                    | StreamableHttpError::ResponseBodyTooLarge { .. }
+            )
+        ),
+        _ => false,
+    };
+    let error = McpError::from(error);
+    if responded || matches!(error, McpError::Protocol) { McpError::Unreadable(error.to_string()) } else { error }
 }
 
 impl From<ClientInitializeError> for McpError {

@@ -5,29 +5,30 @@
 //! interrupts is resumed where it stopped. The stream for messages that a server starts is not
 //! opened: nothing that it could send there would change a call.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use futures_util::stream::BoxStream;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION};
 use reqwest::{Method, Response};
-use rmcp::model::{ClientJsonRpcMessage, JsonRpcMessage, ServerJsonRpcMessage};
+use rmcp::model::{ClientJsonRpcMessage, JsonRpcMessage, RequestId, ServerJsonRpcMessage};
 use rmcp::transport::streamable_http_client::{
     HttpStatusError, SseError, StreamableHttpClient, StreamableHttpError, StreamableHttpPostResponse,
 };
 use serde::Deserialize;
-use serde::de::IgnoredAny;
+use serde::de::{Error as _, IgnoredAny};
+use serde_json::Value;
 use sse_stream::{Sse, SseStream};
 use switchhook_net::outbound::{Client, Request, SendError};
 use switchhook_net::queues::Queue;
 use switchhook_net::text::{content_type, text};
 use url::Url;
 
+use super::repair::{Malformed, Requests};
 use crate::talk::tools::secrets::Secrets;
 
 /// The maximum size of a response, in bytes: a page of tools with their schemas fits.
@@ -57,6 +58,8 @@ pub(super) struct Transport {
     pub(super) secrets: Option<Arc<Secrets>>,
     /// How many interrupted responses were resumed.
     pub(super) resumed: Arc<AtomicUsize>,
+    /// The requests, which decide how responses are repaired.
+    pub(super) requests: Arc<Mutex<Requests>>,
 }
 
 type Error = StreamableHttpError<SendError>;
@@ -110,10 +113,16 @@ impl Transport {
         Ok(body)
     }
 
-    /// Returns the events of a response, up to the limits. Of events that are not admitted only the data is left out, so that the
-    /// response is resumed behind them.
-    fn events(&self, response: Response) -> BoxStream<'static, Result<Sse, SseError>> {
+    /// Returns the malformed tools that were left out of lists since the last time.
+    pub(super) fn take_malformed(&self) -> Vec<Malformed> {
+        locked(&self.requests).take_malformed()
+    }
+
+    /// Returns the events of a response, up to the limits, with repaired data. Of events that are not admitted only the data is left out,
+    /// so that the response is resumed behind them. `request` is the request whose response it is, if that is known.
+    fn events(&self, response: Response, request: Option<RequestId>) -> BoxStream<'static, Result<Sse, SseError>> {
         let (mut read, resumed) = (0, self.resumed.clone());
+        let requests = self.requests.clone();
         let limited = response.bytes_stream().map(move |piece| {
             let piece = piece.map_err(io::Error::other)?;
             read += piece.len();
@@ -128,12 +137,25 @@ impl Transport {
         let mut own = 0;
         let admitted = move |event: Result<Sse, SseError>| {
             event.map(|mut event| {
-                event.data = event.data.take_if(|data| admits(data, &mut own));
+                let data = event.data.take_if(|data| admits(data, &mut own));
+                event.data = data.map(|data| repaired_text(&requests, data, request.as_ref()));
                 event
             })
         };
         SseStream::from_bytes_stream(limited).map(admitted).boxed()
     }
+}
+
+/// Repairs the message in an event.
+fn repaired_text(requests: &Mutex<Requests>, data: String, request: Option<&RequestId>) -> String {
+    let Ok(mut message) = serde_json::from_str::<Value>(&data) else { return data };
+    locked(requests).repair(&mut message, request);
+    message.to_string()
+}
+
+/// Locks the requests, which are consistent at every step.
+fn locked(requests: &Mutex<Requests>) -> MutexGuard<'_, Requests> {
+    requests.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn unexpected(words: String) -> Error {
@@ -173,6 +195,7 @@ impl StreamableHttpClient for Transport {
         headers: HashMap<HeaderName, HeaderValue>,
     ) -> Result<StreamableHttpPostResponse, Error> {
         let body = serde_json::to_vec(&message)?;
+        let request = locked(&self.requests).add(&message);
         let response = self.send(Method::POST, &uri, session.as_deref(), headers, Some(body)).await?;
         let status = response.status();
         if matches!(status.as_u16(), 202 | 204) {
@@ -192,21 +215,22 @@ impl StreamableHttpClient for Transport {
                 _ => Err(HttpStatusError::new(status.as_u16(), None).into()),
             };
         }
-        let expects_nothing = !matches!(message, JsonRpcMessage::Request(_));
-        if expects_nothing {
+        if request.is_none() {
             // Some servers send 200 for notifications instead of 202. The body is not read: it could contain requests.
             return Ok(StreamableHttpPostResponse::Accepted);
         }
         if kind.starts_with(EVENTS) {
-            return Ok(StreamableHttpPostResponse::Sse(self.events(response), session));
+            return Ok(StreamableHttpPostResponse::Sse(self.events(response, request), session));
         }
         let body = self.read(response).await?;
         if !kind.starts_with(JSON) {
             return Err(Error::UnexpectedContentType(Some(kind.chars().take(100).collect())));
         }
         // An unreadable message may contain anything: it is not quoted.
-        let unreadable = |_| Error::UnexpectedServerResponse(Cow::Borrowed("it is no JSON-RPC message"));
-        let message: ServerJsonRpcMessage = serde_json::from_slice(&body).map_err(unreadable)?;
+        let unreadable = |_| serde_json::Error::custom("it is not a JSON-RPC message");
+        let mut message: Value = serde_json::from_slice(&body).map_err(unreadable)?;
+        locked(&self.requests).repair(&mut message, request.as_ref());
+        let message: ServerJsonRpcMessage = serde_json::from_value(message).map_err(unreadable)?;
         Ok(StreamableHttpPostResponse::Json(message, session))
     }
 
@@ -246,7 +270,7 @@ impl StreamableHttpClient for Transport {
         if !status.is_success() {
             return Err(HttpStatusError::new(status.as_u16(), None).into());
         }
-        Ok(self.events(response))
+        Ok(self.events(response, None))
     }
 }
 
