@@ -214,16 +214,26 @@ async fn a_server_that_has_moved_on_its_origin_is_followed() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_session_that_the_server_has_forgotten_is_opened_again() {
     let service = TestService::start_allowing("127.0.0.0/8,http").await;
-    let server = McpDouble::start(vec![vec![tables()]]).await;
-    server.forget_once();
-    let double = Double::start(OpenAi, vec![calls("tables", json!({ "day": "Friday" })), goodbye()]).await;
-    let agent = agent(&service, &double, json!([{ "type": "mcp", "url": server.url() }])).await;
-    whole_call(&service, &agent).await;
-    assert_eq!(results(&double.asked()[1]), ["{\"free\":[\"19:00\"]}"]);
-    assert_eq!((server.opened_and_listed(), server.called().len()), ((2, 1), 1));
-    server.closed(1).await;
-    double.finish();
-    server.finish();
+    let error = |id: Value, message: &str| {
+        json!({ "jsonrpc": "2.0", "id": id, "error": { "code": -32_000, "message": message } }).to_string()
+    };
+    for (status, body) in [
+        (404, String::new()),
+        (400, error(json!(null), "Bad Request: No valid session ID provided")),
+        (400, error(json!("server-error"), "Bad Request: Missing session ID")),
+        (400, "Invalid or missing session ID".to_owned()),
+    ] {
+        let server = McpDouble::start(vec![vec![tables()]]).await;
+        server.forget_once(status, &body);
+        let double = Double::start(OpenAi, vec![calls("tables", json!({ "day": "Friday" })), goodbye()]).await;
+        let agent = agent(&service, &double, json!([{ "type": "mcp", "url": server.url() }])).await;
+        whole_call(&service, &agent).await;
+        assert_eq!(results(&double.asked()[1]), ["{\"free\":[\"19:00\"]}"], "{status} {body}");
+        assert_eq!((server.opened_and_listed(), server.called().len()), ((2, 1), 1), "{status} {body}");
+        server.closed(1).await;
+        double.finish();
+        server.finish();
+    }
     service.stop().await;
 }
 
@@ -261,6 +271,18 @@ async fn whatever_a_server_does_with_a_tool_the_model_learns_of_it_and_the_call_
         ("moved", Does::Fails(307, &[("location", "http://10.0.0.1/mcp")]), "could not be reached"),
         ("torn", Does::Breaks, "could not be reached"),
         ("garbage", Does::Garbage, "cannot be read"),
+    ])
+    .await;
+}
+
+/// A server that refuses before it reads the request does not know its id.
+#[tokio::test(flavor = "multi_thread")]
+async fn refusals_without_the_id_of_the_request_are_not_waited_for() {
+    each_is_reported(vec![
+        ("locked", Does::Denies(401, json!(null), "Unauthorized"), "The tool refused: Unauthorized"),
+        ("closed", Does::Denies(403, json!("server-error"), "Forbidden"), "The tool refused: Forbidden"),
+        ("strange", Does::Denies(400, json!(7_000), "Not today"), "The tool refused: Not today"),
+        ("polite", Does::Denies(200, json!(null), "Not now"), "The tool refused: Not now"),
     ])
     .await;
 }

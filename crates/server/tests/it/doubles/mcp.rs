@@ -36,6 +36,8 @@ pub(crate) enum Does {
     Interrupts(Value, u32),
     /// Refuses with this code and message.
     Refuses(i64, &'static str),
+    /// Refuses with this status and message before it reads the request, and so with this id.
+    Denies(u16, Value, &'static str),
     /// Responds with this status and these headers.
     Fails(u16, &'static [(&'static str, &'static str)]),
     /// Begins to respond, and the connection breaks.
@@ -85,7 +87,8 @@ struct Inner {
     opened: Mutex<u32>,
     closed: Mutex<u32>,
     listed: Mutex<u32>,
-    forgetful: Mutex<bool>,
+    /// The status and body with which the session is forgotten.
+    forgetful: Mutex<Option<(u16, String)>>,
     /// The call and the authorization of each request.
     known_by: Mutex<HashSet<String>>,
     called: Mutex<Vec<(String, Value)>>,
@@ -151,9 +154,9 @@ impl McpDouble {
         format!("http://{}/moved", self.address)
     }
 
-    /// Forgets the session at the next tool call, as a restarted server does.
-    pub(crate) fn forget_once(&self) {
-        *self.inner.forgetful.lock().expect("whole") = true;
+    /// Forgets the session at the next tool call, as a restarted server does, and responds with this.
+    pub(crate) fn forget_once(&self, status: u16, body: &str) {
+        *self.inner.forgetful.lock().expect("whole") = Some((status, body.to_owned()));
     }
 
     /// Returns how often a client connected, and listed tools from the first page.
@@ -370,9 +373,10 @@ async fn answer(inner: &Inner, session: &str, asked: Asked) -> Response {
             if !arguments.is_object() {
                 inner.complain(format!("the arguments of {name} are no object: {arguments}"));
             }
-            if std::mem::take(&mut *inner.forgetful.lock().expect("whole")) {
+            let forgets = inner.forgetful.lock().expect("whole").take();
+            if let Some((status, body)) = forgets {
                 inner.sessions.lock().expect("whole").remove(session);
-                return StatusCode::NOT_FOUND.into_response();
+                return (StatusCode::from_u16(status).expect("a status"), body).into_response();
             }
             inner.called.lock().expect("whole").push((name.clone(), arguments));
             let has = inner.pages.iter().flatten().find(|has| has.tool["name"] == name.as_str());
@@ -387,6 +391,9 @@ async fn answer(inner: &Inner, session: &str, asked: Asked) -> Response {
                     inner.go_on(json!({ "jsonrpc": "2.0", "id": asked.id, "result": result }), times)
                 }
                 Some(Does::Refuses(code, words)) => refused(&asked.id, code, words),
+                Some(Does::Denies(status, id, words)) => {
+                    (StatusCode::from_u16(status).expect("a status"), refused(&id, -32_000, words)).into_response()
+                }
                 Some(Does::Fails(status, headers)) => {
                     let mut response = StatusCode::from_u16(status).expect("a status").into_response();
                     for (name, value) in headers {

@@ -102,6 +102,18 @@ impl Requests {
     }
 }
 
+/// Returns whether a refusal says that the server does not know the session: `body` is that of a response with status 400 to `request`.
+/// Servers should send 404 instead.
+pub(super) fn misses_session(body: &[u8], request: Option<&RequestId>) -> bool {
+    let text = String::from_utf8_lossy(body).to_ascii_lowercase();
+    let id = serde_json::from_slice::<Value>(body).ok().and_then(|error| RequestId::deserialize(error.get("id")?).ok());
+    if id.is_some() && id.as_ref() == request {
+        // It may be about sessions that people book.
+        return ["session id", "session-id", "session_id", "sessionid"].iter().any(|words| text.contains(words));
+    }
+    text.contains("session") || text.contains("not initialized")
+}
+
 fn is_response(message: &Map<String, Value>) -> bool {
     message.contains_key("jsonrpc") && !message.contains_key("method")
 }
@@ -205,10 +217,11 @@ pub(crate) const FUZZED: switchhook_fuzz::Target = switchhook_fuzz::Target {
             let mut requests = tests::requests();
             requests.repair(&mut message, Some(&RequestId::Number(2)));
             let malformed: usize = requests.take_malformed().iter().map(|(name, _)| name.len()).sum();
+            let misses = misses_session(body, Some(&RequestId::Number(2)));
             let read = serde_json::from_value::<rmcp::model::ServerJsonRpcMessage>(message);
             let read = read.map_err(|error| error.to_string())?;
             let written = serde_json::to_vec(&read).map_err(|error| error.to_string())?;
-            Ok::<_, String>(written.len() + malformed)
+            Ok::<_, String>(written.len() + malformed + usize::from(misses))
         })
     },
 };
@@ -390,6 +403,26 @@ mod tests {
             let mut repaired = message.clone();
             requests().repair(&mut repaired, Some(&RequestId::Number(2)));
             assert_eq!(repaired, message);
+        }
+    }
+
+    #[test]
+    fn refusals_of_unknown_sessions_are_recognised() {
+        let error = |id: Value, message: &str| {
+            json!({ "jsonrpc": "2.0", "id": id, "error": { "code": -32_000, "message": message } }).to_string()
+        };
+        for (body, misses) in [
+            (error(json!(null), "Bad Request: No valid session ID provided"), true),
+            (error(json!("server-error"), "Bad Request: Missing session ID"), true),
+            (error(json!(null), "Bad Request: Server not initialized"), true),
+            (error(json!(2), "Bad Request: invalid Mcp-Session-Id"), true),
+            ("Invalid or missing session ID".to_owned(), true),
+            (json!({ "detail": "Session expired" }).to_string(), true),
+            (error(json!(2), "The session on Friday is full."), false),
+            (error(json!(null), "Bad Request: unsupported protocol version"), false),
+            (String::new(), false),
+        ] {
+            assert_eq!(misses_session(body.as_bytes(), Some(&RequestId::Number(2))), misses, "{body}");
         }
     }
 }

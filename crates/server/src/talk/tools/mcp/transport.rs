@@ -28,7 +28,7 @@ use switchhook_net::queues::Queue;
 use switchhook_net::text::{content_type, text};
 use url::Url;
 
-use super::repair::{Malformed, Requests};
+use super::repair::{Malformed, Requests, misses_session};
 use crate::talk::tools::secrets::Secrets;
 
 /// The maximum size of a response, in bytes: a page of tools with their schemas fits.
@@ -118,6 +118,18 @@ impl Transport {
         locked(&self.requests).take_malformed()
     }
 
+    /// Returns the JSON-RPC error in the body of a response with an error status. It responds to `request`: servers that refuse a request
+    /// before they read it do not know its id.
+    fn refusal(&self, body: &[u8], request: Option<RequestId>) -> Option<ServerJsonRpcMessage> {
+        let mut message: Value = serde_json::from_slice(body).ok()?;
+        locked(&self.requests).repair(&mut message, request.as_ref());
+        let JsonRpcMessage::Error(mut error) = serde_json::from_value::<ServerJsonRpcMessage>(message).ok()? else {
+            return None;
+        };
+        error.id = request.or(error.id);
+        Some(JsonRpcMessage::Error(error))
+    }
+
     /// Returns the events of a response, up to the limits, with repaired data. Of events that are not admitted only the data is left out,
     /// so that the response is resumed behind them. `request` is the request whose response it is, if that is known.
     fn events(&self, response: Response, request: Option<RequestId>) -> BoxStream<'static, Result<Sse, SseError>> {
@@ -201,18 +213,22 @@ impl StreamableHttpClient for Transport {
         if matches!(status.as_u16(), 202 | 204) {
             return Ok(StreamableHttpPostResponse::Accepted);
         }
-        if status.as_u16() == 404 && session.is_some() {
+        let in_session = session.is_some();
+        if status.as_u16() == 404 && in_session {
             return Err(Error::SessionExpired);
         }
         let header = |name| response.headers().get(name).and_then(|value: &HeaderValue| value.to_str().ok());
         let kind = header(&CONTENT_TYPE).unwrap_or_default().to_ascii_lowercase();
         let session = header(&SESSION).map(str::to_owned);
         if !status.is_success() {
+            let body = self.read(response).await.unwrap_or_default();
+            if status.as_u16() == 400 && in_session && misses_session(&body, request.as_ref()) {
+                return Err(Error::SessionExpired);
+            }
             // A JSON-RPC error says more than the HTTP status.
-            let refusal = self.read(response).await.ok().and_then(|body| serde_json::from_slice(&body).ok());
-            return match refusal {
-                Some(refusal @ JsonRpcMessage::Error(_)) => Ok(StreamableHttpPostResponse::Json(refusal, session)),
-                _ => Err(HttpStatusError::new(status.as_u16(), None).into()),
+            return match self.refusal(&body, request) {
+                Some(refusal) => Ok(StreamableHttpPostResponse::Json(refusal, session)),
+                None => Err(HttpStatusError::new(status.as_u16(), None).into()),
             };
         }
         if request.is_none() {
