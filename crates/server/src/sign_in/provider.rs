@@ -9,8 +9,8 @@ use std::time::Duration;
 use chrono::DateTime;
 use futures_util::future::BoxFuture;
 use openidconnect::core::{
-    CoreAuthenticationFlow, CoreClient, CoreClientAuthMethod, CoreGenderClaim, CoreJwsSigningAlgorithm,
-    CoreProviderMetadata,
+    CoreAuthenticationFlow, CoreClient, CoreClientAuthMethod, CoreGenderClaim, CoreIdTokenClaims,
+    CoreJwsSigningAlgorithm, CoreProviderMetadata,
 };
 use openidconnect::{
     AuthType, AuthorizationCode, ClientId, ClientSecret, CsrfToken, DiscoveryError, EmptyAdditionalClaims, HttpRequest,
@@ -157,11 +157,18 @@ impl Provider {
         let verifier = client
             .id_token_verifier()
             .set_allowed_algs(SIGNATURES)
+            // `is_issued_to` decides on several audiences.
+            .set_other_audience_verifier_fn(|_| true)
             .set_time_fn(move || DateTime::from_timestamp_micros(now.as_micros()).unwrap_or(DateTime::UNIX_EPOCH));
         let token = tokens.id_token().ok_or_else(|| SignInError::refused("it sent no ID token"))?;
         let claims = token
             .claims(&verifier, &Nonce::new(challenge.nonce.clone()))
             .map_err(|error| SignInError::Refused(format!("its ID token does not hold: {error}")))?;
+        if !is_issued_to(&self.client_id(), claims) {
+            return Err(SignInError::refused(
+                "its ID token is also for others, and its azp is not this service's client id",
+            ));
+        }
         let name = |claim: Option<&openidconnect::LocalizedClaim<openidconnect::EndUserName>>| {
             claim.and_then(|names| names.get(None)).map(|name| name.to_string())
         };
@@ -236,6 +243,13 @@ impl Provider {
     fn redirect(&self) -> Result<RedirectUrl, SignInError> {
         RedirectUrl::new(self.redirect.clone()).map_err(|error| SignInError::Provider(error.to_string()))
     }
+}
+
+/// Returns whether an ID token that has this client among its audiences was issued to it (Core, section 3.1.3.7, items 3 to 5). A token with
+/// other audiences may have been issued to one of them, which could sign in here with it; `azp` names the client.
+fn is_issued_to(client: &ClientId, claims: &CoreIdTokenClaims) -> bool {
+    let has_others = claims.audiences().iter().any(|audience| **audience != **client);
+    !has_others || claims.authorized_party() == Some(client)
 }
 
 /// Returns whether a discovery is in progress, or its outcome recent.

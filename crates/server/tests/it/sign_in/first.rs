@@ -117,6 +117,24 @@ async fn claims_that_are_not_in_the_id_token_are_asked_for() {
     service.stop().await;
 }
 
+/// Core, section 3.1.3.7: `azp` names the client that the token was issued to.
+#[tokio::test]
+async fn a_token_for_several_audiences_signs_in_at_the_client_that_it_was_issued_to() {
+    let (service, oidc) = with_provider(morning(), |_| {}).await;
+    for (subject, claims) in [
+        ("project", json!({ "aud": ["another", "switchhook", "project-7"], "azp": "switchhook" })),
+        ("one", json!({ "aud": ["switchhook"], "azp": "switchhook" })),
+        ("twice", json!({ "aud": ["switchhook", "switchhook"] })),
+    ] {
+        let mut ana = browser(&service);
+        let mut all = claims.clone();
+        all["sub"] = json!(subject);
+        let back = ana.sign_in(&oidc, all).await;
+        assert_eq!((back.status(), ana.session().is_some()), (StatusCode::FOUND, true), "{claims}");
+    }
+    service.stop().await;
+}
+
 /// Core, section 5.1, has seconds; some providers send RFC 3339.
 #[tokio::test]
 async fn times_are_read_as_seconds_and_as_text() {

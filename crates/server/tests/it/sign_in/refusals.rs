@@ -52,6 +52,8 @@ async fn id_tokens_that_do_not_hold_are_refused() {
         ("no nonce", json!({ "nonce": null })),
         ("another audience", json!({ "aud": "another" })),
         ("another audience too", json!({ "aud": ["switchhook", "another"] })),
+        ("another audience too, which it was issued to", json!({ "aud": ["switchhook", "another"], "azp": "another" })),
+        ("only other audiences", json!({ "aud": ["one", "another"], "azp": "switchhook" })),
         ("another issuer", json!({ "iss": "https://issuer.test" })),
         ("expired", json!({ "exp": now })),
         ("expired long ago", json!({ "iat": now - 900, "exp": now - 600 })),
