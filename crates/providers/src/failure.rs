@@ -10,9 +10,11 @@ use switchhook_net::outbound::ws::{CloseFrame, OpenError};
 use switchhook_runtime::clock::Clock;
 use url::Url;
 
+use self::too_long::{RATE_LIMIT, TOO_LONG};
 use super::ProviderError;
 
 pub(crate) mod pause;
+mod too_long;
 
 /// The longest message reported, in characters.
 const LONGEST: usize = 300;
@@ -21,15 +23,6 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 /// Headers by which a provider identifies the request.
 const REQUEST_IDS: [&str; 3] = ["dg-request-id", "x-request-id", "request-id"];
 
-/// How providers describe a conversation that is too long, in their error codes or, where these are missing, in their sentences.
-const TOO_LONG: [&str; 6] = [
-    "context_length_exceeded",
-    "exceed_context_size_error",
-    "request_too_large",
-    "maximum context length",
-    "prompt is too long",
-    "exceeds the maximum number of tokens",
-];
 /// Parts of error codes for an account without credit: it looks like a rate limit, but waiting does not help.
 const NO_MONEY: [&str; 4] = ["insufficient_", "billing", "payment", "quota_exceeded"];
 /// Parts of error codes for a refusal of this conversation; another one may be accepted.
@@ -217,7 +210,8 @@ pub(crate) fn classify_message(message: &Value) -> Classified {
 pub(crate) fn classify_body(body: &Value) -> Classified {
     let classified = classify_message(body);
     let error_body = ErrorBody::read(body);
-    let transient = error_body.blames_provider() || error_body.says(&BUSY_WORDS) || error_body.says(&OUTPUT);
+    let transient = error_body.blames_provider()
+        || [&BUSY_WORDS[..], &RATE_LIMIT, &OUTPUT].iter().any(|signs| error_body.says(signs));
     if classified.class != FailureClass::Provider || transient {
         return classified;
     }
@@ -340,7 +334,8 @@ impl ErrorBody {
         let codes = self.codes.join(" ").to_lowercase();
         let words = format!("{} {codes}", self.message.as_deref().unwrap_or_default().to_lowercase());
         let is = |signs: &[&str], text: &str| signs.iter().any(|sign| text.contains(sign));
-        if status == 413 || is(&TOO_LONG, &words) {
+        let limited = status == 429 || self.number == Some(429) || is(&RATE_LIMIT, &words);
+        if status == 413 || (is(&TOO_LONG, &words) && !limited) {
             return FailureClass::ContextTooLong;
         }
         if status == 402 || is(&NO_MONEY, &codes) {
@@ -358,6 +353,7 @@ impl ErrorBody {
         match status {
             409 | 425 | 429 | 498 | 499 | 500..=599 => FailureClass::Provider,
             0 if is(&BUSY, &codes) => FailureClass::Provider,
+            0 | 400 if limited && !is(&NO_MONEY, &words) => FailureClass::Provider,
             // The close frame of a websocket has only a sentence.
             0 if is(&OURS, &words) || is(&NO_MONEY, &words) => FailureClass::Configuration,
             0 => FailureClass::Provider,

@@ -151,6 +151,76 @@ fn codes_say_what_a_status_does_not() {
     assert_eq!(words(json!({ "type": "Error" })), "it failed without saying why");
 }
 
+/// Classifies a message as a response with this status, or inside a response if it is 0.
+fn class_of(status: u16, body: &Value) -> FailureClass {
+    match status {
+        0 => classify_message(body).class,
+        _ => classify_response(status, &HeaderMap::new(), &body.to_string()).class,
+    }
+}
+
+#[test]
+fn a_conversation_that_is_too_long_is_recognised_in_each_servers_words() {
+    for words in [
+        "Trying to keep the first 6547 tokens when context the overflows. However, the model is loaded with context length of only 4096 tokens",
+        "The number of tokens to keep from the initial prompt is greater than the context length (n_keep: 10247 >= n_ctx: 4096)",
+        "Cannot truncate prompt with n_keep (15028) >= n_ctx (7424)",
+        "The input (5210 tokens) is longer than the model's context length (4096 tokens).",
+        "Input length (5210 tokens) exceeds the maximum allowed length (4090 tokens).",
+        "Input length 5210 exceeds the maximum allowed input length of 4096 tokens.",
+        "prompt too long; exceeded max context length by 12 tokens",
+        "the input length exceeds the context length",
+        "input length and `max_tokens` exceed context limit: 199000 + 2400 > 200000",
+        "prompt is too long: 200251 tokens > 200000 maximum",
+        "This model's maximum prompt length is 131072 but the request contains 537812 tokens.",
+        "This model's maximum context length is 8192 tokens. However, your messages resulted in 8545 tokens.",
+        "Your input exceeds the context window of this model.",
+        "the request exceeds the available context size, try increasing it",
+        "The decoder prompt (length 5210) is longer than the maximum model length of 4096.",
+        "The input token count (1100000) exceeds the maximum number of tokens allowed (1048575).",
+        "ValidationException: Input is too long for requested model.",
+        "`inputs` tokens + `max_new_tokens` must be <= 4096. Given: 4000 `inputs` tokens and 300 `max_new_tokens`",
+    ] {
+        for status in [400, 0] {
+            for body in
+                [json!({ "error": words }), json!({ "error": { "message": words, "type": "invalid_request_error" } })]
+            {
+                assert_eq!(class_of(status, &body), FailureClass::ContextTooLong, "{status} {body}");
+            }
+        }
+        assert_eq!(class_of(429, &json!({ "error": words })), FailureClass::Provider, "{words}");
+    }
+}
+
+#[test]
+fn a_rate_limit_that_counts_tokens_does_not_shorten_the_conversation() {
+    for words in [
+        "Too many tokens, please wait before trying again.",
+        "ThrottlingException: Too many tokens per day, please wait before trying again.",
+        "Rate limit reached for tokens: the maximum context length does not matter. Please try again in 1.2s.",
+        "Tokens per minute limit exceeded - too many tokens processed: the prompt is too long",
+    ] {
+        for status in [429, 400, 0] {
+            let body = json!({ "error": { "message": words, "type": "invalid_request_error" } });
+            assert_eq!(class_of(status, &body), FailureClass::Provider, "{status} {words}");
+        }
+        assert_eq!(classify_body(&json!({ "error": words })).class, FailureClass::Provider, "{words}");
+    }
+    let code = |code: Value| json!({ "error": { "message": "The prompt is too long for your tier.", "code": code } });
+    for body in [code(json!("rate_limit_exceeded")), code(json!(429))] {
+        assert_eq!(
+            (class_of(400, &body), class_of(0, &body)),
+            (FailureClass::Provider, FailureClass::Provider),
+            "{body}"
+        );
+    }
+    let unpaid = json!({ "error": { "message": "Rate limit: check your billing." } });
+    assert_eq!(
+        (class_of(400, &unpaid), class_of(0, &unpaid)),
+        (FailureClass::Configuration, FailureClass::Configuration)
+    );
+}
+
 #[test]
 fn only_errors_are_errors() {
     for (event, error) in [

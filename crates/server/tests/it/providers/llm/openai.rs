@@ -399,6 +399,37 @@ async fn a_response_that_was_not_streamed_is_read_whole() {
 }
 
 #[tokio::test]
+async fn a_conversation_that_overflows_is_shortened_in_each_servers_words() {
+    let lm_studio = "Trying to keep the first 6547 tokens when context the overflows. However, the model is loaded with context length of \
+                     only 4096 tokens, which is not enough.";
+    let too_many = "Too many tokens, please wait before trying again.";
+    let refuses = |words: &str| Reply::Refuses(400, Vec::new(), json!({ "error": words }));
+    let streams = |words: &str| Reply::Events(vec![format!("event: error\n{}", data(&json!({ "error": words })))]);
+    let sglang = "The input (5210 tokens) is longer than the model's context length (4096 tokens).";
+    let mut long = request();
+    for number in 0..20 {
+        long.messages.push(Message::new(Role::Assistant, format!("Answer {number}.")));
+        long.messages.push(Message::new(Role::User, format!("Question {number}.")));
+    }
+    for (refusal, shortened) in [
+        (refuses(lm_studio), true),
+        (streams(lm_studio), true),
+        (refuses(sglang), true),
+        (refuses(too_many), false),
+        (streams(too_many), false),
+    ] {
+        let double = Double::start(OpenAi, vec![refusal, says("Yes.")]).await;
+        let (events, result) = ask(&*double.llm(), long.clone()).await;
+        assert!(text(&events) == "Yes." && result.is_ok(), "{result:?}");
+        let asked = double.asked();
+        let messages = |asked: &Value| asked["messages"].as_array().map_or(0, Vec::len);
+        assert_eq!(messages(&asked[1]) < messages(&asked[0]), shortened, "{}", asked[1]);
+        assert!(asked[1].to_string().contains("Be brief.") && asked[1].to_string().contains("Question 19."));
+        double.finish();
+    }
+}
+
+#[tokio::test]
 async fn a_strict_template_is_learnt_at_its_first_refusal_and_kept() {
     let refused = |status, words: &str| {
         Reply::Refuses(status, Vec::new(), json!({ "error": { "message": words, "code": status } }))
