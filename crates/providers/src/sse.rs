@@ -21,7 +21,8 @@ pub struct EventStream {
 pub struct TooLong;
 
 impl EventStream {
-    /// Takes more bytes and returns the data of every event that they complete. Comments and other fields are skipped.
+    /// Takes more bytes and returns the data of every event that they complete. Comments, other fields and events with blank data, which
+    /// servers send to keep a connection open, are skipped.
     ///
     /// # Errors
     /// When an event exceeds the size limit. The rest of the stream cannot be parsed.
@@ -50,8 +51,8 @@ impl EventStream {
         let line = std::mem::take(&mut self.line);
         if line.is_empty() {
             self.size = 0;
-            let data = std::mem::take(&mut self.data);
-            return (!data.is_empty()).then(|| data.join("\n"));
+            let data = std::mem::take(&mut self.data).join("\n");
+            return Some(data).filter(|data| !data.trim().is_empty());
         }
         let line = String::from_utf8_lossy(&line);
         let line = if self.begun { &*line } else { line.trim_start_matches('\u{feff}') };
@@ -72,6 +73,7 @@ pub(crate) const FUZZED: switchhook_fuzz::Target = switchhook_fuzz::Target {
         switchhook_fuzz::texts(&[&[
             "event: message\ndata: {\"x\":1}\n\n",
             ": comment\r\n\r\ndata:a\r\ndata: b\r\n\r\n",
+            "data:\n\ndata: \n\ndata\n\n",
             "data: [DONE]\n\n",
         ]])
     },
@@ -95,6 +97,18 @@ mod tests {
             let mut events = EventStream::default();
             let all: Vec<String> = stream.chunks(size).flat_map(|piece| events.push(piece).expect("short")).collect();
             assert_eq!(all, ["{\"a\":\"é\"}", "one\ntwo", "[DONE]"], "in pieces of {size}");
+        }
+    }
+
+    #[test]
+    fn events_without_data_are_skipped_wherever_they_stand() {
+        let blank = "data:\n\ndata: \r\n\r\nevent: ping\ndata:  \t\ndata:\n\n";
+        let stream = format!("{blank}data: a\n\n{blank}data: b\ndata:\n\n{blank}");
+        for size in 1..stream.len() {
+            let mut events = EventStream::default();
+            let pieces = stream.as_bytes().chunks(size);
+            let all: Vec<String> = pieces.flat_map(|piece| events.push(piece).expect("short")).collect();
+            assert_eq!(all, ["a", "b\n"], "in pieces of {size}");
         }
     }
 

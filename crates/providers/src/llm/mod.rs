@@ -239,7 +239,7 @@ impl<D: LlmAdapter> LlmClient<D> {
             })?;
             for data in complete {
                 reading.seen = true;
-                if data == "[DONE]" {
+                if data.trim() == "[DONE]" {
                     reading.done = true;
                     break 'reading;
                 }

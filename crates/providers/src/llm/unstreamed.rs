@@ -25,8 +25,9 @@ pub(super) struct Unstreamed {
 /// When it is an error, or certainly not a response.
 pub(super) fn read(body: &str, url: &Url) -> Result<Unstreamed, LlmFailure> {
     let text = body.trim();
-    // Comments keep connections open.
-    if text.lines().all(|line| line.is_empty() || line.starts_with(':')) {
+    // Comments and blank data keep connections open.
+    let blank = |line: &str| line.strip_prefix("data:").unwrap_or(line).trim().is_empty();
+    if text.lines().all(|line| blank(line) || line.starts_with(':')) {
         return Err(LlmFailure::empty());
     }
     if ["data:", "event:", "id:", "retry:"].iter().any(|field| text.starts_with(field)) {
@@ -130,7 +131,12 @@ mod tests {
 
     #[test]
     fn nothing_and_half_an_event_are_failures_that_may_pass() {
-        for (body, words) in [("", "empty response"), (": ping\n\n", "empty response"), ("data: {\"choi", "cut off")] {
+        for (body, words) in [
+            ("", "empty response"),
+            (": ping\n\n", "empty response"),
+            ("data:\n\n: ping\n\ndata: \n\n", "empty response"),
+            ("data: {\"choi", "cut off"),
+        ] {
             let error = error(body);
             assert!(matches!(&error, ProviderError::Failed { words: said, .. } if said.contains(words)), "{error:?}");
         }

@@ -52,6 +52,7 @@ every_adapter!(
     a_rate_limit_is_waited_out_when_it_is_short,
     a_busy_server_is_asked_again_and_then_given_up,
     what_cannot_be_read_is_a_failure_and_not_an_answer,
+    blank_data_is_skipped_before_between_and_after_chunks,
     an_answer_without_its_end_is_a_failure,
     whole_sentences_without_an_end_are_an_answer,
     a_conversation_that_is_too_long_is_shortened_once,
@@ -259,6 +260,24 @@ async fn what_cannot_be_read_is_a_failure_and_not_an_answer<P: Protocol>(protoco
         assert!(text(&events).starts_with("I would"));
         assert!(matches!(&result, Err(ProviderError::Failed { words, .. }) if words.contains(said)), "{result:?}");
     }
+    double.finish();
+}
+
+async fn blank_data_is_skipped_before_between_and_after_chunks<P: Protocol>(protocol: P) {
+    let blank = ["data:\n\n", "data: \n\n", "event: ping\r\ndata:  \r\n\r\n"].concat();
+    let answer = protocol.answer(&[Piece::Text("Let me look."), table("Friday")]);
+    let spaced = answer.into_iter().flat_map(|event| [blank.clone(), event]).chain([blank.clone()]);
+    let nothing = || Reply::Events(vec!["data:\n\n".to_owned(), "data: \n\n".to_owned()]);
+    let double = Double::start(protocol, vec![Reply::Events(spaced.collect()), nothing(), nothing()]).await;
+    let llm = double.llm();
+    let (events, result) = ask(&*llm, request()).await;
+    assert!(text(&events) == "Let me look." && result.is_ok(), "{result:?}");
+    assert!(events.iter().any(|event| matches!(event, LlmEvent::ToolCall(call) if call.name == "tables")));
+    let (_, result) = ask(&*llm, request()).await;
+    assert!(
+        matches!(&result, Err(ProviderError::Failed { words, .. }) if words.contains("empty response")),
+        "{result:?}"
+    );
     double.finish();
 }
 
