@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use switchhook_core::conversation::ToolCall;
 
+use crate::llm::finish_reason::FinishReason;
 use crate::llm::turns::{Part, Turn, arguments, object};
 use crate::llm::{LlmFailure, LlmResponse, StreamStep};
 use crate::{ToolSpec, Usage};
@@ -81,17 +82,17 @@ impl LlmResponse for ContentResponse {
         if let Some(reason) = &self.blocked {
             return Err(LlmFailure::content_refused(format!("it blocked the conversation ({reason})")));
         }
-        let empty_response = !self.written && self.tools.is_empty();
-        match self.reason.as_deref() {
-            None => Err(LlmFailure::cut_off()),
-            Some(reason @ ("MALFORMED_FUNCTION_CALL" | "UNEXPECTED_TOOL_CALL" | "TOO_MANY_TOOL_CALLS")) => {
-                Err(LlmFailure::unusable(format!("it called tools in a way that cannot be understood ({reason})")))
-            }
-            Some("STOP" | "MAX_TOKENS") => Ok(std::mem::take(&mut self.tools)),
-            Some(reason) if empty_response => {
+        let Some(reason) = self.reason.as_deref() else { return Err(LlmFailure::cut_off()) };
+        let empty = !self.written && self.tools.is_empty();
+        match FinishReason::read(reason) {
+            FinishReason::MalformedCall => Err(LlmFailure::malformed_call(reason)),
+            FinishReason::Refused if empty => {
                 Err(LlmFailure::content_refused(format!("it refused to respond ({reason})")))
             }
-            Some(_) => Ok(std::mem::take(&mut self.tools)),
+            FinishReason::Other if empty && reason != "STOP" => {
+                Err(LlmFailure::unusable(format!("it ended its response before the first word ({reason})")))
+            }
+            _ => Ok(std::mem::take(&mut self.tools)),
         }
     }
 
@@ -154,3 +155,37 @@ pub(crate) const FUZZED: switchhook_fuzz::Target = switchhook_fuzz::Target {
     },
     read: crate::fuzz::llm::<ContentResponse>,
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the failure of a response with these parts and this reason.
+    fn failure(parts: &Value, reason: &str) -> Option<LlmFailure> {
+        let mut response = ContentResponse::default();
+        let candidate = json!({ "content": { "parts": parts }, "finishReason": reason });
+        assert!(response.take(&json!({ "candidates": [candidate] })).is_ok());
+        response.finish(false).err()
+    }
+
+    #[test]
+    fn only_a_refusal_withholds_what_the_caller_said() {
+        let nothing = json!([]);
+        for reason in ["SAFETY", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "LANGUAGE", "RECITATION"] {
+            let refused = LlmFailure::content_refused(format!("it refused to respond ({reason})"));
+            assert!(failure(&nothing, reason) == Some(refused), "{reason}");
+            assert!(failure(&json!([{ "text": "Yes." }]), reason).is_none(), "{reason} after the answer");
+        }
+        for reason in
+            ["OTHER", "MALFORMED_RESPONSE", "MISSING_THOUGHT_SIGNATURE", "FINISH_REASON_UNSPECIFIED", "SOMETHING_NEW"]
+        {
+            let ended = format!("it ended its response before the first word ({reason})");
+            assert!(failure(&nothing, reason) == Some(LlmFailure::unusable(ended)), "{reason}");
+            assert!(failure(&json!([{ "text": "Yes." }]), reason).is_none(), "{reason} after the answer");
+        }
+        for reason in ["MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS"] {
+            assert!(failure(&nothing, reason) == Some(LlmFailure::malformed_call(reason)), "{reason}");
+        }
+        assert!(failure(&nothing, "STOP").is_none());
+    }
+}

@@ -104,6 +104,11 @@ impl LlmFailure {
         Self::provider(AT_ONCE, words)
     }
 
+    /// The model called tools in a way that its server cannot read.
+    pub(crate) fn malformed_call(reason: &str) -> Self {
+        Self::unusable(format!("it called tools in a way that cannot be understood ({reason})"))
+    }
+
     /// The model, or a filter in front of it, refuses to respond to this conversation.
     pub(crate) fn content_refused(words: impl Into<String>) -> Self {
         Self::provider(Retry::Withheld, words)

@@ -6,6 +6,7 @@
 
 pub(crate) mod analysis;
 mod failure;
+pub(crate) mod finish_reason;
 mod refused_tools;
 pub(crate) mod server;
 mod shorten;

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use switchhook_core::conversation::{Message, ToolCall};
 
 use crate::Usage;
+use crate::llm::finish_reason::FinishReason;
 use crate::llm::turns::{Part, Turn, arguments, object, turns};
 use crate::llm::{LlmFailure, LlmResponse, StreamStep};
 
@@ -161,15 +162,20 @@ impl LlmResponse for ChatResponse {
     /// Ends the response. Tool calls are more reliable than the reason: servers send `stop` with calls, or no reason at all.
     fn finish(&mut self, done: bool) -> Result<Vec<ToolCall>, LlmFailure> {
         let tools = std::mem::take(&mut self.tools);
-        match self.reason.as_deref() {
+        let reason = match self.reason.as_deref() {
             // Some servers send no reason; then the end marker is enough.
-            None if !done => Err(LlmFailure::cut_off()),
-            Some("error") => Err(LlmFailure::cut_off()),
-            Some("content_filter") if !self.written && tools.is_empty() => {
-                Err(LlmFailure::content_refused("its content filter withheld the response (content_filter)"))
+            None if !done => return Err(LlmFailure::cut_off()),
+            Some("error") => return Err(LlmFailure::cut_off()),
+            reason => reason.unwrap_or_default(),
+        };
+        let finished = FinishReason::read(reason);
+        match finished {
+            FinishReason::MalformedCall => Err(LlmFailure::malformed_call(reason)),
+            FinishReason::Refused if !self.written && tools.is_empty() => {
+                Err(LlmFailure::content_refused(format!("its content filter withheld the response ({reason})")))
             }
-            reason => {
-                let cut = reason == Some("length");
+            _ => {
+                let cut = finished == FinishReason::Length;
                 Ok(tools.into_iter().enumerate().map(|(position, call)| call.finish(position, cut)).collect())
             }
         }
@@ -303,6 +309,26 @@ mod tests {
         assert_eq!(said(json!([{ "type": "reasoning", "text": "Hm." }, "At seven."])), "At seven.");
         assert_eq!(said(text("At seven.")), "At seven.");
         assert_eq!(said(json!([{ "type": "image_url", "image_url": { "url": "x" } }, 7, null])), "");
+    }
+
+    #[test]
+    fn reasons_of_other_apis_refuse_or_are_malformed_too() {
+        let failure = |delta: Value, reason: &str| {
+            let mut response = ChatResponse::default();
+            assert!(response.take(&json!({ "choices": [{ "delta": delta, "finish_reason": reason }] })).is_ok());
+            response.finish(true).err()
+        };
+        for reason in ["content_filter", "SAFETY", "PROHIBITED_CONTENT", "content_filter: RECITATION"] {
+            let words = format!("its content filter withheld the response ({reason})");
+            assert!(failure(json!({}), reason) == Some(LlmFailure::content_refused(words)), "{reason}");
+            assert!(failure(json!({ "content": "Yes." }), reason).is_none(), "{reason} after the answer");
+        }
+        for reason in ["MALFORMED_FUNCTION_CALL", "function_call_filter: MALFORMED_FUNCTION_CALL"] {
+            assert!(failure(json!({}), reason) == Some(LlmFailure::malformed_call(reason)), "{reason}");
+        }
+        for reason in ["stop", "OTHER", "eos"] {
+            assert!(failure(json!({}), reason).is_none(), "{reason}: an empty response is asked for again");
+        }
     }
 
     fn call(id: &str, arguments: Value) -> ToolCall {

@@ -75,6 +75,35 @@ async fn a_function_call_that_went_wrong_is_asked_for_again() {
 }
 
 #[tokio::test]
+async fn only_a_refusal_leaves_out_what_the_caller_said() {
+    for (reason, refuses) in [
+        ("SAFETY", true),
+        ("BLOCKLIST", true),
+        ("PROHIBITED_CONTENT", true),
+        ("SPII", true),
+        ("LANGUAGE", true),
+        ("RECITATION", true),
+        ("OTHER", false),
+        ("MALFORMED_RESPONSE", false),
+        ("MISSING_THOUGHT_SIGNATURE", false),
+        ("FINISH_REASON_UNSPECIFIED", false),
+        ("SOMETHING_NEW", false),
+    ] {
+        let ended = Reply::Events(vec![chunk(&json!([]), Some(reason))]);
+        let double = Double::start(Gemini, vec![ended, says("Pardon?")]).await;
+        let mut request = request();
+        request.messages.push(Message::new(Role::Assistant, "For when?"));
+        request.messages.push(Message::new(Role::User, "Friday."));
+        let (events, result) = ask(&*double.llm(), request).await;
+        assert!(text(&events) == "Pardon?" && result.is_ok(), "{reason}: {result:?}");
+        let asked = double.asked();
+        assert_eq!(asked[1].to_string().contains("Friday."), !refuses, "{reason}");
+        assert_eq!(asked[0] == asked[1], !refuses, "{reason}");
+        double.finish();
+    }
+}
+
+#[tokio::test]
 async fn a_pause_stands_in_the_body_and_fast_models_do_not_think() {
     let mut body = Gemini.error(429, "Quota.");
     body["error"]["details"] = json!([{ "@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "12s" }]);

@@ -240,6 +240,31 @@ async fn a_filter_is_no_wrong_setting_and_costs_one_sentence() {
 }
 
 #[tokio::test]
+async fn finish_reasons_of_geminis_compatible_api_are_understood() {
+    for (reason, refuses) in [
+        ("content_filter", true),
+        ("SAFETY", true),
+        ("PROHIBITED_CONTENT", true),
+        ("content_filter: RECITATION", true),
+        ("MALFORMED_FUNCTION_CALL", false),
+        ("function_call_filter: MALFORMED_FUNCTION_CALL", false),
+        ("OTHER", false),
+    ] {
+        let ended = Reply::Events(vec![chunk(&json!({ "role": "assistant" }), Some(reason)), done()]);
+        let double = Double::start(OpenAi, vec![ended, says("Pardon?")]).await;
+        let mut request = request();
+        request.messages.push(Message::new(Role::Assistant, "For when?"));
+        request.messages.push(Message::new(Role::User, "Friday."));
+        let (events, result) = ask(&*double.llm(), request).await;
+        assert!(text(&events) == "Pardon?" && result.is_ok(), "{reason}: {result:?}");
+        let asked = double.asked();
+        assert_eq!(asked[1].to_string().contains("Friday."), !refuses, "{reason}");
+        assert_eq!(asked[0] == asked[1], !refuses, "{reason}");
+        double.finish();
+    }
+}
+
+#[tokio::test]
 async fn calls_are_shown_by_ids_that_every_server_takes() {
     let call =
         |id: &str| ToolCall { id: id.to_owned(), name: "tables".to_owned(), arguments: json!({}), signature: None };
