@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use switchhook_core::conversation::ToolCall;
 
 use crate::llm::finish_reason::FinishReason;
-use crate::llm::turns::{Part, Turn, arguments, object};
+use crate::llm::turns::{Part, Turn, object, whole_arguments};
 use crate::llm::{LlmFailure, LlmResponse, StreamStep};
 use crate::{ToolSpec, Usage};
 
@@ -110,12 +110,7 @@ impl ContentResponse {
             self.tools.push(ToolCall {
                 id: text(call.get("id")).unwrap_or_else(|| format!("call_{position}")),
                 name: text(call.get("name")).unwrap_or_default(),
-                arguments: match call.get("args") {
-                    None | Some(Value::Null) => json!({}),
-                    Some(Value::String(text)) => arguments(text, false),
-                    // The tool refuses anything but an object, with a message for the model.
-                    Some(args) => args.clone(),
-                },
+                arguments: whole_arguments(call.get("args")),
                 signature: text(part.get("thoughtSignature")),
             });
             return None;

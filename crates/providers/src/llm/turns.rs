@@ -87,6 +87,16 @@ pub(crate) fn arguments(text: &str, cut: bool) -> Value {
     }
 }
 
+/// Parses the arguments of a complete call, which some servers send as an object in place of its text.
+pub(crate) fn whole_arguments(given: Option<&Value>) -> Value {
+    match given {
+        None | Some(Value::Null) => json!({}),
+        Some(Value::String(text)) => arguments(text, false),
+        // The tool refuses anything but an object, with a message for the model.
+        Some(given) => given.clone(),
+    }
+}
+
 /// Returns the arguments if they are an object, else an empty object.
 pub(crate) fn object(arguments: &Value) -> Value {
     if arguments.is_object() { arguments.clone() } else { json!({}) }
@@ -160,6 +170,19 @@ mod tests {
             ("Friday", false, json!("Friday")),
         ] {
             assert_eq!(arguments(text, cut), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn arguments_of_a_complete_call_may_be_an_object_or_missing() {
+        for (given, expected) in [
+            (None, json!({})),
+            (Some(json!(null)), json!({})),
+            (Some(json!({ "day": 1 })), json!({ "day": 1 })),
+            (Some(json!("{\"day\":1}")), json!({ "day": 1 })),
+            (Some(json!([1])), json!([1])),
+        ] {
+            assert_eq!(whole_arguments(given.as_ref()), expected, "{given:?}");
         }
     }
 

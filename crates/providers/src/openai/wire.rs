@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 use switchhook_core::conversation::{Message, ToolCall};
 
@@ -148,8 +149,10 @@ impl LlmResponse for ChatResponse {
         // Servers that do not stream send one complete message.
         let delta = choice.get("delta").or_else(|| choice.get("message")).unwrap_or(&Value::Null);
         let mut step = StreamStep::Nothing;
-        for call in delta.get("tool_calls").and_then(Value::as_array).into_iter().flatten() {
-            self.take_tool_call(call);
+        let mut together = Vec::new();
+        for piece in delta.get("tool_calls").and_then(Value::as_array).into_iter().flatten() {
+            let at = self.take_tool_call(piece, &together);
+            together.push(at);
             step = StreamStep::Tool;
         }
         let text = [delta.get("content"), delta.get("refusal")].into_iter().flatten().map(spoken);
@@ -161,7 +164,8 @@ impl LlmResponse for ChatResponse {
 
     /// Ends the response. Tool calls are more reliable than the reason: servers send `stop` with calls, or no reason at all.
     fn finish(&mut self, done: bool) -> Result<Vec<ToolCall>, LlmFailure> {
-        let tools = std::mem::take(&mut self.tools);
+        let mut tools = std::mem::take(&mut self.tools);
+        tools.dedup_by(|call, before| call.is_rest_of(before));
         let reason = match self.reason.as_deref() {
             // Some servers send no reason; then the end marker is enough.
             None if !done => return Err(LlmFailure::cut_off()),
@@ -203,10 +207,12 @@ impl ChatResponse {
         });
     }
 
+    /// Takes a piece of a tool call and returns the call's position; `together` are those of the pieces before it in the same list.
+    ///
     /// Servers identify a call by index, by id, or by neither, in which case it is the last one. Some repeat id and name in every
     /// piece, some invent a new id for every piece, and some give all calls the same index: a different id is a different call only
-    /// if a name comes with it.
-    fn take_tool_call(&mut self, piece: &Value) {
+    /// if a name comes with it, and a name without an id begins another call if it cannot belong to the known one.
+    fn take_tool_call(&mut self, piece: &Value, together: &[usize]) -> usize {
         let index = piece.get("index").and_then(Value::as_u64);
         let function = piece.get("function").unwrap_or(&Value::Null);
         let name = nonempty(function.get("name"));
@@ -216,6 +222,10 @@ impl ChatResponse {
             (Some(index), None) => call.index == Some(index),
             (None, Some(id)) => call.id == id,
             (None, None) => true,
+        });
+        let known = known.filter(|at| {
+            let begins = name.filter(|_| id.is_none());
+            begins.is_none_or(|name| !together.contains(at) && self.tools[*at].may_repeat(name))
         });
         let at = known.unwrap_or_else(|| {
             self.tools.push(OpenCall { index, ..OpenCall::default() });
@@ -233,10 +243,22 @@ impl ChatResponse {
             Some(whole @ Value::Object(_)) => call.arguments = whole.to_string(),
             _ => {}
         }
+        at
     }
 }
 
 impl OpenCall {
+    /// Returns whether a piece with this name may continue the call: its name is the same or was missing, and its arguments are not
+    /// complete.
+    fn may_repeat(&self, name: &str) -> bool {
+        self.name.is_empty() || (self.name == name && serde_json::from_str::<IgnoredAny>(&self.arguments).is_err())
+    }
+
+    /// Returns whether this is only the end of `before`, whose server repeats the name in every piece.
+    fn is_rest_of(&self, before: &Self) -> bool {
+        self.id.is_empty() && self.name == before.name && self.arguments.trim().is_empty()
+    }
+
     fn finish(self, position: usize, cut: bool) -> ToolCall {
         let id = if self.id.is_empty() { format!("call_{position}") } else { self.id };
         ToolCall { id, name: self.name, arguments: arguments(&self.arguments, cut), signature: None }
@@ -328,6 +350,50 @@ mod tests {
         }
         for reason in ["stop", "OTHER", "eos"] {
             assert!(failure(json!({}), reason).is_none(), "{reason}: an empty response is asked for again");
+        }
+    }
+
+    /// Returns the calls of a response whose chunks contain these lists, by name and arguments.
+    fn calls(lists: &[Value]) -> Vec<(String, Value)> {
+        let mut response = ChatResponse::default();
+        for list in lists {
+            assert!(response.take(&json!({ "choices": [{ "delta": { "tool_calls": list } }] })).is_ok());
+        }
+        let calls = response.finish(true).unwrap_or_default();
+        calls.into_iter().map(|call| (call.name, call.arguments)).collect()
+    }
+
+    #[test]
+    fn a_name_without_an_id_begins_a_call_unless_it_repeats_the_name_of_an_unfinished_one() {
+        let piece = |index: Option<u8>, name: &str, arguments: Value| {
+            let mut piece = json!({ "function": { "name": name, "arguments": arguments } });
+            if let Some(index) = index {
+                piece["index"] = json!(index);
+            }
+            piece
+        };
+        let both = [("tables".to_owned(), json!({ "day": 1 })), ("hours".to_owned(), json!({}))];
+        for index in [None, Some(0)] {
+            for arguments in [json!("{\"day\":1}"), json!({ "day": 1 })] {
+                let first = piece(index, "tables", arguments);
+                for second in [piece(index, "hours", json!("{}")), piece(index, "hours", json!(""))] {
+                    assert_eq!(calls(&[json!([first]), json!([second])]), both, "{first} {second}");
+                    assert_eq!(calls(&[json!([first, second])]), both, "{first} {second} in one list");
+                }
+            }
+            let none = piece(index, "hours", json!(""));
+            let days = [1, 2].map(|day| piece(index, "tables", json!(format!("{{\"day\":{day}}}"))));
+            let expected = [1, 2].map(|day| ("tables".to_owned(), json!({ "day": day })));
+            assert_eq!(calls(&[json!([days[0]]), json!([days[1]])]), expected);
+            assert_eq!(calls(&[json!(days)]), expected, "in one list");
+            let after = calls(&[json!([none]), json!([days[0]])]);
+            assert_eq!(after, [both[1].clone(), both[0].clone()], "a call without arguments is never complete");
+            let repeated = ["", "{\"day\":", "1}", ""].map(|text| json!([piece(index, "tables", json!(text))]));
+            assert_eq!(calls(&repeated), both[..1], "a server that repeats the name in every piece");
+            let mut unnamed = piece(index, "", json!("1}"));
+            unnamed["function"].as_object_mut().expect("a function").remove("name");
+            let second = [json!([days[1]]), json!([piece(index, "tables", json!("{\"day\":"))]), json!([unnamed])];
+            assert_eq!(calls(&second), [expected[1].clone(), expected[0].clone()], "the second one in pieces");
         }
     }
 

@@ -13,6 +13,7 @@ use super::PROVIDER;
 use super::audio::{Format, Incoming, Outgoing};
 use crate::Usage;
 use crate::failure::{self, FailureClass};
+use crate::llm::turns::whole_arguments;
 use crate::realtime::protocol::{RealtimeMessage, RealtimeProtocol};
 use crate::realtime::{Instructions, RealtimeCommand, RealtimeEvent};
 use crate::websocket::{StreamError, field, json as parse};
@@ -134,11 +135,7 @@ impl OpenAiRealtime {
         if field(item, "type") != "function_call" || id.is_empty() || !completed || !self.called.insert(id.to_owned()) {
             return None;
         }
-        let arguments = match field(item, "arguments") {
-            "" => json!({}),
-            // Arguments that are not JSON fail the schema, and the model gets the error.
-            text => serde_json::from_str(text).unwrap_or_else(|_| json!(text)),
-        };
+        let arguments = whole_arguments(item.get("arguments"));
         let call = ToolCall { id: id.to_owned(), name: field(item, "name").to_owned(), arguments, signature: None };
         Some(RealtimeMessage::Event(RealtimeEvent::ToolCall { response: response.to_owned(), call }))
     }

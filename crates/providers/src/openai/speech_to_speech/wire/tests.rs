@@ -245,6 +245,26 @@ fn calls_at_the_end(status: &Value, response_status: &Value) -> usize {
 }
 
 #[test]
+fn arguments_are_read_as_those_of_other_models() {
+    for (arguments, expected) in [
+        (json!("{\"day\":\"Friday\"}"), json!({ "day": "Friday" })),
+        (json!("\"{\\\"day\\\":1}\""), json!({ "day": 1 })),
+        (json!({ "day": 1 }), json!({ "day": 1 })),
+        (json!("null"), json!({})),
+        (json!(null), json!({})),
+        (json!(" "), json!({})),
+        (json!("{\"day\":\"Fri"), json!("{\"day\":\"Fri")),
+    ] {
+        let mut item = function_call("c1", &Value::Null, "");
+        item["arguments"] = arguments;
+        let done = json!({ "type": "response.output_item.done", "response_id": "r1", "item": item });
+        let events = events(read(&mut ready(), done));
+        let [RealtimeEvent::ToolCall { call, .. }] = &events[..] else { panic!("one call for {item}") };
+        assert_eq!(call.arguments, expected, "{item}");
+    }
+}
+
+#[test]
 fn a_response_that_broke_off_contains_only_the_calls_that_say_they_are_complete() {
     for status in ["cancelled", "failed", "incomplete"] {
         assert_eq!(calls_at_the_end(&Value::Null, &json!(status)), 0, "{status}");

@@ -93,6 +93,36 @@ async fn tools_are_distinguished_by_index_or_id_or_come_whole_and_unnamed() {
     ];
     let (_, calls, _) = read(nameless).await;
     assert_eq!(calls, [("call_0".to_owned(), "tables".to_owned(), json!({ "day": 1 }))]);
+
+    // Several calls without ids: with one index, or without any, one after the other or in one list; also not streamed.
+    let first = json!({ "function": function("tables", "{\"day\":1}") });
+    let second = json!({ "function": function("hours", "{}") });
+    let indexed = |mut call: Value| {
+        call["index"] = json!(0);
+        call
+    };
+    let list = |calls: Value| chunk(&json!({ "tool_calls": calls }), None);
+    let end = || vec![chunk(&json!({}), Some("tool_calls")), done()];
+    let message = json!({ "role": "assistant", "content": null, "tool_calls": [first, second] });
+    let unstreamed =
+        json!({ "choices": [{ "index": 0, "message": message, "finish_reason": "tool_calls" }], "usage": {} });
+    for chunks in [
+        [vec![call(indexed(first.clone())), call(indexed(second.clone()))], end()].concat(),
+        [vec![call(first.clone()), call(second.clone())], end()].concat(),
+        [vec![list(json!([indexed(first.clone()), indexed(second.clone())]))], end()].concat(),
+        [vec![list(json!([first, second]))], end()].concat(),
+        vec![unstreamed.to_string()],
+    ] {
+        let (_, calls, _) = read(chunks).await;
+        let expected = [("call_0", "tables", json!({ "day": 1 })), ("call_1", "hours", json!({}))];
+        assert_eq!(calls, expected.map(|(id, name, arguments)| (id.to_owned(), name.to_owned(), arguments)));
+    }
+
+    // A server that repeats the name in each piece, and ends with an empty one.
+    let pieces = ["", "{\"day\":", "1}", ""];
+    let repeated = pieces.map(|piece| call(json!({ "index": 0, "function": function("tables", piece) })));
+    let (_, calls, _) = read([repeated.to_vec(), end()].concat()).await;
+    assert_eq!(calls, [("call_0".to_owned(), "tables".to_owned(), json!({ "day": 1 }))]);
 }
 
 #[tokio::test]
