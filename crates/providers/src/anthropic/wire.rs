@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use switchhook_core::conversation::ToolCall;
 
+use crate::llm::finish_reason::FinishReason;
 use crate::llm::turns::{Part, Turn, arguments, object};
 use crate::llm::{LlmFailure, LlmResponse, StreamStep};
 use crate::{ToolSpec, Usage};
@@ -113,7 +114,7 @@ impl LlmResponse for MessagesResponse {
             Some("refusal") => Err(LlmFailure::content_refused("the model refused to respond (refusal)")),
             Some("model_context_window_exceeded") => Err(LlmFailure::too_long()),
             Some(reason) => {
-                let cut = reason == "max_tokens";
+                let cut = FinishReason::read(reason) == FinishReason::Length;
                 Ok(std::mem::take(&mut self.tools).into_iter().map(|call| call.finish(cut)).collect())
             }
         }
@@ -129,6 +130,10 @@ impl LlmResponse for MessagesResponse {
             llm_output_tokens: output,
             ..Usage::default()
         })
+    }
+
+    fn is_cut(&self) -> bool {
+        self.reason.as_deref().is_some_and(|reason| FinishReason::read(reason) == FinishReason::Length)
     }
 }
 
@@ -194,3 +199,24 @@ pub(crate) const FUZZED: switchhook_fuzz::Target = switchhook_fuzz::Target {
     },
     read: crate::fuzz::llm::<MessagesResponse>,
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thinking_alone_may_reach_the_limit() {
+        for (reason, cut) in [("max_tokens", true), ("end_turn", false)] {
+            let mut response = MessagesResponse::default();
+            for event in [
+                json!({ "type": "content_block_start", "index": 0, "content_block": { "type": "thinking", "thinking": "" } }),
+                json!({ "type": "content_block_delta", "index": 0, "delta": { "type": "thinking_delta", "thinking": "Hm." } }),
+                json!({ "type": "message_delta", "delta": { "stop_reason": reason } }),
+            ] {
+                assert!(matches!(response.take(&event), Ok(StreamStep::Nothing)), "{event}");
+            }
+            assert!(response.finish(false).is_ok_and(|calls| calls.is_empty()));
+            assert_eq!(response.is_cut(), cut, "{reason}");
+        }
+    }
+}

@@ -99,6 +99,10 @@ impl LlmResponse for ContentResponse {
     fn usage(&self) -> Option<Usage> {
         self.usage
     }
+
+    fn is_cut(&self) -> bool {
+        self.reason.as_deref().is_some_and(|reason| FinishReason::read(reason) == FinishReason::Length)
+    }
 }
 
 impl ContentResponse {
@@ -182,5 +186,17 @@ mod tests {
             assert!(failure(&nothing, reason) == Some(LlmFailure::malformed_call(reason)), "{reason}");
         }
         assert!(failure(&nothing, "STOP").is_none());
+    }
+
+    #[test]
+    fn thoughts_alone_may_reach_the_limit() {
+        let thought = json!({ "parts": [{ "text": "Hm.", "thought": true }] });
+        for (reason, cut) in [("MAX_TOKENS", true), ("STOP", false)] {
+            let mut response = ContentResponse::default();
+            let chunk = json!({ "candidates": [{ "content": thought, "finishReason": reason }] });
+            assert!(matches!(response.take(&chunk), Ok(StreamStep::Nothing)));
+            assert!(response.finish(false).is_ok_and(|calls| calls.is_empty()));
+            assert_eq!(response.is_cut(), cut, "{reason}");
+        }
     }
 }

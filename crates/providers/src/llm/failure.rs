@@ -10,6 +10,7 @@ use switchhook_net::text::{content_type, text};
 use url::Url;
 
 use super::FIRST_BYTE;
+use super::token_limits::TokenLimit;
 use crate::failure::{
     Classified, ErrorMessage, FailureClass, classify_body, classify_message, classify_response, is_error,
 };
@@ -37,6 +38,11 @@ pub(crate) enum Retry {
     Same {
         /// The pause that the server requests.
         after: Duration,
+    },
+    /// Send the same request with a higher token limit.
+    Longer {
+        /// The limit that the model used up.
+        used: u32,
     },
     /// Send a shorter conversation.
     Shortened,
@@ -119,6 +125,21 @@ impl LlmFailure {
         Self::unusable("its response was empty")
     }
 
+    /// The model used up its token limit before its first word.
+    pub(super) fn used_up(limit: TokenLimit) -> Self {
+        let (retry, tokens, advice) = match limit {
+            TokenLimit::Raisable(used) => (Retry::Longer { used }, format!("{used} "), "raise llm.max_tokens"),
+            TokenLimit::Settings(used) => {
+                let tokens = used.map(|used| format!("{used} ")).unwrap_or_default();
+                (Retry::None, tokens, "raise the limit in settings.request")
+            }
+        };
+        Self::provider(
+            retry,
+            format!("it used all {tokens}tokens before its first word: {advice} or turn reasoning down"),
+        )
+    }
+
     /// The conversation is longer than the model can read.
     pub(crate) fn too_long() -> Self {
         Self::provider(Retry::Shortened, "the conversation is too long for the model")
@@ -197,6 +218,7 @@ impl LlmFailure {
     pub(super) fn kind(&self) -> &'static str {
         match (self.kind, self.retry) {
             (FailureKind::Timeout(_), _) => "it was timeout",
+            (_, Retry::Longer { .. }) => "it used up its token limit",
             (_, Retry::Shortened) => "the conversation is too long",
             (_, Retry::Withheld) => "it refuses the conversation",
             (FailureKind::Configuration, _) => "it refuses the settings",

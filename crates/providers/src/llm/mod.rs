@@ -11,6 +11,7 @@ mod refused_tools;
 pub(crate) mod server;
 mod shorten;
 pub(crate) mod speech_filter;
+mod token_limits;
 pub(crate) mod turns;
 pub(crate) mod unstreamed;
 mod withheld;
@@ -34,6 +35,7 @@ use self::refused_tools::RefusedTools;
 pub(crate) use self::server::{LLM_SETTINGS, LlmServer};
 use self::shorten::shorten;
 use self::speech_filter::SpeechFilter;
+use self::token_limits::{TokenLimit, TokenLimits, USED_UP};
 use self::unstreamed::Unstreamed;
 pub use self::withheld::Withheld;
 use crate::sse::{EventStream, TooLong};
@@ -100,6 +102,9 @@ pub(crate) trait LlmResponse: Default + Send {
 
     /// Returns its usage, if the server has reported it.
     fn usage(&self) -> Option<Usage>;
+
+    /// Returns whether it ended at its token limit.
+    fn is_cut(&self) -> bool;
 }
 
 /// The contents of an event.
@@ -121,6 +126,7 @@ pub(crate) struct LlmClient<D> {
     dialect: D,
     server: LlmServer,
     refused: RefusedTools,
+    limits: TokenLimits,
 }
 
 /// Returns whether keys were pressed and nothing else was done since the model spoke: there may be nothing to say.
@@ -133,7 +139,7 @@ fn has_pressed_keys(messages: &[Message]) -> bool {
 
 impl<D: LlmAdapter> LlmClient<D> {
     pub(crate) fn new(dialect: D, server: LlmServer) -> Self {
-        Self { dialect, server, refused: RefusedTools::default() }
+        Self { dialect, server, refused: RefusedTools::default(), limits: TokenLimits::default() }
     }
 
     /// Makes one request, with retries. The usage of each attempt is added to `spent`.
@@ -149,9 +155,13 @@ impl<D: LlmAdapter> LlmClient<D> {
         let mut pauses = PAUSES.into_iter();
         loop {
             let tools = request.tools.iter().map(|tool| tool.name.clone()).collect();
-            let mut reading = StreamState { filter: SpeechFilter::new(tools), ..StreamState::default() };
+            let limit = self.limit(&request);
+            let mut reading = StreamState { filter: SpeechFilter::new(tools), limit, ..StreamState::default() };
             let mut response = D::LlmResponse::default();
             let attempted = self.attempt(&request, events, &mut reading, &mut response).await;
+            let used_up = |failure: &LlmFailure| !reading.begun && failure.mentions(&USED_UP);
+            let attempted =
+                attempted.map_err(|failure| if used_up(&failure) { LlmFailure::used_up(limit) } else { failure });
             let estimated = || estimate(characters(&request.messages), reading.characters);
             let used = response.usage().or_else(|| (attempted.is_ok() || reading.alive).then(estimated));
             spent.add(used.unwrap_or_default());
@@ -178,13 +188,23 @@ impl<D: LlmAdapter> LlmClient<D> {
         }
     }
 
-    /// Removes from a request everything that is known to be refused.
+    /// Removes from a request everything that is known to be refused, and raises a token limit that is known to be too low.
     fn prepare(&self, request: &mut LlmRequest) -> Changes {
         self.refused.leave_out(&mut request.tools);
         if let Some(withheld) = &request.withheld {
             withheld.leave_out(&mut request.messages);
         }
-        Changes { may_withhold: request.withheld.is_some(), ..Changes::default() }
+        let requested = request.max_tokens.unwrap_or(MAX_TOKENS);
+        request.max_tokens = Some(self.limits.of(self.server.model(request, ""), requested));
+        Changes { may_withhold: request.withheld.is_some(), requested, ..Changes::default() }
+    }
+
+    /// Returns the token limit of a request, as the server gets it.
+    fn limit(&self, request: &LlmRequest) -> TokenLimit {
+        match self.server.token_limit() {
+            Some(set) => TokenLimit::Settings(set.as_u64()),
+            None => TokenLimit::Raisable(request.max_tokens.unwrap_or(MAX_TOKENS)),
+        }
     }
 
     /// Learns from a refusal what this server accepts. Returns whether to send the changed request.
@@ -193,6 +213,18 @@ impl<D: LlmAdapter> LlmClient<D> {
         if self.dialect.learn(failure, changes.learnt) {
             tracing::info!(provider, "LLM server wants another form of conversation; retrying");
             changes.learnt += 1;
+            return true;
+        }
+        if let Retry::Longer { used } = failure.retry
+            && !std::mem::replace(&mut changes.longer, true)
+            && let Some(raised) = self.limits.raise(self.server.model(request, ""), changes.requested, used)
+        {
+            tracing::info!(
+                provider,
+                raised,
+                "LLM uses up its token limit before its first word; retrying with a higher one"
+            );
+            request.max_tokens = Some(raised);
             return true;
         }
         let tool = self.refused.learn(failure, self.server.key(), &mut request.tools);
@@ -315,6 +347,10 @@ struct Changes {
     may_withhold: bool,
     /// How often the server's form of request was learnt.
     learnt: u8,
+    /// The token limit that was requested.
+    requested: u32,
+    /// Whether it was raised for this request.
+    longer: bool,
     shortened: bool,
     /// How often messages of the caller were left out.
     withheld: u8,
@@ -363,6 +399,7 @@ struct StreamState {
     sentence: bool,
     filter: SpeechFilter,
     characters: usize,
+    limit: TokenLimit,
 }
 
 impl StreamState {
@@ -395,9 +432,9 @@ impl StreamState {
         }
     }
 
-    /// Emits text. Returns false when the receiver is closed.
+    /// Emits text, without blanks before the first word. Returns false when the receiver is closed.
     async fn give(&mut self, text: String, events: &mpsc::Sender<LlmEvent>) -> bool {
-        if text.is_empty() {
+        if text.is_empty() || (!self.begun && text.trim().is_empty()) {
             return true;
         }
         self.begun = true;
@@ -432,7 +469,7 @@ impl StreamState {
         }
         self.give(rest, events).await;
         if calls.is_empty() && !self.begun {
-            return Err(LlmFailure::empty_response());
+            return Err(if response.is_cut() { LlmFailure::used_up(self.limit) } else { LlmFailure::empty_response() });
         }
         let mut ids = HashSet::new();
         for (position, mut call) in calls.into_iter().enumerate() {
@@ -538,3 +575,6 @@ impl<D: LlmAdapter> Llm for LlmClient<D> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

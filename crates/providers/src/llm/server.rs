@@ -118,6 +118,15 @@ impl LlmServer {
         request.model.as_deref().or(self.model.as_deref()).unwrap_or(default)
     }
 
+    /// Returns the token limit that the settings put in place of a request's, if they do; `null` removes it.
+    pub(super) fn token_limit(&self) -> Option<&Value> {
+        let nested = self.fields.get("generationConfig").and_then(|config| config.get("maxOutputTokens"));
+        let set = [self.fields.get("max_tokens"), self.fields.get("max_completion_tokens"), nested];
+        let mut set = set.into_iter().flatten();
+        let first = set.next()?;
+        Some(std::iter::once(first).chain(set).find(|limit| limit.is_u64()).unwrap_or(first))
+    }
+
     pub(super) fn timeouts(&self) -> LlmTimeouts {
         self.timeouts
     }

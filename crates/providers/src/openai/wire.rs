@@ -188,6 +188,10 @@ impl LlmResponse for ChatResponse {
     fn usage(&self) -> Option<Usage> {
         self.usage
     }
+
+    fn is_cut(&self) -> bool {
+        self.reason.as_deref().is_some_and(|reason| FinishReason::read(reason) == FinishReason::Length)
+    }
 }
 
 impl ChatResponse {
@@ -350,6 +354,18 @@ mod tests {
         }
         for reason in ["stop", "OTHER", "eos"] {
             assert!(failure(json!({}), reason).is_none(), "{reason}: an empty response is asked for again");
+        }
+    }
+
+    #[test]
+    fn reasoning_alone_may_reach_the_limit() {
+        for (reason, cut) in [("length", true), ("MAX_TOKENS", true), ("stop", false)] {
+            let mut response = ChatResponse::default();
+            let delta = json!({ "reasoning_content": "Hm.", "content": "" });
+            let chunk = json!({ "choices": [{ "delta": delta, "finish_reason": reason }] });
+            assert!(matches!(response.take(&chunk), Ok(StreamStep::Nothing)));
+            assert!(response.finish(true).is_ok_and(|calls| calls.is_empty()));
+            assert_eq!(response.is_cut(), cut, "{reason}");
         }
     }
 

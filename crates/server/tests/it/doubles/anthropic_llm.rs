@@ -121,6 +121,24 @@ impl Protocol for Anthropic {
         sent
     }
 
+    fn reasoning(self) -> Vec<String> {
+        let block = json!({ "type": "thinking", "thinking": "" });
+        let thought = json!({ "type": "thinking_delta", "thinking": "They want" });
+        let end = json!({ "stop_reason": "max_tokens", "stop_sequence": null });
+        vec![
+            start(),
+            event(&json!({ "type": "content_block_start", "index": 0, "content_block": block })),
+            event(&json!({ "type": "content_block_delta", "index": 0, "delta": thought })),
+            event(&json!({ "type": "content_block_stop", "index": 0 })),
+            event(&json!({ "type": "message_delta", "delta": end, "usage": { "output_tokens": 7 } })),
+            event(&json!({ "type": "message_stop" })),
+        ]
+    }
+
+    fn limit(self, body: &Value) -> Option<u64> {
+        body["max_tokens"].as_u64()
+    }
+
     fn error(self, status: u16, words: &str) -> Value {
         let kind = match status {
             401 => "authentication_error",

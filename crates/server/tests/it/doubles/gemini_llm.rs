@@ -108,6 +108,15 @@ impl Protocol for Gemini {
         sent
     }
 
+    fn reasoning(self) -> Vec<String> {
+        let thought = json!([{ "text": "They want", "thought": true }]);
+        vec![chunk(&thought, None), chunk(&json!([]), Some("MAX_TOKENS"))]
+    }
+
+    fn limit(self, body: &Value) -> Option<u64> {
+        body["generationConfig"]["maxOutputTokens"].as_u64()
+    }
+
     fn error(self, status: u16, words: &str) -> Value {
         let details = if status == 401 { json!([{ "reason": "API_KEY_INVALID" }]) } else { json!([]) };
         let (status, words) = match status {

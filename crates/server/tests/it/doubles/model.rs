@@ -39,6 +39,12 @@ pub(crate) trait Protocol: Copy + Send + Sync + 'static {
     /// and 7 written.
     fn answer(self, pieces: &[Piece]) -> Vec<String>;
 
+    /// Returns the stream of a response that reaches its token limit while it reasons, with the usage of [`Protocol::answer`].
+    fn reasoning(self) -> Vec<String>;
+
+    /// Returns the token limit in a request.
+    fn limit(self, body: &Value) -> Option<u64>;
+
     /// Returns the body of a refusal.
     fn error(self, status: u16, words: &str) -> Value;
 

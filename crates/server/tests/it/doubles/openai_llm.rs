@@ -101,6 +101,15 @@ impl Protocol for OpenAi {
         sent
     }
 
+    fn reasoning(self) -> Vec<String> {
+        let thought = chunk(&json!({ "role": "assistant", "content": "\n", "reasoning_content": "They want" }), None);
+        vec![thought, chunk(&json!({}), Some("length")), data(&usage()), done()]
+    }
+
+    fn limit(self, body: &Value) -> Option<u64> {
+        body["max_tokens"].as_u64()
+    }
+
     fn error(self, status: u16, words: &str) -> Value {
         let code = match status {
             401 => "invalid_api_key",

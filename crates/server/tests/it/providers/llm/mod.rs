@@ -56,6 +56,7 @@ every_adapter!(
     an_answer_without_its_end_is_a_failure,
     whole_sentences_without_an_end_are_an_answer,
     a_conversation_that_is_too_long_is_shortened_once,
+    reasoning_that_uses_up_its_limit_gets_a_higher_one,
     nothing_may_be_said_after_keys_and_only_then,
     calls_of_whatever_ids_can_be_distinguished,
     a_call_is_looked_back_upon_by_its_schema,
@@ -332,6 +333,27 @@ async fn a_conversation_that_is_too_long_is_shortened_once<P: Protocol>(protocol
     assert!(asked[1].to_string().contains("Question 19.") && asked[1].to_string().contains("Be brief."));
     let (_, result) = ask(&*llm, request).await;
     assert!(matches!(&result, Err(ProviderError::Failed { words, .. }) if words.contains("5000 tokens")), "{result:?}");
+    double.finish();
+}
+
+async fn reasoning_that_uses_up_its_limit_gets_a_higher_one<P: Protocol>(protocol: P) {
+    let reasons = || Reply::Events(protocol.reasoning());
+    let replies = vec![reasons(), says("Yes."), says("Yes."), reasons(), reasons(), reasons(), says("Yes.")];
+    let double = Double::start(protocol, replies).await;
+    let llm = double.llm();
+    let (events, usage) = ask(&*llm, request()).await;
+    assert_eq!((text(&events).as_str(), usage.expect("answered").llm_output_tokens), ("Yes.", 14), "both cost");
+    assert_eq!(text(&ask(&*llm, request()).await.0), "Yes.");
+    let with = |model: &str, limit| LlmRequest { model: Some(model.to_owned()), max_tokens: limit, ..request() };
+    for _ in 0..2 {
+        let (events, result) = ask(&*llm, with("another-model", Some(1_000))).await;
+        let advice = "it used all 4096 tokens before its first word: raise llm.max_tokens or turn reasoning down";
+        assert!(events.is_empty(), "{}", text(&events));
+        assert!(matches!(&result, Err(ProviderError::Failed { words, .. }) if words == advice), "{result:?}");
+    }
+    assert_eq!(text(&ask(&*llm, with("a-third-model", None)).await.0), "Yes.");
+    let limits: Vec<Option<u64>> = double.asked().iter().map(|body| protocol.limit(body)).collect();
+    assert_eq!(limits, [300, 2_400, 2_400, 1_000, 4_096, 4_096, 300].map(Some), "kept for the model");
     double.finish();
 }
 

@@ -361,6 +361,23 @@ async fn settings_change_what_is_asked() {
     double.finish();
 }
 
+#[tokio::test]
+async fn a_limit_of_the_settings_is_not_raised_and_a_refusal_may_say_that_it_was_used_up() {
+    let double = Double::start(OpenAi, vec![Reply::Events(OpenAi.reasoning())]).await;
+    let (_, result) = ask(&*double.llm_with(json!({ "request": { "max_tokens": 500 } })), request()).await;
+    let advice =
+        "it used all 500 tokens before its first word: raise the limit in settings.request or turn reasoning down";
+    assert!(matches!(&result, Err(ProviderError::Failed { words, .. }) if words == advice), "{result:?}");
+    double.finish();
+
+    let words = "Could not finish the message because max_tokens or model output limit was reached.";
+    let error = json!({ "error": { "message": words, "type": "invalid_request_error" } });
+    let double = Double::start(OpenAi, vec![Reply::Refuses(400, Vec::new(), error), says("Yes.")]).await;
+    assert_eq!(text(&ask(&*double.llm(), request()).await.0), "Yes.");
+    assert_eq!(double.asked().iter().map(|body| OpenAi.limit(body)).collect::<Vec<_>>(), [Some(300), Some(2_400)]);
+    double.finish();
+}
+
 fn called(events: &[LlmEvent]) -> Vec<(&str, Value)> {
     let calls = events.iter().filter_map(|event| if let LlmEvent::ToolCall(call) = event { Some(call) } else { None });
     calls.map(|call| (call.name.as_str(), call.arguments.clone())).collect()

@@ -1,0 +1,66 @@
+//! Responses that end at their token limit.
+
+use super::*;
+
+/// A response that has ended without a tool call.
+#[derive(Default)]
+struct Ended {
+    at_limit: bool,
+}
+
+impl LlmResponse for Ended {
+    fn take(&mut self, _event: &Value) -> Result<StreamStep, LlmFailure> {
+        Ok(StreamStep::Nothing)
+    }
+
+    fn finish(&mut self, _done: bool) -> Result<Vec<ToolCall>, LlmFailure> {
+        Ok(Vec::new())
+    }
+
+    fn usage(&self) -> Option<Usage> {
+        None
+    }
+
+    fn is_cut(&self) -> bool {
+        self.at_limit
+    }
+}
+
+/// Returns the text of a response with these pieces, and how it failed.
+async fn respond(pieces: &[&str], at_limit: bool, limit: TokenLimit) -> (String, Option<LlmFailure>) {
+    let (events, mut given) = mpsc::channel(16);
+    let mut reading = StreamState { limit, ..StreamState::default() };
+    for piece in pieces {
+        let step = StreamStep::Text((*piece).to_owned());
+        assert!(matches!(reading.take(step, &events).await, Ok(false)));
+    }
+    let finished = reading.finish("double", &mut Ended { at_limit }, &events).await;
+    drop(events);
+    let mut text = String::new();
+    while let Some(LlmEvent::Delta(more)) = given.recv().await {
+        text.push_str(&more);
+    }
+    (text, finished.err())
+}
+
+#[tokio::test]
+async fn a_response_of_reasoning_alone_that_ends_at_its_limit_says_so() {
+    let limit = TokenLimit::Raisable(300);
+    let used_up = || Some(LlmFailure::used_up(limit));
+    for pieces in [&[][..], &["\n", " "], &["<think>They want", " a table"], &["<think>Hm.</think>\n\n"]] {
+        assert!(respond(pieces, true, limit).await == (String::new(), used_up()), "{pieces:?}");
+        assert!(
+            respond(pieces, false, limit).await == (String::new(), Some(LlmFailure::empty_response())),
+            "{pieces:?}"
+        );
+    }
+    let spoken = respond(&["<think>Hm.</think>", "\n", "At ", "sev"], true, limit).await;
+    assert!(spoken == ("At sev".to_owned(), None), "words before the limit are an answer: {:?}", spoken.0);
+    let words = |limit| LlmFailure::used_up(limit).message(None);
+    let advice = "before its first word: raise llm.max_tokens or turn reasoning down";
+    assert_eq!(words(limit), format!("it used all 300 tokens {advice}"));
+    let of_settings = LlmFailure::used_up(TokenLimit::Settings(Some(500)));
+    assert!(of_settings.retry == Retry::None, "the settings would replace another limit");
+    let advice = "before its first word: raise the limit in settings.request or turn reasoning down";
+    assert_eq!(of_settings.message(None), format!("it used all 500 tokens {advice}"));
+}
