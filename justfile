@@ -32,6 +32,10 @@ test-postgres *args:
 crash cycles="200":
     SWITCHHOOK_CRASH_CYCLES={{ cycles }} cargo nextest run -p switchhook --test it --profile long --no-capture -E 'test(/^crash::cycles::/)'
 
+# Throw faults of databases and machines at random under load, for about 14 s a round, and check the history and `/readyz`.
+chaos rounds="250":
+    SWITCHHOOK_CHAOS_ROUNDS={{ rounds }} cargo nextest run -p switchhook --test it --profile long --no-capture -E 'test(/^chaos::/)'
+
 # Run the cluster tests on one PostgreSQL; one node is suspended for `stop` seconds.
 cluster stop="60":
     SWITCHHOOK_STOP_SECONDS={{ stop }} cargo nextest run -p switchhook --test it --profile long --no-capture -E 'test(/^cluster::/)'

@@ -177,7 +177,7 @@ async fn start(config: &Arc<Config>, json: bool) -> anyhow::Result<Service> {
     if json {
         output::json_line(&json!({
             "listening": format!("http://{address}"), "docs": format!("http://{address}/docs"),
-            "dashboard": dashboard(&service, &config),
+            "dashboard": dashboard(&service, config),
         }))?;
     } else {
         output::line(&format!("Switchhook listens on http://{address} (API documentation at /docs)"));

@@ -143,6 +143,11 @@ impl WriterState {
 
     /// Rolls back an abandoned savepoint and opens a new one, in an outer transaction that is started if needed.
     async fn prepare(&mut self) -> Result<(), sqlx::Error> {
+        if self.try_prepare().await.is_ok() {
+            return Ok(());
+        }
+        // A write that failed has rolled back everything, savepoints too, for example because the disk is full.
+        self.start_over().await;
         let prepared = self.try_prepare().await;
         if prepared.is_err() {
             self.start_over().await;
@@ -227,9 +232,10 @@ impl WriteTurn {
 
 /// Releases the savepoint, goes to the end of the queue, and commits for all finished transactions unless another one has.
 async fn finish(mut state: OwnedMutexGuard<WriterState>, writer: Writer) -> Result<(), sqlx::Error> {
-    if let Err(error) = state.execute("RELEASE turn").await {
+    if state.execute("RELEASE turn").await.is_err() {
+        // As above: nothing of this transaction is left.
         state.start_over().await;
-        return Err(error);
+        return Err(sqlx::Error::WorkerCrashed);
     }
     state.abandoned = false;
     let (finished, mut committed) = oneshot::channel();

@@ -8,6 +8,7 @@ mod apply;
 mod backup;
 mod calls;
 mod carriers;
+mod chaos;
 mod cluster;
 mod command_line;
 mod control;

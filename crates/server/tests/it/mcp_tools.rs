@@ -213,7 +213,6 @@ async fn a_server_that_has_moved_on_its_origin_is_followed() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_session_that_the_server_has_forgotten_is_opened_again() {
-    let service = TestService::start_allowing("127.0.0.0/8,http").await;
     let error = |id: Value, message: &str| {
         json!({ "jsonrpc": "2.0", "id": id, "error": { "code": -32_000, "message": message } }).to_string()
     };
@@ -223,6 +222,7 @@ async fn a_session_that_the_server_has_forgotten_is_opened_again() {
         (400, error(json!("server-error"), "Bad Request: Missing session ID")),
         (400, "Invalid or missing session ID".to_owned()),
     ] {
+        let service = TestService::start_allowing("127.0.0.0/8,http").await;
         let server = McpDouble::start(vec![vec![tables()]]).await;
         server.forget_once(status, &body);
         let double = Double::start(OpenAi, vec![calls("tables", json!({ "day": "Friday" })), goodbye()]).await;
@@ -233,8 +233,8 @@ async fn a_session_that_the_server_has_forgotten_is_opened_again() {
         server.closed(1).await;
         double.finish();
         server.finish();
+        service.stop().await;
     }
-    service.stop().await;
 }
 
 /// Checks that the model gets a result with these words from each tool, and that the session can be used afterwards.

@@ -7,7 +7,7 @@ use switchhook_runtime::clock;
 
 use crate::store::tenants::{self, OwnLimits};
 use crate::store::testing::{TestStore, now, stores};
-use crate::store::{Store, is_duplicate};
+use crate::store::{Store, is_duplicate, is_unavailable, on};
 
 fn new_id() -> TenantId {
     TenantId::new(now(), clock::random())
@@ -42,6 +42,23 @@ async fn two_hundred_at_once_are_all_seen_as_soon_as_they_are_acknowledged() {
         }
         assert_eq!(count(&store).await, 200, "{engine}");
     }
+}
+
+/// SQLite does this when a disk is full.
+#[tokio::test]
+async fn a_rollback_of_everything_is_a_database_that_is_away_for_its_transaction_only() {
+    let TestStore { store, folder: _kept, .. } = stores().await.remove(0);
+    let rolled_back = async || {
+        let mut tx = store.begin().await.expect("a transaction");
+        on!(tx, |c| sqlx::query("ROLLBACK").execute(c).await.map(drop)).expect("rolled back");
+        tx
+    };
+    drop(rolled_back().await);
+    insert(&store, new_id()).await.expect("the next transaction begins anew");
+    let lost = rolled_back().await.commit().await.expect_err("nothing is left of it");
+    assert!(is_unavailable(&lost), "{lost}");
+    insert(&store, new_id()).await.expect("the next transaction begins anew");
+    assert_eq!(count(&store).await, 2);
 }
 
 #[tokio::test]

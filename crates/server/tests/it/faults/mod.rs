@@ -2,7 +2,7 @@
 
 mod database;
 mod disk_full;
-mod gate;
+pub(crate) mod gate;
 mod log;
 mod open_files;
 mod small_database;

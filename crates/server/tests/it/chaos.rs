@@ -1,0 +1,110 @@
+//! Faults of machines and databases, thrown and lifted under load, and checked against the rules of the service's history and one
+//! more: when `/readyz` is 200, a call placed then is dialled and its webhook leaves within 10 s.
+//!
+//! Each test throws each of its faults once, in the same order. `just chaos` goes on at random for a long time.
+
+mod fault;
+mod probe;
+mod stage;
+
+use std::fmt;
+use std::io::Write as _;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use self::fault::Fault;
+use self::probe::Prober;
+use self::stage::Stage;
+use crate::crash::load::Load;
+use crate::crash::look;
+use crate::crash::rng::Rng;
+use crate::crash::witness::Witness;
+use crate::harness::text;
+
+const CUSTOMERS: u64 = 3;
+/// A fault or a calm that lasts this long is longer than a probe.
+const LONG: Duration = Duration::from_millis(11_500);
+const SHORT: Duration = Duration::from_secs(2);
+/// How long everything may take to finish after the last fault. Calls of a killed node are over within 30 s.
+const TIMEOUT: Duration = Duration::from_secs(90);
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_nodes_survive_faults_of_their_database() {
+    survive(Stage::on_postgres().await, &Fault::OF_DATABASES).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_nodes_survive_faults_of_their_machines() {
+    survive(Stage::on_postgres().await, &Fault::OF_MACHINES).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_node_survives_faults_of_its_machine() {
+    survive(Stage::on_sqlite(), &[&Fault::OF_MACHINES[..], &[Fault::DiskFull]].concat()).await;
+}
+
+async fn survive(mut stage: Stage, faults: &[Fault]) {
+    let client = stage.client();
+    let agent = client.scripted_agent(json!({})).await;
+    let witness = Witness::start(stage.seed()).await;
+    let webhook = text(&client.create("/v1/webhooks", json!({ "url": witness.url() })).await["id"]);
+    let load = Load::start(CUSTOMERS, &stage.nodes(), &agent.id, stage.seed());
+    let mut prober = Prober::start(stage.nodes(), &agent.id, witness.clone());
+    for (fault, held, calm) in schedule(faults, stage.seed()) {
+        say(format_args!("{fault:?} for {held:.1?}"));
+        prober.change();
+        let since = Instant::now();
+        stage.throw(fault).await;
+        tokio::time::sleep(held.saturating_sub(since.elapsed())).await;
+        stage.lift(fault).await;
+        prober.change();
+        tokio::time::sleep(calm).await;
+    }
+    let probed = prober.finish().await;
+    let mut served = load.finish().await;
+    say(format_args!("{} calls; {:?}, {} unanswered", served.acknowledged.len(), served.answers, served.unanswered));
+    say(format_args!("{} of {} probes were judged", probed.judged, probed.acknowledged.len()));
+    served.acknowledged.extend(probed.acknowledged);
+    let client = stage.client();
+    look::until_at_rest(&client, &webhook, TIMEOUT).await;
+    let dials = stage.dial_log();
+    let history =
+        look::at_everything(&client, &webhook, served.acknowledged, witness.posts(), &[dials.as_path()]).await;
+    let errors: Vec<_> = stage.logs().flat_map(|log| errors(&log)).collect();
+    assert_eq!(served.wrong, Vec::<String>::new(), "{errors:#?}");
+    assert_eq!(history.violations(), Vec::<String>::new());
+    assert_eq!(probed.untrue, Vec::<String>::new());
+    assert!(probed.judged > 0, "a probe fell between two changes");
+    for log in stage.logs() {
+        assert!(!log.contains("panicked"), "{log}");
+    }
+}
+
+/// Returns the faults to throw, how long each lasts, and how long the calm after it is. `SWITCHHOOK_CHAOS_ROUNDS` makes it random.
+fn schedule(faults: &[Fault], seed: u64) -> Vec<(Fault, Duration, Duration)> {
+    let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().expect("a whole number"));
+    let Some(rounds) = number("SWITCHHOOK_CHAOS_ROUNDS") else {
+        return faults.iter().map(|fault| (*fault, LONG, SHORT)).chain([(faults[0], SHORT, LONG)]).collect();
+    };
+    say(format_args!("{rounds} rounds with SWITCHHOOK_CHAOS_SEED={seed}"));
+    let mut rng = Rng::new(seed);
+    let moment = |rng: &mut Rng| if rng.below(2) == 0 { LONG } else { Duration::from_millis(rng.below(6_000)) };
+    (0..rounds)
+        .map(|_| {
+            let fault = faults[usize::try_from(rng.below(faults.len() as u64)).expect("small")];
+            (fault, moment(&mut rng), moment(&mut rng))
+        })
+        .collect()
+}
+
+/// Returns the first errors in a log.
+fn errors(log: &str) -> Vec<String> {
+    log.lines().filter(|line| line.contains("ERROR")).take(20).map(str::to_owned).collect()
+}
+
+/// Prints progress.
+fn say(message: fmt::Arguments<'_>) {
+    // A closed stderr is fine.
+    let _ = writeln!(std::io::stderr(), "chaos: {message}");
+}

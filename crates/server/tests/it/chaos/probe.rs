@@ -1,0 +1,134 @@
+//! Whether `/readyz` tells the truth.
+
+use std::time::{Duration, Instant};
+
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
+use tokio::task::{JoinHandle, JoinSet};
+use tokio_util::sync::CancellationToken;
+
+use crate::crash::history::Acknowledged;
+use crate::crash::load::Nodes;
+use crate::crash::witness::Witness;
+use crate::harness::{Client, text};
+
+/// The time from `/readyz` to the arrival of the webhook that says that the call is dialled.
+const WITHIN: Duration = Duration::from_secs(10);
+/// The pause between two probes.
+const PAUSE: Duration = Duration::from_millis(700);
+/// The pause before a failed request is repeated.
+const AGAIN: Duration = Duration::from_millis(100);
+/// A probe that began within this time after a change can have asked before it.
+const ASKED: Duration = Duration::from_secs(1);
+
+/// The findings of all probes.
+#[derive(Default)]
+pub(super) struct Probed {
+    pub(super) acknowledged: Vec<Acknowledged>,
+    /// The number of probes during which no fault was thrown or lifted.
+    pub(super) judged: usize,
+    /// Those of them for which `/readyz` was untrue.
+    pub(super) untrue: Vec<String>,
+}
+
+/// Asks one node after the other whether it is ready, and then places a call there.
+pub(super) struct Prober {
+    stop: CancellationToken,
+    changes: Vec<Instant>,
+    running: JoinHandle<Vec<Probe>>,
+}
+
+struct Probe {
+    began: Instant,
+    acknowledged: Acknowledged,
+    /// Why the call was not dialled in time.
+    failure: Option<String>,
+}
+
+impl Prober {
+    pub(super) fn start(nodes: Nodes, agent: &str, witness: Witness) -> Self {
+        let stop = CancellationToken::new();
+        let running = tokio::spawn(probe_until(stop.clone(), nodes, agent.to_owned(), witness));
+        Self { stop, changes: Vec::new(), running }
+    }
+
+    /// Notes that a fault is thrown or was lifted.
+    pub(super) fn change(&mut self) {
+        self.changes.push(Instant::now());
+    }
+
+    /// Lets all probes finish.
+    pub(super) async fn finish(self) -> Probed {
+        self.stop.cancel();
+        let mut probed = Probed::default();
+        for probe in self.running.await.expect("no panic") {
+            let during = |change: &&Instant| **change + ASKED > probe.began && **change < probe.began + WITHIN;
+            if !self.changes.iter().any(|change| during(&change)) {
+                probed.judged += 1;
+                probed.untrue.extend(probe.failure);
+            }
+            probed.acknowledged.push(probe.acknowledged);
+        }
+        probed
+    }
+}
+
+async fn probe_until(stop: CancellationToken, nodes: Nodes, agent: String, witness: Witness) -> Vec<Probe> {
+    let mut probes = JoinSet::new();
+    for number in 1.. {
+        if stop.run_until_cancelled(tokio::time::sleep(PAUSE)).await.is_none() {
+            break;
+        }
+        let node = nodes.next();
+        if is_ready(&node).await {
+            let key = format!("probe-{number}");
+            probes.spawn(probe(node, nodes.clone(), key, agent.clone(), witness.clone()));
+        }
+    }
+    probes.join_all().await
+}
+
+async fn is_ready(node: &Client) -> bool {
+    let asked = node.request(Method::GET, "/readyz").timeout(ASKED).send().await;
+    asked.is_ok_and(|answer| answer.status() == StatusCode::OK)
+}
+
+async fn probe(node: Client, nodes: Nodes, key: String, agent: String, witness: Witness) -> Probe {
+    let began = Instant::now();
+    let body = json!({ "agent_id": agent, "to": "+12025550111" });
+    let first = place(&node, &key, &body).await;
+    let (call, mut failure) = match first {
+        Ok(call) => (call, None),
+        Err(why) => (insist(&nodes, &key, &body).await, Some(format!("{} is ready, but: {why}", node.base))),
+    };
+    let is_dialled = || witness.posts().iter().any(|post| post.call == call && post.event == "call.dialing");
+    while failure.is_none() && !is_dialled() {
+        if began.elapsed() > WITHIN {
+            failure = Some(format!(
+                "{} is ready, but no webhook says after {WITHIN:?} that call {call} is dialled",
+                node.base
+            ));
+        }
+        tokio::time::sleep(AGAIN).await;
+    }
+    Probe { began, acknowledged: Acknowledged { key, call }, failure }
+}
+
+/// Places a call; returns its id, or why there is none.
+async fn place(node: &Client, key: &str, body: &Value) -> Result<String, String> {
+    let request = node.request(Method::POST, "/v1/calls").json(body).header("Idempotency-Key", key).timeout(WITHIN);
+    let answer = request.send().await.map_err(|error| error.to_string())?;
+    let status = answer.status();
+    let shown: Value = answer.json().await.map_err(|error| error.to_string())?;
+    if status == StatusCode::CREATED { Ok(text(&shown["id"])) } else { Err(format!("{status}: {shown}")) }
+}
+
+/// Places the call wherever it can be placed: it may exist already.
+async fn insist(nodes: &Nodes, key: &str, body: &Value) -> String {
+    loop {
+        if let Ok(call) = place(&nodes.next(), key, body).await {
+            return call;
+        }
+        tokio::time::sleep(AGAIN).await;
+    }
+}
