@@ -1,5 +1,10 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import react from "@vitejs/plugin-react";
+import type { Plugin } from "vite";
 import { defineConfig } from "vitest/config";
+import { parse } from "yaml";
 
 // Where `vite` and `vite preview` find the service while the page is developed.
 const service = process.env.SWITCHHOOK_DEV_URL ?? "http://127.0.0.1:8080";
@@ -19,8 +24,31 @@ const names = {
   assetFileNames: "assets/[name][extname]",
 };
 
+/** `virtual:agent-templates` is a list of the agents in `templates/`; the first line of each file has title and description. */
+function agentTemplates(): Plugin {
+  const [id, resolved] = ["virtual:agent-templates", "\0agent-templates"];
+  const folder = fileURLToPath(new URL("../templates", import.meta.url));
+  const template = (file: string) => {
+    const text = readFileSync(join(folder, file), "utf8");
+    const [, title, description] = text.match(/^# (.+?): (.+)\n/) ?? [];
+    if (!title || !description) throw new Error(`${file} does not begin with "# Title: description"`);
+    const { agents } = parse(text) as { agents: [object] };
+    return { id: file.replace(".yaml", ""), title, description, config: agents[0] };
+  };
+  return {
+    name: "agent-templates",
+    resolveId: (asked) => (asked === id ? resolved : undefined),
+    load(asked) {
+      if (asked !== resolved) return undefined;
+      const files = readdirSync(folder).filter((file) => file.endsWith(".yaml"));
+      for (const file of files) this.addWatchFile(join(folder, file));
+      return `export default ${JSON.stringify(files.sort().map(template))};`;
+    },
+  };
+}
+
 export default defineConfig({
-  plugins: [react()],
+  plugins: [react(), agentTemplates()],
   // Scripts and styles find each other wherever the service is; the service completes the page's own links.
   experimental: { renderBuiltUrl: (name, { hostType }) => (hostType === "html" ? `/${name}` : { relative: true }) },
   server: { proxy, host: "127.0.0.1" },

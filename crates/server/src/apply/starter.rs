@@ -12,6 +12,32 @@ use super::{export, files, yaml};
 const HOSTED_PROVIDERS: [(&str, &str); 3] =
     [("openai", "OPENAI_API_KEY"), ("anthropic", "ANTHROPIC_API_KEY"), ("gemini", "GEMINI_API_KEY")];
 
+/// The agents of `templates/`, by id, as files for `apply`. Their first line has a title and a description.
+const TEMPLATES: [(&str, &str); 10] = [
+    ("reception", include_str!("../../../../templates/reception.yaml")),
+    ("appointments", include_str!("../../../../templates/appointments.yaml")),
+    ("restaurant", include_str!("../../../../templates/restaurant.yaml")),
+    ("support", include_str!("../../../../templates/support.yaml")),
+    ("after-hours", include_str!("../../../../templates/after-hours.yaml")),
+    ("reminder", include_str!("../../../../templates/reminder.yaml")),
+    ("delivery", include_str!("../../../../templates/delivery.yaml")),
+    ("survey", include_str!("../../../../templates/survey.yaml")),
+    ("leads", include_str!("../../../../templates/leads.yaml")),
+    ("invoice", include_str!("../../../../templates/invoice.yaml")),
+];
+
+/// Returns the ids of all templates, each with its title and description.
+pub fn templates() -> impl Iterator<Item = (&'static str, &'static str)> {
+    TEMPLATES.into_iter().map(|(id, text)| (id, text.lines().next().unwrap_or_default().trim_start_matches("# ")))
+}
+
+/// Returns the agent of a template.
+#[must_use]
+pub fn template(id: &str) -> Option<Value> {
+    let (_, text) = TEMPLATES.into_iter().find(|(known, _)| *known == id)?;
+    yaml::parse(text).ok()?.pointer("/agents/0").cloned()
+}
+
 /// A language model of a hosted provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostedModel {
@@ -78,17 +104,12 @@ impl Folder {
     ///
     /// # Errors
     /// A message if the folder describes an agent with this name in another file.
-    pub fn files_of(
-        &self,
-        name: &str,
-        instructions: &str,
-        model: Option<&HostedModel>,
-    ) -> Result<Vec<StarterFile>, String> {
+    pub fn files_of(&self, mut agent: Value, model: Option<&HostedModel>) -> Result<Vec<StarterFile>, String> {
+        let name = agent["name"].as_str().unwrap_or_default();
         let file = self.path.join(file_name(name));
-        if let Some((other, _)) = self.agents.iter().find(|(path, agent)| agent["name"] == name && *path != file) {
+        if let Some((other, _)) = self.agents.iter().find(|(path, known)| known["name"] == name && *path != file) {
             return Err(format!("{} already describes an agent named {name:?}", other.display()));
         }
-        let mut agent = json!({ "name": name, "instructions": instructions });
         let mut connection = None;
         if let Some(model) = model {
             let used = self.connections.iter().find(|entry| entry["provider"] == model.provider);
@@ -143,10 +164,20 @@ mod tests {
 
     /// The names of the files, and the connection that the agent uses.
     fn written(folder: &Folder, name: &str, model: &str) -> (Vec<String>, Value) {
-        let files = folder.files_of(name, "x", HostedModel::parse(model).as_ref()).expect("no such agent");
+        let agent = json!({ "name": name, "instructions": "x" });
+        let files = folder.files_of(agent, HostedModel::parse(model).as_ref()).expect("no such agent");
         let agent = yaml::parse(&files[0].text).expect("YAML");
         let name = |file: StarterFile| file.path.file_name().expect("a name").to_string_lossy().into_owned();
         (files.into_iter().map(name).collect(), agent["agents"][0]["llm"]["connection"].clone())
+    }
+
+    #[test]
+    fn every_template_has_a_title_and_an_agent() {
+        for (id, about) in templates() {
+            let agent = template(id).unwrap_or_else(|| panic!("{id} has no agent"));
+            assert!(about.contains(": ") && agent["instructions"].is_string(), "{id}: {about}");
+        }
+        assert_eq!(template("nonsense"), None);
     }
 
     #[test]
@@ -161,7 +192,8 @@ mod tests {
     fn an_agent_is_read_as_it_was_written() {
         let instructions = "You say: \"no\" to #1 & #2.\nAnd: ${HOME}";
         let model = HostedModel::parse("openai/gpt-5-mini");
-        let files = Folder::default().files_of("Zahnarzt Müller", instructions, model.as_ref()).expect("a new agent");
+        let agent = json!({ "name": "Zahnarzt Müller", "instructions": instructions });
+        let files = Folder::default().files_of(agent, model.as_ref()).expect("a new agent");
         assert_eq!(files[0].path, Path::new("zahnarzt-müller.yaml"));
         let llm = json!({ "connection": "openai", "model": "gpt-5-mini" });
         let expected = json!({ "name": "Zahnarzt Müller", "instructions": instructions, "llm": llm });
@@ -193,7 +225,7 @@ mod tests {
     #[test]
     fn an_agent_of_another_file_is_not_described_twice() {
         let (_kept, folder) = folder(&[("all.yaml", "agents:\n  - name: Ava\n    instructions: x\n")]);
-        let error = folder.files_of("Ava", "y", None).expect_err("it exists");
+        let error = folder.files_of(json!({ "name": "Ava" }), None).expect_err("it exists");
         assert!(error.ends_with("all.yaml already describes an agent named \"Ava\""), "{error}");
     }
 

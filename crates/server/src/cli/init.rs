@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context as _;
-use serde_json::json;
+use clap::builder::{PossibleValue, PossibleValuesParser};
+use serde_json::{Value, json};
 
 use super::{CliError, output};
-use crate::apply::starter::{Folder, HostedModel, StarterFile};
+use crate::apply::starter::{self, Folder, HostedModel, StarterFile};
 use crate::http::extract::check_name;
 
 /// Arguments of `switchhook init`.
@@ -20,6 +21,9 @@ pub(super) struct Args {
     /// What it does, as you would explain it to a new colleague; this becomes its instructions.
     #[arg(long, value_name = "TEXT")]
     job: Option<String>,
+    /// Template to begin with, in place of a job.
+    #[arg(long, value_parser = templates(), conflicts_with = "job")]
+    template: Option<String>,
     /// Language model: `openai`, `anthropic` or `gemini`, also with a model, as in `openai/gpt-5-mini`. `none` leaves it out.
     #[arg(long, value_name = "PROVIDER[/MODEL]|none")]
     model: Option<String>,
@@ -34,9 +38,13 @@ pub(super) struct Args {
 /// The answers of an operator.
 #[derive(Debug, PartialEq, Eq)]
 struct Answers {
-    name: String,
-    job: String,
+    agent: Value,
     model: Option<HostedModel>,
+}
+
+/// The templates, which the help describes.
+fn templates() -> PossibleValuesParser {
+    PossibleValuesParser::new(starter::templates().map(|(id, about)| PossibleValue::new(id).help(about)))
 }
 
 pub(super) async fn run(args: Args, json: bool) -> Result<ExitCode, CliError> {
@@ -46,9 +54,9 @@ pub(super) async fn run(args: Args, json: bool) -> Result<ExitCode, CliError> {
         let input: Box<dyn BufRead> = if terminal { Box::new(io::stdin().lock()) } else { Box::new(io::empty()) };
         Prompt { terminal, input, output: console::Term::stdout() }.answers(args)
     });
-    let Answers { name, job, model } = asked.await.map_err(anyhow::Error::from)??;
+    let Answers { agent, model } = asked.await.map_err(anyhow::Error::from)??;
     let existing = Folder::read(&folder).map_err(CliError::Usage)?;
-    let files = existing.files_of(&name, &job, model.as_ref()).map_err(CliError::Usage)?;
+    let files = existing.files_of(agent, model.as_ref()).map_err(CliError::Usage)?;
     write(&folder, &files, force)?;
     let written: Vec<_> = files.iter().map(|file| file.path.display().to_string()).collect();
     let next = next(&folder, model.as_ref().filter(|_| files.len() > 1));
@@ -72,19 +80,24 @@ struct Prompt<R, W> {
 }
 
 impl<R: BufRead, W: Write> Prompt<R, W> {
-    fn answers(&mut self, given: Args) -> Result<Answers, CliError> {
+    fn answers(&mut self, mut given: Args) -> Result<Answers, CliError> {
+        let template = given.template.as_deref().and_then(starter::template);
+        if let Some(template) = &template {
+            let text = |field: &str| template[field].as_str().map(str::to_owned);
+            given.name = given.name.or_else(|| text("name"));
+            given.job = text("instructions");
+        }
         let options = [("--name", &given.name), ("--job", &given.job), ("--model", &given.model)];
         let missing: Vec<_> = options.iter().filter(|(_, given)| given.is_none()).map(|(option, _)| *option).collect();
         if !self.terminal && !missing.is_empty() {
             return Err(CliError::Usage(format!("there is no terminal to ask at: add {}", missing.join(", "))));
         }
+        let mut agent = template.unwrap_or_else(|| json!({}));
+        agent["name"] = self.answer(given.name, "Name of the agent (such as Reception): ", agent_name)?.into();
+        let job = "What does it do? (such as: You answer the phone of a dentist and book appointments.): ";
+        agent["instructions"] = self.answer(given.job, job, instructions)?.into();
         Ok(Answers {
-            name: self.answer(given.name, "Name of the agent (such as Reception): ", agent_name)?,
-            job: self.answer(
-                given.job,
-                "What does it do? (such as: You answer the phone of a dentist and book appointments.): ",
-                instructions,
-            )?,
+            agent,
             model: self.answer(
                 given.model,
                 "Language model (openai, anthropic, gemini, or openai/MODEL; none for later): ",
@@ -169,7 +182,7 @@ mod tests {
     /// The answers at a terminal, and what it shows.
     fn asked(given: [Option<&str>; 3], typed: &str) -> (Result<Answers, String>, String) {
         let [name, job, model] = given.map(|given| given.map(str::to_owned));
-        let args = Args { name, job, model, output: PathBuf::from("agents"), force: false };
+        let args = Args { name, job, model, template: None, output: PathBuf::from("agents"), force: false };
         let mut prompt = Prompt { terminal: true, input: typed.as_bytes(), output: Vec::new() };
         let answers = prompt.answers(args).map_err(|error| match error {
             CliError::Usage(message) => message,
@@ -182,7 +195,8 @@ mod tests {
     fn a_wrong_answer_is_asked_for_again_and_the_others_are_kept() {
         let (answers, shown) = asked([None; 3], "\nAva\n\nTake messages.\nopnai\n\nopenai/gpt-5-mini\n");
         let model = HostedModel::parse("openai/gpt-5-mini");
-        assert_eq!(answers, Ok(Answers { name: "Ava".to_owned(), job: "Take messages.".to_owned(), model }));
+        let agent = json!({ "name": "Ava", "instructions": "Take messages." });
+        assert_eq!(answers, Ok(Answers { agent, model }));
         assert_eq!(shown.matches("Name of the agent").count(), 2, "{shown}");
         assert_eq!(shown.matches("What does it do?").count(), 2, "{shown}");
         assert!(shown.contains("the model \"opnai\" is not openai, anthropic or gemini"), "{shown}");
@@ -191,7 +205,7 @@ mod tests {
     #[test]
     fn only_what_is_missing_is_asked_for() {
         let (answers, shown) = asked([Some("Ava"), None, Some("none")], "Take messages.\n");
-        assert_eq!(answers.map(|answers| answers.job), Ok("Take messages.".to_owned()));
+        assert_eq!(answers.map(|answers| answers.agent["instructions"].clone()), Ok(json!("Take messages.")));
         assert!(!shown.contains("Name of the agent") && !shown.contains("Language model"), "{shown}");
         let (answers, shown) = asked([Some("Ava"), Some(" "), None], "none\n");
         assert_eq!(

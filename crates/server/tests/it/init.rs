@@ -55,6 +55,29 @@ async fn the_files_of_a_new_agent_are_applied_and_exported() {
     service.stop().await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn every_template_is_applied_as_it_is_and_after_init() {
+    let service = TestService::start().await;
+    let templates = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../templates");
+    let (code, out, err) = run(service.command(), &templates, &["apply", "-f", "."]).await;
+    assert!(code == Some(0) && out.ends_with("10 created, 0 changed, 0 unchanged.\n"), "{out}{err}");
+    let (code, out, err) = run(service.command(), &templates, &["apply", "-f", "."]).await;
+    assert!(code == Some(0) && out.starts_with("Nothing changes"), "{out}{err}");
+
+    let folder = private_folder();
+    let init = ["init", "--template", "reminder", "--name", "Front desk", "--model", "openai"];
+    let (code, out, err) = run(service.command(), folder.path(), &init).await;
+    assert!(code == Some(0) && out.starts_with("wrote agents/front-desk.yaml\n"), "{out}{err}");
+    let (code, out, err) = run(service.command(), folder.path(), &["apply", "-f", "agents"]).await;
+    assert!(code == Some(0) && out.contains("created agent Front desk (version 1)"), "{out}{err}");
+    let (_, agents) = service.client.get("/v1/agents").await;
+    let agent = &agents["data"][0];
+    assert_eq!((&agent["name"], &agent["answering_machine"]["mode"]), (&json!("Front desk"), &json!("detect")));
+    let (code, _, err) = run(service.command(), folder.path(), &["init", "--template", "nonsense"]).await;
+    assert!(code == Some(2) && err.contains("reception") && err.contains("after-hours"), "{err}");
+    service.stop().await;
+}
+
 #[tokio::test]
 async fn nothing_is_overwritten_and_nothing_is_asked_without_a_terminal() {
     let folder = private_folder();

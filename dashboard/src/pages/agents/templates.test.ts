@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { variablesIn } from "./draft";
 import { BLANK, DEFAULTS, draftOf, templateNamed, TEMPLATES } from "./templates";
@@ -30,6 +30,11 @@ test.each(fields)("%s.%s defaults to %j, as the API has it", (object, field, sta
   else expect(schema).toBeDefined();
 });
 
+test("every file is a template, in its place", () => {
+  const files = readdirSync(new URL("../../../../templates", import.meta.url)).map((file) => file.replace(".yaml", ""));
+  expect(TEMPLATES.map(({ id }) => id).sort()).toEqual(files.sort());
+});
+
 test("every template names the variables that its texts use, so that it works at once", () => {
   for (const { id, config } of TEMPLATES) {
     const texts = JSON.stringify(config).replace(JSON.stringify(config.variables) ?? "", "");
@@ -42,5 +47,6 @@ test("a template stands over the defaults, part by part", () => {
   expect(draft.answering_machine).toMatchObject({ mode: "detect", on_machine: "leave_message" });
   expect(draft.limits).toEqual(DEFAULTS.limits);
   expect(draft.analysis).toMatchObject({ summary: true });
+  expect(draft.variables).toMatchObject({ name: { required: false, default: "there" } });
   expect(templateNamed("nonsense")).toBe(BLANK);
 });

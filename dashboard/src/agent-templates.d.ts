@@ -1,0 +1,4 @@
+declare module "virtual:agent-templates" {
+  const templates: import("./pages/agents/templates").Template[];
+  export default templates;
+}
