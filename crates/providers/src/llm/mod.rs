@@ -13,6 +13,7 @@ mod shorten;
 pub(crate) mod speech_filter;
 mod token_limits;
 pub(crate) mod turns;
+mod unopened_reasoning;
 pub(crate) mod unstreamed;
 mod withheld;
 mod written_calls;
@@ -36,6 +37,7 @@ pub(crate) use self::server::{LLM_SETTINGS, LlmServer};
 use self::shorten::shorten;
 use self::speech_filter::SpeechFilter;
 use self::token_limits::{TokenLimit, TokenLimits, USED_UP};
+use self::unopened_reasoning::UnopenedReasoning;
 use self::unstreamed::Unstreamed;
 pub use self::withheld::Withheld;
 use crate::sse::{EventStream, TooLong};
@@ -127,6 +129,7 @@ pub(crate) struct LlmClient<D> {
     server: LlmServer,
     refused: RefusedTools,
     limits: TokenLimits,
+    reasoning: UnopenedReasoning,
 }
 
 /// Returns whether keys were pressed and nothing else was done since the model spoke: there may be nothing to say.
@@ -139,7 +142,13 @@ fn has_pressed_keys(messages: &[Message]) -> bool {
 
 impl<D: LlmAdapter> LlmClient<D> {
     pub(crate) fn new(dialect: D, server: LlmServer) -> Self {
-        Self { dialect, server, refused: RefusedTools::default(), limits: TokenLimits::default() }
+        Self {
+            dialect,
+            server,
+            refused: RefusedTools::default(),
+            limits: TokenLimits::default(),
+            reasoning: UnopenedReasoning::default(),
+        }
     }
 
     /// Makes one request, with retries. The usage of each attempt is added to `spent`.
@@ -156,9 +165,12 @@ impl<D: LlmAdapter> LlmClient<D> {
         loop {
             let tools = request.tools.iter().map(|tool| tool.name.clone()).collect();
             let limit = self.limit(&request);
-            let mut reading = StreamState { filter: SpeechFilter::new(tools), limit, ..StreamState::default() };
+            let model = self.server.model(&request, "").to_owned();
+            let filter = SpeechFilter::new(tools, self.reasoning.is_known(&model));
+            let mut reading = StreamState { filter, limit, ..StreamState::default() };
             let mut response = D::LlmResponse::default();
             let attempted = self.attempt(&request, events, &mut reading, &mut response).await;
+            self.reasoning.learn(&model, reading.filter.begins_with_reasoning());
             let used_up = |failure: &LlmFailure| !reading.begun && failure.mentions(&USED_UP);
             let attempted =
                 attempted.map_err(|failure| if used_up(&failure) { LlmFailure::used_up(limit) } else { failure });
@@ -458,7 +470,7 @@ impl StreamState {
             }
             finished => finished?,
         };
-        let rest = self.filter.rest();
+        let rest = self.filter.rest(response.is_cut());
         // An unreadable call is not spoken either: another attempt may return a valid one.
         let written =
             self.filter.calls().ok_or_else(|| LlmFailure::unusable("it wrote a tool call that cannot be read"))?;

@@ -66,6 +66,9 @@ const MARKS: [Mark; 44] = [
     Mark("</think>", &[], Kind::Alone),
     Mark("</tool_call>", &[], Kind::Alone),
 ];
+/// The mark that a response is within if it begins with reasoning, and the one that ends it.
+const REASONING: &Mark = &MARKS[0];
+const END_OF_REASONING: &str = "</think>";
 /// First characters of marks and of those that close them.
 const BEGIN_MARKS: [char; 4] = ['<', '[', '◁', 't'];
 /// A response that begins like this is a tool call without a mark, or not speech.
@@ -88,12 +91,22 @@ pub(super) struct SpeechFilter {
     calls: Vec<ToolCall>,
     /// Whether there was an unreadable call.
     unreadable: bool,
+    /// Whether the response is taken to begin with reasoning, and that has not ended.
+    assumed: bool,
+    /// Whether the response began with reasoning, if that showed.
+    begins_with_reasoning: Option<bool>,
 }
 
 impl SpeechFilter {
-    /// Creates the filter for a request with these tools.
-    pub(super) fn new(tools: Vec<String>) -> Self {
-        Self { tools, ..Self::default() }
+    /// Creates the filter for a request with these tools; `reasons` if the model's responses begin with reasoning whose opening mark is
+    /// part of the prompt.
+    pub(super) fn new(tools: Vec<String>, reasons: bool) -> Self {
+        Self { tools, inside: reasons.then_some(REASONING), assumed: reasons, ..Self::default() }
+    }
+
+    /// Returns whether the response began with reasoning without its opening mark; `None` if that did not show.
+    pub(super) fn begins_with_reasoning(&self) -> Option<bool> {
+        self.begins_with_reasoning
     }
 
     /// Takes more text. Returns the part that can be spoken now.
@@ -108,8 +121,18 @@ impl SpeechFilter {
         while let Some(Found { begins, ends, opens }) = self.next_mark(&lower, at) {
             self.pass(&held[at..begins], &mut spoken);
             match self.inside.take() {
-                None => self.inside = opens.filter(|mark| mark.2 != Kind::Alone),
-                Some(mark) => spoken.push_str(&self.close(mark)),
+                None => {
+                    if opens.is_some_and(|mark| mark.0 == END_OF_REASONING) {
+                        self.begins_with_reasoning = Some(true);
+                    }
+                    self.inside = opens.filter(|mark| mark.2 != Kind::Alone);
+                }
+                Some(mark) => {
+                    if std::mem::take(&mut self.assumed) {
+                        self.begins_with_reasoning = Some(true);
+                    }
+                    spoken.push_str(&self.close(mark));
+                }
             }
             at = ends;
         }
@@ -119,8 +142,9 @@ impl SpeechFilter {
         spoken
     }
 
-    /// Returns the text held back, once nothing follows.
-    pub(super) fn rest(&mut self) -> String {
+    /// Returns the text held back, once nothing follows. Reasoning that was assumed and did not end was speech, unless the response was
+    /// cut off.
+    pub(super) fn rest(&mut self, cut: bool) -> String {
         if std::mem::take(&mut self.bare) {
             let calls = WrittenCalls::read(&self.held, &self.tools);
             if calls.all_known(&self.tools) {
@@ -134,6 +158,10 @@ impl SpeechFilter {
             None => held,
             Some(mark) => {
                 self.inner.push_str(&held);
+                if std::mem::take(&mut self.assumed) && !cut && !self.inner.trim().is_empty() {
+                    self.begins_with_reasoning = Some(false);
+                    return std::mem::take(&mut self.inner);
+                }
                 self.close(mark)
             }
         }
@@ -152,7 +180,7 @@ impl SpeechFilter {
 
     /// Returns whether the response may be a call without a mark, which is certain only at its end.
     fn may_be_bare(&mut self) -> bool {
-        if !self.begun && !self.tools.is_empty() {
+        if !self.begun && self.inside.is_none() && !self.tools.is_empty() {
             let text = self.held.trim_start();
             if text.is_empty() {
                 return false;
@@ -246,9 +274,9 @@ pub(crate) const FUZZED: switchhook_fuzz::Target = switchhook_fuzz::Target {
         ])
     },
     read: |messages| {
-        let mut filter = SpeechFilter::new(vec!["tables".to_owned()]);
+        let mut filter = SpeechFilter::new(vec!["tables".to_owned()], messages.len() % 2 == 1);
         let mut read = switchhook_fuzz::Read::each_text(messages, |text| Ok::<_, ()>(filter.spoken(text).len()));
-        read.given += filter.rest().len() + filter.calls().map_or(0, |calls| calls.len());
+        read.given += filter.rest(false).len() + filter.calls().map_or(0, |calls| calls.len());
         read
     },
 };
@@ -263,12 +291,12 @@ mod tests {
     fn cut(text: &str, step: usize) -> (String, Option<Vec<(String, Value)>>) {
         let places: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
         let cuts: Vec<usize> = places.iter().copied().step_by(step).chain([text.len()]).collect();
-        let mut filter = SpeechFilter::new(vec!["tables".to_owned(), "hours".to_owned()]);
+        let mut filter = SpeechFilter::new(vec!["tables".to_owned(), "hours".to_owned()], false);
         let mut spoken = String::new();
         for cut in cuts.windows(2) {
             spoken.push_str(&filter.spoken(&text[cut[0]..cut[1]]));
         }
-        spoken.push_str(&filter.rest());
+        spoken.push_str(&filter.rest(false));
         let calls = filter.calls().map(|calls| calls.into_iter().map(|call| (call.name, call.arguments)).collect());
         (spoken, calls)
     }
@@ -300,6 +328,32 @@ mod tests {
             for step in 1..text.chars().count() {
                 let (spoken, calls) = cut(text, step);
                 assert_eq!((spoken.as_str(), calls), (expected, Some(Vec::new())), "in pieces of {step} characters");
+            }
+        }
+    }
+
+    #[test]
+    fn reasoning_whose_opening_mark_is_in_the_prompt_is_left_out_once_that_is_known() {
+        // What is said of the model before, its response, whether that was cut off, the speech, and what it shows of the model.
+        for (reasons, text, cut, spoken, shown) in [
+            (false, "Hm.</think>Yes.", false, "Hm.Yes.", Some(true)),
+            (true, "Hm.</think>Yes.", false, "Yes.", Some(true)),
+            (true, "<think>Hm.</think>Yes. <think>Hm.</think>Bye.", false, "Yes. Bye.", Some(true)),
+            (true, "Yes.", false, "Yes.", Some(false)),
+            (true, "Hm, hm", true, "", None),
+            (true, "", false, "", None),
+            (false, "<think>Hm.</think>Yes.", false, "Yes.", None),
+        ] {
+            for step in 1..=text.len().max(1) {
+                let mut filter = SpeechFilter::new(vec!["tables".to_owned()], reasons);
+                let pieces = text.as_bytes().chunks(step).map(|piece| std::str::from_utf8(piece).expect("ASCII"));
+                let mut given: String = pieces.map(|piece| filter.spoken(piece)).collect();
+                given.push_str(&filter.rest(cut));
+                assert_eq!(
+                    (given.as_str(), filter.begins_with_reasoning()),
+                    (spoken, shown),
+                    "{reasons} {text} {step}"
+                );
             }
         }
     }

@@ -378,6 +378,18 @@ async fn a_limit_of_the_settings_is_not_raised_and_a_refusal_may_say_that_it_was
     double.finish();
 }
 
+/// Templates of Qwen, Nemotron and DeepSeek put `<think>` into the prompt.
+#[tokio::test]
+async fn reasoning_without_its_opening_mark_is_spoken_once_at_most() {
+    let replies = ["Hm, a table.</think>For how many?", "Hm, two.</think>When?", "Done.", "Hm.</think>Bye."];
+    let double = Double::start(OpenAi, replies.map(says).into()).await;
+    let llm = double.llm();
+    for spoken in ["Hm, a table.For how many?", "When?", "Done.", "Hm.Bye."] {
+        assert_eq!(text(&ask(&*llm, request()).await.0), spoken, "a response without the mark is spoken, and forgets it");
+    }
+    double.finish();
+}
+
 fn called(events: &[LlmEvent]) -> Vec<(&str, Value)> {
     let calls = events.iter().filter_map(|event| if let LlmEvent::ToolCall(call) = event { Some(call) } else { None });
     calls.map(|call| (call.name.as_str(), call.arguments.clone())).collect()
