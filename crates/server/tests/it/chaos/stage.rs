@@ -78,8 +78,7 @@ impl Stage {
         let create = || json_of(nodes[0].command().args(["tenant", "create", "acme", "--json"]).args(limits));
         let key = text(&tokio::task::block_in_place(create)["api_key"]["key"]);
         let seed = std::env::var("SWITCHHOOK_CHAOS_SEED").ok().map(|text| text.parse().expect("a whole number"));
-        let random = std::env::var_os("SWITCHHOOK_CHAOS_ROUNDS").is_some();
-        let drawn = if random { u64::from_ne_bytes(clock::random()) } else { SEED };
+        let drawn = if super::rounds().is_some() { u64::from_ne_bytes(clock::random()) } else { SEED };
         let mut stage = Self {
             seed: seed.unwrap_or(drawn),
             server: None,

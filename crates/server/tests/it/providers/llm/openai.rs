@@ -385,7 +385,11 @@ async fn reasoning_without_its_opening_mark_is_spoken_once_at_most() {
     let double = Double::start(OpenAi, replies.map(says).into()).await;
     let llm = double.llm();
     for spoken in ["Hm, a table.For how many?", "When?", "Done.", "Hm.Bye."] {
-        assert_eq!(text(&ask(&*llm, request()).await.0), spoken, "a response without the mark is spoken, and forgets it");
+        assert_eq!(
+            text(&ask(&*llm, request()).await.0),
+            spoken,
+            "a response without the mark is spoken, and forgets it"
+        );
     }
     double.finish();
 }
