@@ -30,7 +30,7 @@ function agentTemplates(): Plugin {
   const folder = fileURLToPath(new URL("../templates", import.meta.url));
   const template = (file: string) => {
     const text = readFileSync(join(folder, file), "utf8");
-    const [, title, description] = text.match(/^# (.+?): (.+)\n/) ?? [];
+    const [, title, description] = text.match(/^# (.+?): (.+?)\r?\n/) ?? [];
     if (!title || !description) throw new Error(`${file} does not begin with "# Title: description"`);
     const { agents } = parse(text) as { agents: [object] };
     return { id: file.replace(".yaml", ""), title, description, config: agents[0] };

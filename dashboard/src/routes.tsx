@@ -23,7 +23,10 @@ const pages: RouteObject[] = [
   { path: "*", Component: MissingPage },
 ];
 
-// Before the router reads the address.
+// Before the router reads the address, which some proxies pass on without the slash.
+if (BASE !== "" && window.location.pathname === BASE) {
+  window.history.replaceState(window.history.state, "", `${BASE}/${window.location.search}${window.location.hash}`);
+}
 keepToken();
 
 export const router = createBrowserRouter(

@@ -10,7 +10,7 @@ use switchhook_net::outbound::ws::{CloseFrame, OpenError};
 use switchhook_runtime::clock::Clock;
 use url::Url;
 
-use self::too_long::{RATE_LIMIT, TOO_LONG};
+use self::too_long::{OVERSIZED, RATE_LIMIT, RATE_LIMIT_CODES, TOO_LONG};
 use super::ProviderError;
 
 pub(crate) mod pause;
@@ -334,8 +334,9 @@ impl ErrorBody {
         let codes = self.codes.join(" ").to_lowercase();
         let words = format!("{} {codes}", self.message.as_deref().unwrap_or_default().to_lowercase());
         let is = |signs: &[&str], text: &str| signs.iter().any(|sign| text.contains(sign));
-        let limited = status == 429 || self.number == Some(429) || is(&RATE_LIMIT, &words);
-        if status == 413 || (is(&TOO_LONG, &words) && !limited) {
+        let limited =
+            status == 429 || self.number == Some(429) || is(&RATE_LIMIT, &words) || is(&RATE_LIMIT_CODES, &codes);
+        if status == 413 || is(&OVERSIZED, &words) || (is(&TOO_LONG, &words) && !limited) {
             return FailureClass::ContextTooLong;
         }
         if status == 402 || is(&NO_MONEY, &codes) {

@@ -104,6 +104,9 @@ impl Service {
             stop: CancellationToken::new(),
             tasks: TaskTracker::new(),
         };
+        // Before any work on calls and deliveries begins: a start that is given up has begun none.
+        exemptions::load(&state.exemptions, &store).await?;
+        numbering_plans.await.context("could not build the numbering plans")?;
         if config.has_role(NodeRole::Calls) {
             let providers = Registry::new(config.providers(), models, state.exemptions.clone())?;
             service.speech = Some(providers.local_speech());
@@ -141,11 +144,9 @@ impl Service {
                 .tasks
                 .spawn(async move { persistent("the delivery of webhooks", || Box::pin(worker.run(&stop))).await });
         }
-        exemptions::load(&state.exemptions, &store).await?;
         service.tasks.spawn(exemptions::follow(state.exemptions.clone(), store.clone(), service.stop.clone()));
         service.tasks.spawn(Housekeeping::new(store, clock, &config).run(service.stop.clone()));
         service.tasks.spawn(http::keep_house(state.clone(), service.stop.clone()));
-        numbering_plans.await.context("could not build the numbering plans")?;
         service.tasks.spawn(listener::serve(
             listener,
             http::router(state),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use switchhook_runtime::panics::caught;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// The pause before work that panicked begins again.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -16,18 +16,40 @@ pub async fn persistent<Work: Future<Output = ()>>(name: &'static str, work: imp
     }
 }
 
-/// Waits for SIGTERM or SIGINT; returns which one. Process 1 of a container gets neither without a handler.
-pub async fn asked_to_stop() -> SignalKind {
-    let kinds = (SignalKind::terminate(), SignalKind::interrupt());
-    match (signal(kinds.0), signal(kinds.1)) {
-        (Ok(mut terminate), Ok(mut interrupt)) => {
-            tokio::select! {
-                _ = terminate.recv() => kinds.0,
-                _ = interrupt.recv() => kinds.1,
-            }
+/// SIGTERM and SIGINT, from the creation on: one that arrives between two waits is not lost. Process 1 of a container gets neither without
+/// a handler.
+pub struct StopSignals {
+    terminate: Option<Signal>,
+    interrupt: Option<Signal>,
+}
+
+impl StopSignals {
+    /// Begins to listen.
+    #[must_use]
+    pub fn listen() -> Self {
+        Self { interrupt: signal(SignalKind::interrupt()).ok(), ..Self::terminate() }
+    }
+
+    /// Listens to SIGTERM only.
+    #[must_use]
+    pub fn terminate() -> Self {
+        Self { terminate: signal(SignalKind::terminate()).ok(), interrupt: None }
+    }
+
+    /// Waits for one of them; returns which one.
+    pub async fn next(&mut self) -> SignalKind {
+        tokio::select! {
+            () = received(&mut self.terminate) => SignalKind::terminate(),
+            () = received(&mut self.interrupt) => SignalKind::interrupt(),
         }
-        // Without handlers the signals end the process.
-        _ => std::future::pending().await,
+    }
+}
+
+/// Waits for a signal. Without a handler it ends the process.
+async fn received(signal: &mut Option<Signal>) {
+    match signal {
+        Some(signal) => drop(signal.recv().await),
+        None => std::future::pending().await,
     }
 }
 

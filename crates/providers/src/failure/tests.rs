@@ -206,6 +206,11 @@ fn a_rate_limit_that_counts_tokens_does_not_shorten_the_conversation() {
         }
         assert_eq!(classify_body(&json!({ "error": words })).class, FailureClass::Provider, "{words}");
     }
+    let oversized = "Request too large for gpt-4o on tokens per min (TPM): Limit 30000, Requested 38627. The input or output tokens must be reduced in order to run successfully.";
+    let body = json!({ "error": { "message": oversized, "code": "rate_limit_exceeded" } });
+    assert_eq!(class_of(429, &body), FailureClass::ContextTooLong);
+    let tool = json!({ "error": { "message": "Invalid schema for function 'check_rate_limit': x", "type": "invalid_request_error" } });
+    assert_eq!(class_of(400, &tool), FailureClass::Configuration, "a tool has that name");
     let code = |code: Value| json!({ "error": { "message": "The prompt is too long for your tier.", "code": code } });
     for body in [code(json!("rate_limit_exceeded")), code(json!(429))] {
         assert_eq!(

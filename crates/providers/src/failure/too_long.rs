@@ -34,14 +34,16 @@ pub(super) const TOO_LONG: [&str; 26] = [
     "`inputs` must have less than",
     "`inputs` tokens + `max_new_tokens` must be",
 ];
-/// How providers describe a rate limit, in codes or sentences. Some count tokens, and their sentences resemble those above.
-pub(super) const RATE_LIMIT: [&str; 8] = [
-    "rate_limit",
+/// How OpenAI describes a request that is larger than the rate limit, with the status of one: waiting does not help.
+pub(super) const OVERSIZED: [&str; 2] = ["request too large for", "output tokens must be reduced"];
+/// How providers describe a rate limit in sentences. Some count tokens, and resemble those above.
+pub(super) const RATE_LIMIT: [&str; 6] = [
     "rate limit",
-    "ratelimit",
-    "throttl",
     "too many requests",
     "too many tokens, please wait",
+    "throttlingexception",
     "tokens per day",
     "tokens per min",
 ];
+/// Parts of their codes. A tool may have such a name, so that it stands in a sentence about its schema.
+pub(super) const RATE_LIMIT_CODES: [&str; 3] = ["rate_limit", "ratelimit", "throttl"];

@@ -18,7 +18,7 @@ const REFUSED: [&str; 8] =
     ["content_filter", "safety", "blocklist", "prohibited_content", "spii", "language", "recitation", "refusal"];
 const MALFORMED_CALL: [&str; 4] =
     ["malformed_function_call", "unexpected_tool_call", "too_many_tool_calls", "function_call_filter"];
-const LENGTH: [&str; 2] = ["length", "max_tokens"];
+const LENGTH: [&str; 3] = ["length", "max_tokens", "model_length"];
 
 impl FinishReason {
     /// Reads a reason in any case.

@@ -36,7 +36,7 @@ use self::refused_tools::RefusedTools;
 pub(crate) use self::server::{LLM_SETTINGS, LlmServer};
 use self::shorten::shorten;
 use self::speech_filter::SpeechFilter;
-use self::token_limits::{TokenLimit, TokenLimits, USED_UP};
+use self::token_limits::{TokenLimit, TokenLimits, USED_UP, raise};
 use self::unopened_reasoning::UnopenedReasoning;
 use self::unstreamed::Unstreamed;
 pub use self::withheld::Withheld;
@@ -178,6 +178,7 @@ impl<D: LlmAdapter> LlmClient<D> {
             let used = response.usage().or_else(|| (attempted.is_ok() || reading.alive).then(estimated));
             spent.add(used.unwrap_or_default());
             let Err(failure) = attempted else {
+                self.limits.remember(&model, changes.requested, request.max_tokens.unwrap_or(MAX_TOKENS));
                 if let Some(withheld) = &request.withheld {
                     withheld.remember(changes.last_words);
                 }
@@ -193,7 +194,13 @@ impl<D: LlmAdapter> LlmClient<D> {
             let Some(pause) = pauses.next().filter(|_| !reading.begun) else { return Err(failure) };
             match failure.retry {
                 Retry::Same { after } => tokio::time::sleep(after.max(pause)).await,
-                retry if changes.apply(retry, &mut request.messages) => {}
+                retry if changes.apply(retry, &mut request.messages) => {
+                    if retry == Retry::Shortened {
+                        // A raised limit may leave no room for the conversation.
+                        self.limits.forget(&model, changes.requested);
+                        request.max_tokens = Some(changes.requested);
+                    }
+                }
                 _ => return Err(failure),
             }
             tracing::warn!(provider = self.dialect.name(), reason = %failure.kind(), "LLM request failed; retrying");
@@ -229,7 +236,7 @@ impl<D: LlmAdapter> LlmClient<D> {
         }
         if let Retry::Longer { used } = failure.retry
             && !std::mem::replace(&mut changes.longer, true)
-            && let Some(raised) = self.limits.raise(self.server.model(request, ""), changes.requested, used)
+            && let Some(raised) = raise(used)
         {
             tracing::info!(
                 provider,
@@ -559,6 +566,7 @@ impl<D: LlmAdapter> Llm for LlmClient<D> {
 
     fn forget_refusals(&self) {
         self.refused.forget();
+        self.limits.forget_all();
     }
 
     async fn analyse(&self, request: AnalysisRequest) -> Result<Analysis, ProviderError> {

@@ -164,8 +164,12 @@ impl LlmResponse for ChatResponse {
 
     /// Ends the response. Tool calls are more reliable than the reason: servers send `stop` with calls, or no reason at all.
     fn finish(&mut self, done: bool) -> Result<Vec<ToolCall>, LlmFailure> {
-        let mut tools = std::mem::take(&mut self.tools);
-        tools.dedup_by(|call, before| call.is_rest_of(before));
+        let mut tools: Vec<OpenCall> = Vec::new();
+        for call in std::mem::take(&mut self.tools) {
+            if !tools.iter().any(|before| call.is_rest_of(before)) {
+                tools.push(call);
+            }
+        }
         let reason = match self.reason.as_deref() {
             // Some servers send no reason; then the end marker is enough.
             None if !done => return Err(LlmFailure::cut_off()),
@@ -174,7 +178,7 @@ impl LlmResponse for ChatResponse {
         };
         let finished = FinishReason::read(reason);
         match finished {
-            FinishReason::MalformedCall => Err(LlmFailure::malformed_call(reason)),
+            FinishReason::MalformedCall if !self.written && tools.is_empty() => Err(LlmFailure::malformed_call(reason)),
             FinishReason::Refused if !self.written && tools.is_empty() => {
                 Err(LlmFailure::content_refused(format!("its content filter withheld the response ({reason})")))
             }
@@ -258,9 +262,10 @@ impl OpenCall {
         self.name.is_empty() || (self.name == name && serde_json::from_str::<IgnoredAny>(&self.arguments).is_err())
     }
 
-    /// Returns whether this is only the end of `before`, whose server repeats the name in every piece.
+    /// Returns whether this is only the end of `before`, whose server repeats the name, or the whole call, in a later piece.
     fn is_rest_of(&self, before: &Self) -> bool {
-        self.id.is_empty() && self.name == before.name && self.arguments.trim().is_empty()
+        let repeats = self.arguments.trim().is_empty() || self.arguments == before.arguments;
+        self.id.is_empty() && self.index == before.index && self.name == before.name && repeats
     }
 
     fn finish(self, position: usize, cut: bool) -> ToolCall {

@@ -28,7 +28,7 @@ use std::sync::Arc;
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::config::{Config, ConfigError, Flags};
-use crate::lifecycle;
+use crate::lifecycle::StopSignals;
 use crate::stderr;
 
 /// Places and answers phone calls with AI agents.
@@ -196,13 +196,16 @@ impl Cli {
     /// Runs the command. SIGTERM and SIGINT end those that do not stop in order, as process 1 of a container too.
     async fn execute_unless_stopped(self) -> Result<ExitCode, CliError> {
         use CliCommand::{Call, Dev, Serve, Webhook};
-        if matches!(self.command, Serve(_) | Dev(_) | Webhook(_) | Call(_)) {
-            return self.execute().await;
-        }
+        let mut signals = match &self.command {
+            Serve(_) | Dev(_) | Webhook(webhook::WebhookCommand::Listen { .. }) => return self.execute().await,
+            // The other one hangs up.
+            Call(_) => StopSignals::terminate(),
+            _ => StopSignals::listen(),
+        };
         tokio::select! {
             done = self.execute() => done,
             // What a shell says of a process that a signal ended.
-            signal = lifecycle::asked_to_stop() => Ok(ExitCode::from(u8::try_from(128 + signal.as_raw_value()).unwrap_or(1))),
+            signal = signals.next() => Ok(ExitCode::from(u8::try_from(128 + signal.as_raw_value()).unwrap_or(1))),
         }
     }
 

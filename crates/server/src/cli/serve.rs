@@ -14,9 +14,10 @@ use url::Url;
 use super::{CliError, admin, language_model, models, output};
 use crate::app::Service;
 use crate::config::{Config, NodeRole, is_confidential};
+use crate::lifecycle::StopSignals;
 use crate::sign_in::SignIn;
 use crate::sign_in::link::SignInLink;
-use crate::{files, lifecycle, open_files, operator, telemetry};
+use crate::{files, open_files, operator, telemetry};
 
 /// Shortest time between two sign-in links in the terminal, over all clients.
 const LINK_INTERVAL: Duration = Duration::from_secs(2);
@@ -40,8 +41,10 @@ pub(super) struct DevArgs {
 
 pub(super) async fn serve(_args: &Args, config: Arc<Config>, json: bool) -> Result<ExitCode, CliError> {
     telemetry::start(&config);
-    let Some(service) = unless_stopped(start(&config, json)).await? else { return Ok(ExitCode::SUCCESS) };
-    until_stopped(service, &config).await;
+    let mut signals = StopSignals::listen();
+    let starting = start(&config, json);
+    let Some(service) = unless_stopped(&mut signals, starting).await? else { return Ok(ExitCode::SUCCESS) };
+    until_stopped(service, &config, signals).await;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -51,13 +54,16 @@ pub(super) async fn dev(args: &DevArgs, config: Arc<Config>, json: bool) -> Resu
     telemetry::start(&config);
     files::data_directory(&config.data_dir)?;
     let models = ModelStore::new(&config.data_dir);
-    let Some(pulled) = unless_stopped(models::pull_all(&models)).await? else { return Ok(ExitCode::SUCCESS) };
+    let mut signals = StopSignals::listen();
+    let pulling = models::pull_all(&models);
+    let Some(pulled) = unless_stopped(&mut signals, pulling).await? else { return Ok(ExitCode::SUCCESS) };
     if let Err(error) = pulled {
         output::note(&format!(
             "Speech models are not available: {error}. Only agents with their own STT and TTS can take calls."
         ));
     }
-    let Some(service) = unless_stopped(start(&config, json)).await? else { return Ok(ExitCode::SUCCESS) };
+    let starting = start(&config, json);
+    let Some(service) = unless_stopped(&mut signals, starting).await? else { return Ok(ExitCode::SUCCESS) };
     let first = !operator::is_seeded(service.store()).await?;
     let mut key = None;
     if first {
@@ -89,9 +95,17 @@ pub(super) async fn dev(args: &DevArgs, config: Arc<Config>, json: bool) -> Resu
         tokio::spawn(show_links(link.clone(), config.reached_at(service.address()), json));
     }
     if first || args.model.llm_url.is_some() {
-        connect_model(args, &service, &config, key.as_deref(), json).await?;
+        // It may ask for a key, and Ctrl-C is an answer.
+        let asked = tokio::select! {
+            connected = connect_model(args, &service, &config, key.as_deref(), json) => connected.map(|()| true),
+            _ = signals.next() => Ok(false),
+        };
+        if !asked? {
+            stop(service, &config, signals).await;
+            return Ok(ExitCode::SUCCESS);
+        }
     }
-    until_stopped(service, &config).await;
+    until_stopped(service, &config, signals).await;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -150,10 +164,13 @@ async fn connect_model(
 }
 
 /// Returns the result of `work`, or `None` if the process is asked to stop first: nothing is live yet.
-async fn unless_stopped<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<Option<T>> {
+async fn unless_stopped<T>(
+    signals: &mut StopSignals,
+    work: impl Future<Output = anyhow::Result<T>>,
+) -> anyhow::Result<Option<T>> {
     tokio::select! {
         done = work => done.map(Some),
-        _ = lifecycle::asked_to_stop() => Ok(None),
+        _ = signals.next() => Ok(None),
     }
 }
 
@@ -190,14 +207,19 @@ fn usual_shutdown_delay() -> Duration {
     if std::io::stderr().is_terminal() { Duration::ZERO } else { Duration::from_secs(5) }
 }
 
-async fn until_stopped(service: Service, config: &Config) {
-    lifecycle::asked_to_stop().await;
+async fn until_stopped(service: Service, config: &Config, mut signals: StopSignals) {
+    signals.next().await;
+    stop(service, config, signals).await;
+}
+
+/// Stops the service, at once if there is another signal.
+async fn stop(service: Service, config: &Config, mut signals: StopSignals) {
     output::note("Stopping: waiting for live calls to end. Signal again to end them now.");
     let open_for = config.shutdown_delay.unwrap_or_else(usual_shutdown_delay);
     let drain_timeout = config.drain_timeout;
     let end_now = service.end_now();
     tokio::spawn(async move {
-        lifecycle::asked_to_stop().await;
+        signals.next().await;
         end_now.cancel();
     });
     service.stop(drain_timeout, open_for).await;

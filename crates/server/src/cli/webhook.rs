@@ -13,7 +13,7 @@ use switchhook_runtime::clock::Clock;
 
 use super::{CliError, output};
 use crate::config::parse_duration;
-use crate::lifecycle;
+use crate::lifecycle::StopSignals;
 use crate::webhooks::receiver::{Received, Receiver};
 
 /// Subcommands of `switchhook webhook`.
@@ -89,12 +89,11 @@ async fn listen(
         output::note("Signatures are not verified: pass the endpoint's secret with --secret.");
     }
     output::note("The service sends to this machine only if it runs with SWITCHHOOK_WEBHOOK_ALLOW=127.0.0.0/8,http");
-    let stop = lifecycle::asked_to_stop();
-    tokio::pin!(stop);
+    let mut signals = StopSignals::listen();
     loop {
         tokio::select! {
             received = receiver.next() => if json { print_json(&received)? } else { print(&received, verifies) },
-            _ = &mut stop => return Ok(ExitCode::SUCCESS),
+            _ = signals.next() => return Ok(ExitCode::SUCCESS),
         }
     }
 }

@@ -47,8 +47,11 @@ pub(super) fn policy(text: &str) -> Result<AddressPolicy, String> {
 pub(super) fn public_url(text: &str) -> Result<String, String> {
     let wrong = || format!("must be an http:// or https:// address, not {text:?}");
     let url = url::Url::parse(text).map_err(|_| wrong())?;
-    let fits =
-        matches!(url.scheme(), "http" | "https") && url.has_host() && url.query().is_none() && url.fragment().is_none();
+    let fits = matches!(url.scheme(), "http" | "https")
+        && url.has_host()
+        && url.query().is_none()
+        && url.fragment().is_none()
+        && !url.path().contains("//");
     if fits { Ok(text.trim_end_matches('/').to_owned()) } else { Err(wrong()) }
 }
 

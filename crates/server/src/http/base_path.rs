@@ -10,6 +10,8 @@ use axum::response::{IntoResponse as _, Response};
 use super::error::ApiError;
 use super::openapi::DOCUMENT;
 
+/// Where the dashboard's files begin that are no pages.
+const FILES: &str = "/assets/";
 /// Maximum size of a page of this service, in bytes.
 const MAX_PAGE: usize = 1 << 20;
 
@@ -49,9 +51,10 @@ impl BasePath {
 
 /// Middleware: adds the base path to redirects, pages and the OpenAPI document.
 pub(super) async fn add(State(base): State<BasePath>, mut request: Request, next: Next) -> Response {
-    let is_document = request.uri().path() == DOCUMENT;
-    // Files have an ending and no links. A page may be cached from before the address had this path.
-    if is_document || !request.uri().path().contains('.') {
+    let path = request.uri().path();
+    let is_document = path == DOCUMENT;
+    // These files have no links. A page may be cached from before the address had this path.
+    if !path.starts_with(FILES) {
         for header in [ACCEPT_ENCODING, IF_NONE_MATCH] {
             request.headers_mut().remove(header);
         }

@@ -1,5 +1,7 @@
 //! Poolers between this service and PostgreSQL, such as PgBouncer.
 
+use std::time::{Duration, Instant};
+
 use sqlx::postgres::PgConnection;
 use sqlx::{Executor as _, Row as _};
 use switchhook_runtime::clock;
@@ -9,6 +11,8 @@ const FIX: &str = "set pool_mode = session for this database in PgBouncer (from 
     max_prepared_statements = 200 works, too), or use the address of PostgreSQL itself";
 /// How often the mark of a session is read. A pooler that lends its sessions in turns is found if it has fewer at rest.
 const READINGS: usize = 40;
+/// How long it is read at most: a distant database costs each command this time.
+const READING: Duration = Duration::from_secs(1);
 
 /// Who owns the session behind a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,9 +56,13 @@ async fn keeps_session(first: &mut PgConnection, second: &mut PgConnection) -> R
     let mark = format!("{:032x}", u128::from_be_bytes(clock::random()));
     let set = sqlx::AssertSqlSafe(format!("SELECT set_config('switchhook.session', '{mark}', false)"));
     first.execute(sqlx::raw_sql(set)).await?;
+    let since = Instant::now();
     for _ in 0..READINGS {
         if mark_of(first).await? != mark {
             return Ok(false);
+        }
+        if since.elapsed() > READING {
+            break;
         }
     }
     Ok(mark_of(second).await? != mark)

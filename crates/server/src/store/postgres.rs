@@ -4,9 +4,11 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
-use sqlx::{ConnectOptions as _, Executor as _, PgConnection, Row as _};
+use sqlx::{ConnectOptions as _, Connection as _, Executor as _, PgConnection, Row as _};
+use tokio::time::{Instant, timeout_at};
 use url::Url;
 
+use super::away::is_unavailable;
 use super::budget::{Budget, ServerLimits};
 use super::pooling::Pooling;
 
@@ -15,9 +17,8 @@ const REQUEST_PATIENCE: Duration = Duration::from_secs(5);
 /// How long a worker does, and the start.
 const WORKER_PATIENCE: Duration = Duration::from_secs(10);
 
-/// How long the start waits for the reason why it cannot connect.
-const LAST_ATTEMPT: Duration = Duration::from_secs(2);
-const UNREACHABLE: &str = "could not connect to PostgreSQL";
+/// The pause between two attempts of the start to connect.
+const AGAIN: Duration = Duration::from_millis(250);
 /// The start's error where nothing was refused.
 const SILENT: &str = "could not connect to PostgreSQL: it does not answer, or the pooler at this address has fewer than two \
     connections for this service";
@@ -28,26 +29,30 @@ const END_IDLE_TRANSACTIONS: &str = "SET idle_in_transaction_session_timeout = 5
 /// A parameter of libpq that chooses among several servers. Connections are always checked for what it asks for.
 const SESSION_ATTRIBUTES: &str = "target_session_attrs";
 
-/// Connects to the database at `url`; the node may open up to `most` connections.
+/// Connects to the database at `url`; the node may open up to `most` connections. Waits for a server that is starting.
 pub(super) async fn open(url: &str, most: u32) -> anyhow::Result<(PgPool, Budget, Pooling)> {
     let options = connect_options(url)?;
-    let (limits, pooling) = match tokio::time::timeout(WORKER_PATIENCE, look_at(&options)).await {
-        Ok(Err(error)) if !matches!(error.downcast_ref(), Some(sqlx::Error::PoolTimedOut)) => return Err(error),
-        Ok(Ok(found)) => found,
-        _ => return Err(why_unreachable(&options).await),
+    let deadline = Instant::now() + WORKER_PATIENCE;
+    let mut last = None;
+    let (limits, pooling) = loop {
+        match timeout_at(deadline, look_at(&options)).await {
+            Ok(Ok(found)) => break found,
+            Ok(Err(error)) if may_pass(&error) && Instant::now() + AGAIN < deadline => last = Some(error),
+            Ok(Err(error)) => return Err(error),
+            Err(_) => return Err(last.unwrap_or_else(|| anyhow::anyhow!(SILENT))),
+        }
+        tokio::time::sleep(AGAIN).await;
     };
     let budget = Budget::within(most, &limits)?;
     let pool = pool(budget.requests).acquire_timeout(REQUEST_PATIENCE).connect_lazy_with(options);
     Ok((pool, budget, pooling))
 }
 
-/// Looks at the server and at what stands before it. Waits for a server that is starting.
+/// Looks at the server and at what stands before it.
 async fn look_at(options: &PgConnectOptions) -> anyhow::Result<(ServerLimits, Pooling)> {
-    // Without the checks of the pool, which would hide the reason.
-    let connections = PgPoolOptions::new().max_connections(2).acquire_timeout(WORKER_PATIENCE);
-    let connections = connections.connect_with(options.clone()).await.context(UNREACHABLE)?;
-    let mut connection = connections.acquire().await.context(UNREACHABLE)?;
-    let mut other = connections.acquire().await.context(UNREACHABLE)?;
+    const UNREACHABLE: &str = "could not connect to PostgreSQL";
+    let mut connection = options.connect().await.context(UNREACHABLE)?;
+    let mut other = options.connect().await.context(UNREACHABLE)?;
     // Before anything is prepared.
     let pooling = Pooling::between(&mut connection, &mut other).await?;
     anyhow::ensure!(
@@ -56,17 +61,18 @@ async fn look_at(options: &PgConnectOptions) -> anyhow::Result<(ServerLimits, Po
          of the primary in SWITCHHOOK_DATABASE_URL"
     );
     let limits = ServerLimits::read(&mut connection).await.context("could not read the limits of PostgreSQL")?;
-    drop((connection, other));
-    connections.close().await;
+    // A server that closes first has ended them already.
+    let _ = tokio::join!(connection.close(), other.close());
     Ok((limits, pooling))
 }
 
-/// Returns the reason of a last attempt, which the pool repeats without one.
-async fn why_unreachable(options: &PgConnectOptions) -> anyhow::Error {
-    match tokio::time::timeout(LAST_ATTEMPT, options.connect()).await {
-        Ok(Err(error)) => anyhow::Error::from(error).context(UNREACHABLE),
-        Ok(Ok(_)) | Err(_) => anyhow::anyhow!(SILENT),
-    }
+/// Returns whether a later attempt to connect may succeed: a wrong password or a missing database stays.
+fn may_pass(error: &anyhow::Error) -> bool {
+    const STAYS: [&str; 2] = ["28", "3D"];
+    error.downcast_ref::<sqlx::Error>().is_some_and(|error| {
+        let state = error.as_database_error().and_then(|error| error.code());
+        is_unavailable(error) && !state.is_some_and(|state| STAYS.iter().any(|class| state.starts_with(class)))
+    })
 }
 
 /// The same database over a pool of a worker's own.

@@ -143,20 +143,18 @@ impl WriterState {
 
     /// Rolls back an abandoned savepoint and opens a new one, in an outer transaction that is started if needed.
     async fn prepare(&mut self) -> Result<(), sqlx::Error> {
-        if self.try_prepare().await.is_ok() {
-            return Ok(());
+        if self.undo_abandoned().await.is_err() {
+            // A write that failed has rolled back everything, savepoints too, for example because the disk is full.
+            self.start_over().await;
         }
-        // A write that failed has rolled back everything, savepoints too, for example because the disk is full.
-        self.start_over().await;
-        let prepared = self.try_prepare().await;
+        let prepared = self.open_savepoint().await;
         if prepared.is_err() {
             self.start_over().await;
         }
         prepared
     }
 
-    async fn try_prepare(&mut self) -> Result<(), sqlx::Error> {
-        self.undo_abandoned().await?;
+    async fn open_savepoint(&mut self) -> Result<(), sqlx::Error> {
         if !self.open {
             self.open = true;
             self.execute("BEGIN IMMEDIATE").await?;

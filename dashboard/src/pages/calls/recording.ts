@@ -1,6 +1,7 @@
 /** A recording's peaks, read in slices so that drawing begins before all of it is here. */
 import { useEffect, useState } from "react";
 import { Peaks, wavFormat } from "../../lib/peaks";
+import { at } from "../../lib/base";
 
 const SLICE = 512 * 1024;
 const KEPT = 8;
@@ -32,7 +33,7 @@ async function readPeaks(address: string, signal: AbortSignal, grown: (peaks: Pe
   let peaks: Peaks | null = null;
   while (from < size) {
     const headers = { range: `bytes=${from}-${from + SLICE - 1}` };
-    const answer = await fetch(address, { headers, signal, credentials: "same-origin" });
+    const answer = await fetch(at(address), { headers, signal, credentials: "same-origin" });
     if (!answer.ok) throw new Error(`the recording answered with ${answer.status}`);
     const bytes = new Uint8Array(await answer.arrayBuffer());
     const whole = Number(answer.headers.get("content-range")?.split("/")[1]);

@@ -36,7 +36,7 @@ impl Runner {
             self.take_lines_at_hand();
             self.transcript.leave_to_commit();
         }
-        let began = Instant::now();
+        let (began, mut patience) = (Instant::now(), TIMEOUT);
         loop {
             match store::in_time(self.try_commit(change)).await {
                 Ok(Some(row)) => {
@@ -54,7 +54,7 @@ impl Runner {
                 Err(error) if change.carrier_call_id.is_some() && store::is_duplicate(&error) => {
                     return Ok(Committed::IdTaken);
                 }
-                Err(error) if began.elapsed() < self.longest_wait(&error) => {
+                Err(error) if began.elapsed() < self.raised(&mut patience, &error) => {
                     tracing::warn!(%error, "a change of this call could not be written; trying again");
                     tokio::time::sleep(PAUSE).await;
                 }
@@ -66,8 +66,12 @@ impl Runner {
         }
     }
 
-    fn longest_wait(&self, error: &sqlx::Error) -> Duration {
-        if self.context.store.is_unwritable(error) { ROOM } else { TIMEOUT }
+    /// Returns how long to try. A disk that was full once has time to get room, also if a later error names only a consequence.
+    fn raised(&self, patience: &mut Duration, error: &sqlx::Error) -> Duration {
+        if self.context.store.is_unwritable(error) {
+            *patience = ROOM;
+        }
+        *patience
     }
 
     /// Adds the cost of preparing a conversation that never began.

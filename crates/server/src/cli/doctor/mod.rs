@@ -104,7 +104,7 @@ fn configuration(config: &Config) -> Finding {
         return Finding::ok("configuration", detail);
     }
     let unused = config.without_effect.join(", ");
-    Finding::warning("configuration", format!("{unused} has no effect in this version."), "Remove it.")
+    Finding::warning("configuration", format!("{unused} has no effect in this version."), "Remove or rename it.")
 }
 
 /// Prints findings as they arrive.

@@ -122,11 +122,16 @@ impl Stage {
         tokio::task::block_in_place(|| self.nodes[number].serve_after("trap '' XFSZ"))
     }
 
+    /// Returns a client of each node that runs.
+    pub(super) fn clients(&self) -> Vec<Client> {
+        let client = |process: &Process| Client::new(process.base.clone(), self.key.clone());
+        self.processes.iter().map(client).collect()
+    }
+
     /// Gives customers the nodes that run. Without any they keep those that ran.
     fn show(&self) {
-        let client = |process: &Process| Client::new(process.base.clone(), self.key.clone());
         if !self.processes.is_empty() {
-            self.clients.are(self.processes.iter().map(client).collect());
+            self.clients.are(self.clients());
         }
     }
 

@@ -12,6 +12,24 @@ use serde_json::{Map, Value, json};
 /// The code of errors without a usable one (JSON-RPC 2.0, section 5.1: internal error).
 const INTERNAL_ERROR: i32 = -32_603;
 
+/// The errors of a method: invalid params, internal error.
+const OF_TOOLS: [i64; 2] = [-32_602, -32_603];
+/// How servers say that they do not know the session of a request.
+const UNKNOWN_SESSION: [&str; 10] = [
+    "no valid session",
+    "invalid session",
+    "missing session",
+    "unknown session",
+    "session not found",
+    "session expired",
+    "session has expired",
+    "invalid mcp-session-id",
+    "missing mcp-session-id",
+    "not initialized",
+];
+/// The most malformed tools remembered for the log.
+const MOST_MALFORMED: usize = 100;
+
 /// The kind of a request, which decides the form of its result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -91,7 +109,8 @@ impl Requests {
         for tool in tools {
             match repaired_tool(tool) {
                 Ok(tool) => usable.push(tool),
-                Err(malformed) => self.malformed.push(malformed),
+                Err(malformed) if self.malformed.len() < MOST_MALFORMED => self.malformed.push(malformed),
+                Err(_) => {}
             }
         }
         let mut list = Map::from_iter([("tools".to_owned(), Value::Array(usable))]);
@@ -106,12 +125,15 @@ impl Requests {
 /// Servers should send 404 instead.
 pub(super) fn misses_session(body: &[u8], request: Option<&RequestId>) -> bool {
     let text = String::from_utf8_lossy(body).to_ascii_lowercase();
-    let id = serde_json::from_slice::<Value>(body).ok().and_then(|error| RequestId::deserialize(error.get("id")?).ok());
-    if id.is_some() && id.as_ref() == request {
-        // It may be about sessions that people book.
-        return ["session id", "session-id", "session_id", "sessionid"].iter().any(|words| text.contains(words));
+    if !UNKNOWN_SESSION.iter().any(|words| text.contains(words)) {
+        return false;
     }
-    text.contains("session") || text.contains("not initialized")
+    let message: Value = serde_json::from_slice(body).unwrap_or_default();
+    let id = message.get("id").and_then(|id| RequestId::deserialize(id).ok());
+    let is_own = id.is_some_and(|id| request.is_some_and(|request| request.to_string() == id.to_string()));
+    // A tool may have sessions of its own, and refuse one with its arguments (JSON-RPC 2.0, section 5.1).
+    let of_tool = message.pointer("/error/code").and_then(Value::as_i64).is_some_and(|code| OF_TOOLS.contains(&code));
+    !is_own || !of_tool
 }
 
 fn is_response(message: &Map<String, Value>) -> bool {
@@ -182,7 +204,9 @@ fn repaired_tool(mut tool: Value) -> Result<Value, Malformed> {
     let Some(Value::String(name)) = take("name") else { return Err((String::new(), "it has no name")) };
     let schema = match take("inputSchema") {
         Some(Value::Object(schema)) if !schema.is_empty() => Value::Object(schema),
-        None | Some(Value::Null | Value::Object(_)) => json!({ "type": "object", "properties": {} }),
+        None | Some(Value::Null | Value::Object(_)) => {
+            json!({ "type": "object", "properties": {}, "additionalProperties": false })
+        }
         Some(_) => return Err((name, "its inputSchema is not an object")),
     };
     let texts = ["title", "description"].map(|field| (field, take(field).filter(Value::is_string)));
@@ -323,7 +347,7 @@ mod tests {
     #[test]
     fn a_malformed_tool_takes_no_other_with_it() {
         let schema = json!({ "type": "object", "required": ["day"] });
-        let empty = json!({ "type": "object", "properties": {} });
+        let empty = json!({ "type": "object", "properties": {}, "additionalProperties": false });
         let (list, malformed) = listed(json!({
             "tools": [
                 { "name": "fine", "title": "Fine", "description": "It is.", "inputSchema": schema },
@@ -416,6 +440,9 @@ mod tests {
             (error(json!("server-error"), "Bad Request: Missing session ID"), true),
             (error(json!(null), "Bad Request: Server not initialized"), true),
             (error(json!(2), "Bad Request: invalid Mcp-Session-Id"), true),
+            (error(json!("2"), "The session on Friday is full."), false),
+            (error(json!(2), "session_id is required"), false),
+            ("Session full".to_owned(), false),
             ("Invalid or missing session ID".to_owned(), true),
             (json!({ "detail": "Session expired" }).to_string(), true),
             (error(json!(2), "The session on Friday is full."), false),
