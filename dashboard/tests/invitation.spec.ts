@@ -40,11 +40,17 @@ test("a person accepts an invitation, moves between the tenants, and leaves", as
   await otherTab.goto("/settings");
   const shownThere = otherTab.getByRole("combobox", { name: "Tenant" }).locator("option:checked");
   await expect(shownThere).toHaveText("Harbor");
+  // A second load while the first went on crashed the page in Chromium 156.
+  let loads = 0;
+  page.on("request", (request) => (loads += Number(request.isNavigationRequest())));
   await tenant.selectOption("dev");
-  await expect(tenant.locator("option:checked")).toHaveText("dev");
   // The session is everywhere in the same tenant, and no page shows another one.
   await expect(shownThere).toHaveText("dev");
   await otherTab.close();
+  await expect.poll(() => loads).toBeGreaterThan(0);
+  await settled(page);
+  await expect(tenant.locator("option:checked")).toHaveText("dev");
+  expect(loads, "loads of the tab that switched").toBe(1);
   await page.goto("/agents");
   await settled(page);
   await expect(page.getByText("Ava").first()).toBeVisible();

@@ -5,17 +5,20 @@
 
 import { at } from "../lib/base";
 
-const CHANNEL = "tenant";
+/** One for both ways: a channel does not hear itself, so that a tab that starts over loads once. */
+const channel = new BroadcastChannel("tenant");
 
 /** Called when the session has moved. */
 export function startOver(): void {
-  const channel = new BroadcastChannel(CHANNEL);
   channel.postMessage(null);
-  channel.close();
-  window.location.assign(at("/"));
+  load();
 }
 
 /** Starts over when another tab does. */
 export function followOtherTabs(): void {
-  new BroadcastChannel(CHANNEL).onmessage = () => window.location.assign(at("/"));
+  channel.onmessage = load;
+}
+
+function load(): void {
+  window.location.assign(at("/"));
 }
