@@ -80,9 +80,13 @@ test("a colleague listens to a talk from a page of their own, and the talk conti
 test("a muted microphone sends silence, and keys are the caller's words", async ({ page, caller, seed, service }) => {
   const call = await talk(page, seed.agent);
   const isSilent = (frame: Buffer) => frame.every((byte) => byte === 0);
+  const mute = page.getByRole("button", { name: "Mute" });
+  const place = await mute.boundingBox();
   await caller.answers(GREETING, "name");
   await expect.poll(() => call.microphone.some((frame) => !isSilent(frame))).toBe(true);
-  await page.getByRole("button", { name: "Mute" }).click();
+  await expect(linesOf(page, "You").first()).toBeVisible({ timeout: ANSWER_MS });
+  expect(await mute.boundingBox(), "the button moves away from whoever presses it").toEqual(place);
+  await mute.click();
   await expect(page.getByText("You are muted.", { exact: false })).toBeVisible();
   const from = call.microphone.length + 5;
   await caller.says("name");

@@ -45,7 +45,11 @@ export function TalkPanel({ agentName, note, obstacle, focused, placeCall, refus
     if (focused) start.current?.focus();
   }, [focused]);
   return (
-    <section className={styles.panel} aria-label={`Talk to ${agentName}`} data-transport={state.transport}>
+    <section
+      className={`${styles.panel} ${isActive(state) ? styles.live : ""}`}
+      aria-label={`Talk to ${agentName}`}
+      data-transport={state.transport}
+    >
       <header className={styles.header}>
         <h2 className={styles.title}>Talk</h2>
         {badge && (

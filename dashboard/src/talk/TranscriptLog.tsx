@@ -10,10 +10,17 @@ const NEAR_PX = 40;
 export function TranscriptLog({ lines, agentName }: { lines: Line[]; agentName: string }) {
   const log = useRef<HTMLDivElement>(null);
   const followsEnd = useRef(true);
-  useEffect(() => {
+  const follow = () => {
     const element = log.current;
     if (element && followsEnd.current) element.scrollTop = element.scrollHeight;
-  }, [lines]);
+  };
+  useEffect(follow, [lines]);
+  useEffect(() => {
+    // The keypad takes its room from the log.
+    const resized = new ResizeObserver(follow);
+    if (log.current) resized.observe(log.current);
+    return () => resized.disconnect();
+  }, []);
   const onScroll = () => {
     const element = log.current;
     if (!element) return;
