@@ -8,7 +8,7 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { RouterProvider } from "react-router/dom";
 import { onSignedOut } from "./api/client";
-import { ApiError } from "./api/errors";
+import { isWorthARetry, retryDelay } from "./api/retry";
 import { sessionQuery } from "./api/session";
 import { followOtherTabs } from "./api/start-over";
 import { router } from "./routes";
@@ -17,8 +17,8 @@ const queries = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 5_000,
-      // An answer is an answer; only silence is worth asking again.
-      retry: (failures, error) => failures < 2 && error instanceof ApiError && error.status >= 500,
+      retry: isWorthARetry,
+      retryDelay,
     },
   },
 });

@@ -103,7 +103,10 @@ test("pages, requests, streams and links stay below the path", async ({ page }) 
   await expect(page.getByLabel("Transcript").getByText(/demo|table/i).first()).toBeVisible({ timeout: 30_000 });
   await page.getByRole("button", { name: "Listen" }).click();
   await expect(page.getByRole("button", { name: /Stop listening/ })).toBeVisible();
+  // A reload would break off a request that has no answer yet.
+  const hungUp = page.waitForResponse((response) => response.url().endsWith("/hangup"));
   await page.getByRole("button", { name: "Hang up" }).click();
+  await hungUp;
   await page.reload();
   await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
   await expect(page.getByRole("button", { name: "Hang up" })).toHaveCount(0, { timeout: 20_000 });

@@ -176,6 +176,28 @@ test("a call that is placed elsewhere appears without a reload", async ({ page, 
   await expect(newest).toContainText("Completed", { timeout: 20_000 });
 });
 
+test("a list that could not be read is read again", async ({ page, service, seed }) => {
+  let answers = 0;
+  page.on("response", (response) => (answers += Number(/\/v1\/calls\?/.test(response.url()))));
+  await page.goto("/calls");
+  await settled(page);
+  // It is read once more when the stream of events is open.
+  await expect.poll(() => answers).toBe(2);
+  // Nothing happens to it for an hour.
+  const scheduled_at = new Date(Date.now() + 3_600_000).toISOString();
+  const limitedUntil = Date.now() + 4000;
+  let refused = 0;
+  await page.route(/\/v1\/calls\?/, (route) => {
+    if (Date.now() > limitedUntil) return route.continue();
+    refused += 1;
+    return route.fulfill({ status: 429, json: {} });
+  });
+  const { id } = await service.post<{ id: string }>("/v1/calls", { agent_id: seed.agent, to: "+12025550119", scheduled_at });
+  await expect(page.getByRole("link").filter({ hasText: "+1 202 555 0119" })).toBeVisible();
+  expect(refused).toBeGreaterThan(0);
+  await service.post(`/v1/calls/${id}/hangup`, {});
+});
+
 test("the client's own data keeps its digits and its nesting", async ({ page, service, seed }) => {
   const metadata = '{"order":1234567890123456789,"guest":{"seats":[2,3],"regular":true}}';
   const body = `{"agent_id":"${seed.agent}","to":"+12025550103","metadata":${metadata}}`;

@@ -6,7 +6,6 @@ import { BASE, ENDED_MS, Service, type Seed } from "./service";
 
 /** What the service refuses, or a network that fails: tests provoke it. */
 const PROVOKED = /^(Failed to load resource: the server responded with a status|WebSocket connection to)/;
-const SESSION = "tests/out/session.json";
 
 type Fixtures = {
   seed: Seed;
@@ -23,8 +22,11 @@ export const test = base.extend<Fixtures>({
   seed: async ({}, use) => {
     await use(JSON.parse(readFileSync("tests/out/seed.json", "utf8")) as Seed);
   },
-  service: async ({ playwright }, use) => {
-    const request = await playwright.request.newContext({ baseURL: BASE, storageState: SESSION });
+  service: async ({ playwright, seed }, use) => {
+    const extraHTTPHeaders = { authorization: `Bearer ${seed.key}` };
+    // Without the session: the service takes a key or a cookie.
+    const storageState = { cookies: [], origins: [] };
+    const request = await playwright.request.newContext({ baseURL: BASE, extraHTTPHeaders, storageState });
     await use(new Service(request));
     await request.dispose();
   },

@@ -37,6 +37,8 @@ unset OPENAI_API_KEY ANTHROPIC_API_KEY GEMINI_API_KEY
 port=$(node -e 's=require("net").createServer().listen(0,"127.0.0.1",()=>{console.log(s.address().port);s.close()})')
 export SWITCHHOOK_URL=http://127.0.0.1:$port
 export SWITCHHOOK_BINARY=$binary
+# Two browsers at full speed change more in a minute than people do.
+export SWITCHHOOK_RATE_LIMIT_PER_MINUTE=6000
 # The pictures have a receiver of webhooks on this machine.
 export SWITCHHOOK_WEBHOOK_ALLOW=127.0.0.1/32,http
 "$binary" dev --listen "127.0.0.1:$port" --data-dir "$data" >"$folder/log" 2>&1 &

@@ -39,7 +39,7 @@ export function save(seed: Seed): void {
   writeFileSync("tests/out/seed.json", JSON.stringify(seed));
 }
 
-/** One whole conversation over the simulated network, calls that end in other ways, and an endpoint that nobody answers at. */
+/** A key for the tests, so that what they ask for does not count as a person's requests; one whole conversation over the simulated network, calls that end in other ways, and an endpoint that nobody answers at. */
 export async function seedBasics(service: Service): Promise<Seed> {
   const first = async (path: string): Promise<string> => {
     const { data } = await service.get<{ data: { id: string }[] }>(path);
@@ -58,5 +58,6 @@ export async function seedBasics(service: Service): Promise<Seed> {
   await service.spoken(conversation);
   const busy = await call("+12025550101");
   for (const to of ["+12025550108", "+12025550106"]) await call(to);
-  return { agent, conversation, busy, connection, webhook: webhook.id };
+  const { key } = await service.post<{ key: string }>("/v1/api-keys", { name: "tests" });
+  return { agent, conversation, busy, connection, webhook: webhook.id, key };
 }

@@ -1,4 +1,4 @@
-/** The service's API with the session of whoever is signed in. */
+/** The service's API, for a test beside what the browser does. */
 import { expect, type APIRequestContext } from "@playwright/test";
 import { get } from "node:http";
 
@@ -91,5 +91,7 @@ export type Seed = {
   conversation: string;
   busy: string;
   connection: string;
+  /** An API key. */
+  key: string;
   webhook: string;
 };

@@ -33,9 +33,9 @@ export function onSignedOut(handler: () => void): void {
   signedOut = handler;
 }
 
-function failure(status: number, body: unknown): ApiError {
+function failure({ status, headers }: Response, body: unknown): ApiError {
   if (status === 401) signedOut();
-  return new ApiError(status, typeof body === "object" && body !== null ? body : {});
+  return new ApiError(status, typeof body === "object" && body !== null ? body : {}, headers.get("retry-after"));
 }
 
 /**
@@ -47,7 +47,7 @@ export async function take<T>(
   answer: Promise<{ data?: T; error?: unknown; response: Response }>,
 ): Promise<T> {
   const { data, error, response } = await answer;
-  if (!response.ok) throw failure(response.status, error);
+  if (!response.ok) throw failure(response, error);
   return (typeof data === "string" && data !== "" ? readJson(data) : undefined) as T;
 }
 
@@ -67,7 +67,7 @@ export async function request<T>(
   });
   const text = await response.text();
   const json = parsed(text);
-  if (!response.ok) throw failure(response.status, json);
+  if (!response.ok) throw failure(response, json);
   // A service that does not know the address may answer with the page itself.
   if (text !== "" && json === undefined) throw new ApiError(404, {});
   return json as T;

@@ -10,8 +10,11 @@ export class ApiError extends Error {
   readonly detail: string;
   readonly errors: ErrorField[];
   readonly requestId: string | null;
+  /** When the service wants to be asked again. */
+  readonly retryAfterMs: number | null;
 
-  constructor(status: number, body: Partial<ErrorBody>) {
+  /** `retryAfter`: the header `Retry-After`, in seconds. */
+  constructor(status: number, body: Partial<ErrorBody>, retryAfter: string | null = null) {
     const detail = body.detail ?? fallback(status);
     super(detail);
     this.name = "ApiError";
@@ -20,6 +23,7 @@ export class ApiError extends Error {
     this.detail = detail;
     this.errors = body.errors ?? [];
     this.requestId = body.request_id ?? null;
+    this.retryAfterMs = retryAfter !== null && /^\d+$/.test(retryAfter) ? 1000 * Number(retryAfter) : null;
   }
 
   /** The message for the field at `path`, such as `tts.speed`. */

@@ -8,7 +8,12 @@ import { renewHead, type CallFilter } from "./calls";
 import type { TenantEvent } from "./types";
 import { at } from "../lib/base";
 
+/** From an event until what it changed is read. */
 const GATHER_MS = 400;
+/** Between two such reads at least: in a busy tenant, events do not use up the requests of whoever looks on. */
+const APART_MS = 2000;
+/** Until what could not be read is tried again. */
+const FAILED_MS = 5000;
 const POLL_MS = 4000;
 const AGAIN_MS = 30_000;
 const KINDS = [
@@ -33,12 +38,17 @@ function follow(queries: QueryClient): () => void {
   let poll: ReturnType<typeof setInterval> | undefined;
   let again: ReturnType<typeof setTimeout> | undefined;
   let source: EventSource | undefined;
+  let renewedAt = 0;
+  let isStopped = false;
 
-  const renew = () => {
+  const renew = async () => {
     gather = undefined;
+    renewedAt = Date.now();
     const ids = new Set(touched);
     touched.clear();
-    void renewAll(queries, ids);
+    if ((await renewAll(queries, ids)) || isStopped) return;
+    ids.forEach((id) => touched.add(id));
+    gather ??= setTimeout(renew, FAILED_MS);
   };
   const look = () => {
     if (document.visibilityState === "visible") void renewAll(queries, null);
@@ -58,12 +68,13 @@ function follow(queries: QueryClient): () => void {
     };
     const heard = (message: MessageEvent<string>) => {
       touched.add((JSON.parse(message.data) as TenantEvent).call_id);
-      gather ??= setTimeout(renew, GATHER_MS);
+      gather ??= setTimeout(renew, Math.max(GATHER_MS, renewedAt + APART_MS - Date.now()));
     };
     for (const kind of KINDS) source.addEventListener(kind, heard);
   };
   open();
   return () => {
+    isStopped = true;
     source?.close();
     clearTimeout(gather);
     clearTimeout(again);
@@ -71,8 +82,8 @@ function follow(queries: QueryClient): () => void {
   };
 }
 
-/** `ids`: the calls that changed; `null`: nobody knows which. */
-async function renewAll(queries: QueryClient, ids: ReadonlySet<string> | null): Promise<void> {
+/** `ids`: the calls that changed; `null`: nobody knows which. Returns whether the lists are renewed; other queries try again by themselves. */
+async function renewAll(queries: QueryClient, ids: ReadonlySet<string> | null): Promise<boolean> {
   const renewals: Promise<unknown>[] = [
     queries.invalidateQueries({ queryKey: ["tenant"] }),
     queries.invalidateQueries({ queryKey: ["calls", "latest"] }),
@@ -86,7 +97,8 @@ async function renewAll(queries: QueryClient, ids: ReadonlySet<string> | null): 
       renewals.push(queries.invalidateQueries({ queryKey: ["calls", name] }));
     }
   }
-  await Promise.allSettled(renewals);
+  const results = await Promise.allSettled(renewals);
+  return results.every(({ status }) => status === "fulfilled");
 }
 
 /** Whether a call that is shown has not ended, so that looking again may find more. */

@@ -1,0 +1,18 @@
+/** When a query asks again. An answer is an answer; only silence is worth asking again, and a refusal that says when. */
+import { ApiError } from "./errors";
+
+const TRIES = 3;
+/** Somebody looks at the page: what takes longer is said instead of waited for. */
+const LONGEST_WAIT_MS = 5_000;
+
+export function isWorthARetry(failures: number, error: unknown): boolean {
+  if (!(error instanceof ApiError) || failures >= TRIES - 1) return false;
+  if (error.status === 429) return error.retryAfterMs !== null && error.retryAfterMs <= LONGEST_WAIT_MS;
+  return error.status >= 500;
+}
+
+/** Milliseconds until then: what the service asks for, else twice as long each time. */
+export function retryDelay(failures: number, error: unknown): number {
+  const asked = error instanceof ApiError ? error.retryAfterMs : null;
+  return Math.min(asked ?? 1000 * 2 ** failures, LONGEST_WAIT_MS);
+}
