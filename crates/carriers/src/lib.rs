@@ -12,6 +12,7 @@
 
 pub mod address;
 pub mod callback;
+mod closing;
 pub mod control;
 pub mod events;
 #[cfg(test)]

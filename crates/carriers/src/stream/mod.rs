@@ -22,6 +22,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use self::codec::{StreamDecoder, StreamEncoder, StreamFormat, UnsupportedSampleRate};
 use self::reorder::{Chunk, ReorderBuffer};
+use super::closing::await_close;
 use super::media_queue::{MediaSender, media_queue};
 use super::{FromCarrier, Media, ToCarrier, text};
 
@@ -128,7 +129,7 @@ pub async fn serve<F>(
     {
         return close(socket).await;
     }
-    let (sink, stream) = socket.split();
+    let (sink, mut stream) = socket.split();
     let protocol = Arc::new(std::sync::Mutex::new(protocol));
     let (pings, ping_requests) = mpsc::channel(1);
     let mut writer =
@@ -145,7 +146,7 @@ pub async fn serve<F>(
     };
     let carried = caught(async {
         tokio::select! {
-            () = reader.run(stream) => {}
+            () = reader.run(&mut stream) => {}
             () = writer.run(from_us, ping_requests) => {}
         }
     });
@@ -154,7 +155,9 @@ pub async fn serve<F>(
     }
     drop(to_us);
     // Whether the other end still reads makes no difference.
-    let _ = timeout(IDLE, writer.sink.close()).await;
+    if let Ok(Ok(())) = timeout(IDLE, writer.sink.close()).await {
+        await_close(&mut stream).await;
+    }
 }
 
 fn coders(started: &StreamStart, format: AudioFormat) -> Result<(StreamDecoder, StreamEncoder), UnsupportedSampleRate> {
@@ -163,7 +166,9 @@ fn coders(started: &StreamStart, format: AudioFormat) -> Result<(StreamDecoder, 
 
 async fn close(mut socket: WebSocket) {
     // As above.
-    let _ = timeout(IDLE, socket.send(Message::Close(None))).await;
+    if let Ok(Ok(())) = timeout(IDLE, socket.send(Message::Close(None))).await {
+        await_close(&mut socket).await;
+    }
 }
 
 async fn await_start(socket: &mut WebSocket, protocol: &mut dyn StreamProtocol) -> Option<StreamStart> {
@@ -210,7 +215,7 @@ struct StreamReader {
 
 impl StreamReader {
     /// Reads until the stream ends.
-    async fn run(mut self, mut stream: SplitStream<WebSocket>) {
+    async fn run(mut self, stream: &mut SplitStream<WebSocket>) {
         let mut pinged = false;
         loop {
             let goes_on = match timeout(IDLE, stream.next()).await {

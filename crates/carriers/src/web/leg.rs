@@ -16,6 +16,7 @@ use super::browsers::Seat;
 use super::flood::FloodGate;
 use super::rtc::{Call, Event, Rtc, RtcEvent};
 use super::wire::{AgentState, BrowserMessage, ServiceMessage, Transport};
+use crate::closing::await_close;
 use crate::stream::codec::{StreamDecoder, StreamEncoder, StreamFormat};
 use crate::{CallInfo, CarrierEvent, FromCarrier, LegEvent, ToCarrier};
 
@@ -450,19 +451,23 @@ async fn transmit(socket: &mut WebSocket, message: Message) -> Result<(), Parted
 /// Sends the last message, and closes a socket that is still connected.
 async fn say_goodbye(mut socket: WebSocket, parted: Parted, ended: &Ended) {
     let end = ServiceMessage::End { end_reason: ended.reason.as_deref(), error_code: ended.error_code.as_deref() };
-    let code = if parted == Parted::Violation { close_code::POLICY } else { close_code::NORMAL };
-    let frame = CloseFrame { code, reason: "".into() };
     // Whether the browser is still there makes no difference.
     if send(&mut socket, &end).await.is_ok() {
-        let _ = transmit(&mut socket, Message::Close(Some(frame))).await;
+        let code = if parted == Parted::Violation { close_code::POLICY } else { close_code::NORMAL };
+        close(socket, CloseFrame { code, reason: "".into() }).await;
     }
 }
 
 /// Refuses a socket that does not belong to a call.
-pub async fn refuse(mut socket: WebSocket) {
-    let frame = CloseFrame { code: close_code::POLICY, reason: "this token was used".into() };
-    // As above.
-    let _ = transmit(&mut socket, Message::Close(Some(frame))).await;
+pub async fn refuse(socket: WebSocket) {
+    close(socket, CloseFrame { code: close_code::POLICY, reason: "this token was used".into() }).await;
+}
+
+/// Closes a socket whose browser may still be sending audio.
+async fn close(mut socket: WebSocket, frame: CloseFrame) {
+    if transmit(&mut socket, Message::Close(Some(frame))).await.is_ok() {
+        await_close(&mut socket).await;
+    }
 }
 
 /// Reads the token of a socket that wants to resume.
