@@ -56,6 +56,7 @@ async fn survive(mut stage: Stage, faults: &[Fault]) {
         prober.change();
         let since = Instant::now();
         stage.throw(fault).await;
+        // How long a fault lasts is its nature: nothing is awaited.
         tokio::time::sleep(held.saturating_sub(since.elapsed())).await;
         stage.lift(fault).await;
         prober.change();
@@ -94,12 +95,7 @@ fn schedule(faults: &[Fault], seed: u64) -> Vec<(Fault, Duration, Duration)> {
     say(format_args!("{rounds} rounds with SWITCHHOOK_CHAOS_SEED={seed}"));
     let mut rng = Rng::new(seed);
     let moment = |rng: &mut Rng| if rng.below(2) == 0 { LONG } else { Duration::from_millis(rng.below(6_000)) };
-    (0..rounds)
-        .map(|_| {
-            let fault = faults[usize::try_from(rng.below(faults.len() as u64)).expect("small")];
-            (fault, moment(&mut rng), moment(&mut rng))
-        })
-        .collect()
+    (0..rounds).map(|_| (rng.any(faults), moment(&mut rng), moment(&mut rng))).collect()
 }
 
 /// Returns how many random faults to throw, if they are to be random.

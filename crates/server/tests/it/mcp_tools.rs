@@ -269,8 +269,9 @@ async fn whatever_a_server_does_with_a_tool_the_model_learns_of_it_and_the_call_
         ("busy", Does::Fails(429, &[("retry-after", "5")]), "could not be reached"),
         ("broken", Does::Fails(500, &[]), "could not be reached"),
         ("moved", Does::Fails(307, &[("location", "http://10.0.0.1/mcp")]), "could not be reached"),
-        ("torn", Does::Breaks, "could not be reached"),
+        ("torn", Does::Breaks, "cannot be read"),
         ("garbage", Does::Garbage, "cannot be read"),
+        ("streamed", Does::StreamsGarbage, "cannot be read"),
     ])
     .await;
 }

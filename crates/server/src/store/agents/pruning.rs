@@ -4,6 +4,9 @@
 //! of deleted agents are deleted by housekeeping. All of this happens under the tenant's lock, which writing a call takes too, so that no
 //! call loses its version.
 
+use std::collections::HashMap;
+
+use switchhook_core::agent::Traffic;
 use switchhook_core::id::{AgentId, TenantId};
 use uuid::Uuid;
 
@@ -27,8 +30,12 @@ pub async fn prune(tx: &mut Tx, tenant: TenantId, versions: &[(AgentId, i64)]) -
         AND NOT EXISTS (SELECT 1 FROM calls WHERE agent_id = $2 AND agent_version = $3) RETURNING bytes";
     const BYTES: &str = "UPDATE tenants SET agent_bytes = agent_bytes - $2 WHERE id = $1";
     let mut freed = 0;
+    let mut traffic: HashMap<AgentId, Option<Traffic>> = HashMap::new();
     for (agent, version) in versions {
-        if super::traffic(tx, tenant, *agent).await?.is_some_and(|traffic| traffic.names(*version)) {
+        if !traffic.contains_key(agent) {
+            traffic.insert(*agent, super::traffic(tx, tenant, *agent).await?);
+        }
+        if traffic[agent].as_ref().is_some_and(|traffic| traffic.names(*version)) {
             continue;
         }
         let bytes: Option<i64> =

@@ -54,10 +54,10 @@ async fn a_rollback_of_everything_is_a_database_that_is_away_for_its_transaction
         tx
     };
     drop(rolled_back().await);
-    insert(&store, new_id()).await.expect("the next transaction begins anew");
+    insert(&store, new_id()).await.expect("the next transaction is written");
     let lost = rolled_back().await.commit().await.expect_err("nothing is left of it");
     assert!(is_unavailable(&lost), "{lost}");
-    insert(&store, new_id()).await.expect("the next transaction begins anew");
+    insert(&store, new_id()).await.expect("the next transaction is written");
     assert_eq!(count(&store).await, 2);
 }
 

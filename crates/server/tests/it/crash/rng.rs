@@ -16,4 +16,19 @@ impl Rng {
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         (mixed ^ (mixed >> 31)) % bound
     }
+
+    /// Returns true once in so many times, on average.
+    pub(crate) fn once_in(&mut self, times: u64) -> bool {
+        self.below(times) == 0
+    }
+
+    /// Returns a position in a list of this length, which is not empty.
+    pub(crate) fn position(&mut self, length: usize) -> usize {
+        usize::try_from(self.below(length as u64)).expect("less than the length")
+    }
+
+    /// Returns one of these.
+    pub(crate) fn any<T: Clone>(&mut self, of: &[T]) -> T {
+        of[self.position(of.len())].clone()
+    }
 }

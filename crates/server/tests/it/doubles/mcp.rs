@@ -44,6 +44,8 @@ pub(crate) enum Does {
     Breaks,
     /// Responds with something that is not JSON.
     Garbage,
+    /// Ends a stream after an event that is not JSON.
+    StreamsGarbage,
     /// Does not respond.
     Nothing,
 }
@@ -406,6 +408,9 @@ async fn answer(inner: &Inner, session: &str, asked: Asked) -> Response {
                     ([("content-type", "application/json")], Body::from_stream(stream::iter(torn))).into_response()
                 }
                 Some(Does::Garbage) => ([("content-type", "application/json")], "{\"jsonrpc\":").into_response(),
+                Some(Does::StreamsGarbage) => {
+                    ([("content-type", "text/event-stream")], "data: {\"jsonrpc\":\n\n").into_response()
+                }
                 Some(Does::Nothing) => {
                     let _awaited = Awaited::new(inner);
                     std::future::pending().await

@@ -17,44 +17,14 @@ use futures_util::{StreamExt as _, stream};
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
+use crate::crash::rng::Rng;
+
 /// Is part of every text that must not be spoken.
 pub(crate) const SECRET: &str = "Zanzibar";
 /// What the model says before it books.
 pub(crate) const BEFORE_BOOKING: &str = "Let me book that for you.";
 /// What it says before it ends the call.
 pub(crate) const GOODBYE: &str = "It is booked. Goodbye.";
-
-/// A pseudo-random generator (SplitMix64).
-#[derive(Clone, Debug)]
-pub(crate) struct Random(u64);
-
-impl Random {
-    pub(crate) fn new(seed: u64) -> Self {
-        Self(seed)
-    }
-
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// Returns a number below `end`.
-    fn below(&mut self, end: usize) -> usize {
-        usize::try_from(self.next() % u64::try_from(end).expect("small")).expect("small")
-    }
-
-    /// Returns true once in so many times, on average.
-    fn once_in(&mut self, times: usize) -> bool {
-        self.below(times) == 0
-    }
-
-    fn any<T: Clone>(&mut self, of: &[T]) -> T {
-        of[self.below(of.len())].clone()
-    }
-}
 
 /// A failure of one request.
 #[derive(Clone, Copy, Debug)]
@@ -89,7 +59,7 @@ const FAULTS: [Fault; 13] = [
 ];
 
 struct Wild {
-    random: Mutex<Random>,
+    random: Mutex<Rng>,
     /// Whether the last request failed.
     failed: AtomicBool,
     /// Faults and variations so far, for the message of a failed seed.
@@ -105,7 +75,7 @@ pub(crate) struct WildModel {
 impl WildModel {
     pub(crate) async fn start(seed: u64) -> Self {
         let wild = Arc::new(Wild {
-            random: Mutex::new(Random::new(seed)),
+            random: Mutex::new(Rng::new(seed)),
             failed: AtomicBool::new(false),
             log: Mutex::default(),
         });
@@ -185,7 +155,7 @@ impl Wild {
     }
 
     async fn answer(&self, reply: &Reply, fault: Option<Fault>) -> Response {
-        let mut random = self.random.lock().expect("whole").clone();
+        let mut random = *self.random.lock().expect("whole");
         let mut chunks = self.chunks(reply, fault, &mut random);
         let whole = fault.is_none() && random.once_in(12);
         if whole {
@@ -211,7 +181,7 @@ impl Wild {
             text = format!("data: {{\"choices\":[{{{SECRET}\n\n");
         }
         let pieces = self.cut(text.into_bytes(), &mut random);
-        let gap = if random.once_in(2) { random.below(pieces.len()) } else { pieces.len() };
+        let gap = if random.once_in(2) { random.position(pieces.len()) } else { pieces.len() };
         let gaps: Vec<u64> = (0..pieces.len()).map(|at| if at == gap { 300 } else { 0 }).collect();
         let then = match fault {
             Some(Fault::Cut | Fault::CutAfterTool) => stream::iter([Err(std::io::Error::other("cut"))]).left_stream(),
@@ -226,7 +196,7 @@ impl Wild {
         pieces: Vec<Bytes>,
         gaps: Vec<u64>,
         then: impl futures_util::Stream<Item = Result<Bytes, std::io::Error>> + Send + 'static,
-        random: Random,
+        random: Rng,
     ) -> Response {
         *self.random.lock().expect("whole") = random;
         let spaced = stream::iter(pieces.into_iter().zip(gaps)).then(|(piece, gap)| async move {
@@ -247,7 +217,7 @@ impl Wild {
     }
 
     /// Returns the chunks of a response, the last of which completes it.
-    fn chunks(&self, reply: &Reply, fault: Option<Fault>, random: &mut Random) -> Vec<Value> {
+    fn chunks(&self, reply: &Reply, fault: Option<Fault>, random: &mut Rng) -> Vec<Value> {
         let mut chunks = vec![choice(&json!({ "role": "assistant", "content": "" }), None)];
         if random.once_in(4) {
             self.note("sends its reasoning".to_owned());
@@ -314,7 +284,7 @@ impl Wild {
     }
 
     /// Changes chunks in ways that keep the response complete.
-    fn vary(&self, chunks: &mut Vec<Value>, random: &mut Random) {
+    fn vary(&self, chunks: &mut Vec<Value>, random: &mut Rng) {
         for chunk in chunks.iter_mut().filter(|chunk| chunk.get("choices").is_some()) {
             if random.once_in(4) {
                 let odd = random.any(&[json!(null), json!([]), json!({ "a": [1, null] }), json!("x"), json!(-1.5e300)]);
@@ -356,7 +326,7 @@ impl Wild {
     }
 
     /// Writes chunks as server-sent events.
-    fn events(&self, chunks: &[Value], random: &mut Random, fault: Option<Fault>) -> String {
+    fn events(&self, chunks: &[Value], random: &mut Rng, fault: Option<Fault>) -> String {
         let end = random.any(&["\n", "\n", "\r\n"]);
         let space = random.any(&[" ", " ", ""]);
         let mut text = String::new();
@@ -384,11 +354,11 @@ impl Wild {
     }
 
     /// Cuts at random places, also within characters.
-    fn cut(&self, bytes: Vec<u8>, random: &mut Random) -> Vec<Bytes> {
+    fn cut(&self, bytes: Vec<u8>, random: &mut Rng) -> Vec<Bytes> {
         let longest = random.any(&[12, 40, 300, 100_000]);
         let (mut pieces, mut rest) = (Vec::new(), Bytes::from(bytes));
         while !rest.is_empty() {
-            let size = 1 + random.below(longest.min(rest.len()));
+            let size = 1 + random.position(longest.min(rest.len()));
             pieces.push(rest.split_to(size.min(rest.len())));
         }
         pieces

@@ -330,10 +330,14 @@ fn on_the_way(error: &DynamicTransportError) -> McpError {
 /// Returns the error of a tool call. The model must not take a response that cannot be read for a tool that was not reached.
 fn of_tool_call(error: ServiceError) -> McpError {
     let responded = match &error {
+        // A stream has ended without a result that can be read.
+        ServiceError::TransportClosed => true,
         ServiceError::TransportSend(error) => matches!(
             error.error.downcast_ref::<StreamableHttpError<SendError>>(),
             Some(
-                StreamableHttpError::Deserialize(_)
+                // The connection broke after the request.
+                StreamableHttpError::Client(SendError::Broken(_))
+                    | StreamableHttpError::Deserialize(_)
                     | StreamableHttpError::UnexpectedContentType(_)
                     | StreamableHttpError::ResponseBodyTooLarge { .. }
             )

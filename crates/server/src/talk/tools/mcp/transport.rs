@@ -108,7 +108,7 @@ impl Transport {
         let body = text(content_type(response.headers()), &body).into_bytes();
         if values(&body) > MOST_VALUES {
             Queue::McpBody.full();
-            return Err(unexpected(format!("a response has more than {MOST_VALUES} values")));
+            return Err(unreadable("it has too many values"));
         }
         Ok(body)
     }
@@ -168,6 +168,11 @@ fn repaired_text(requests: &Mutex<Requests>, data: String, request: Option<&Requ
 /// Locks the requests, which are consistent at every step.
 fn locked(requests: &Mutex<Requests>) -> MutexGuard<'_, Requests> {
     requests.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Returns the error of a response that has begun. An unreadable message may contain anything: it is not quoted.
+fn unreadable(reason: &str) -> Error {
+    Error::Deserialize(serde_json::Error::custom(reason))
 }
 
 fn unexpected(words: String) -> Error {
@@ -242,11 +247,10 @@ impl StreamableHttpClient for Transport {
         if !kind.starts_with(JSON) {
             return Err(Error::UnexpectedContentType(Some(kind.chars().take(100).collect())));
         }
-        // An unreadable message may contain anything: it is not quoted.
-        let unreadable = |_| serde_json::Error::custom("it is not a JSON-RPC message");
-        let mut message: Value = serde_json::from_slice(&body).map_err(unreadable)?;
+        let malformed = |_| unreadable("it is not a JSON-RPC message");
+        let mut message: Value = serde_json::from_slice(&body).map_err(malformed)?;
         locked(&self.requests).repair(&mut message, request.as_ref());
-        let message: ServerJsonRpcMessage = serde_json::from_value(message).map_err(unreadable)?;
+        let message: ServerJsonRpcMessage = serde_json::from_value(message).map_err(malformed)?;
         Ok(StreamableHttpPostResponse::Json(message, session))
     }
 

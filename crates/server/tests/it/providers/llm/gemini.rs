@@ -4,7 +4,7 @@ use serde_json::json;
 use switchhook_core::conversation::{Message, Role, ToolCall};
 use switchhook_providers::{LlmEvent, ProviderError};
 
-use super::{request, text};
+use super::{request, text, withholds_after};
 use crate::doubles::gemini_llm::{Gemini, chunk};
 use crate::doubles::model::{Double, Piece, Protocol as _, Reply, ask, data, says};
 
@@ -90,16 +90,7 @@ async fn only_a_refusal_leaves_out_what_the_caller_said() {
         ("SOMETHING_NEW", false),
     ] {
         let ended = Reply::Events(vec![chunk(&json!([]), Some(reason))]);
-        let double = Double::start(Gemini, vec![ended, says("Pardon?")]).await;
-        let mut request = request();
-        request.messages.push(Message::new(Role::Assistant, "For when?"));
-        request.messages.push(Message::new(Role::User, "Friday."));
-        let (events, result) = ask(&*double.llm(), request).await;
-        assert!(text(&events) == "Pardon?" && result.is_ok(), "{reason}: {result:?}");
-        let asked = double.asked();
-        assert_eq!(asked[1].to_string().contains("Friday."), !refuses, "{reason}");
-        assert_eq!(asked[0] == asked[1], !refuses, "{reason}");
-        double.finish();
+        assert_eq!(withholds_after(Gemini, ended).await, refuses, "{reason}");
     }
 }
 

@@ -336,6 +336,22 @@ async fn a_conversation_that_is_too_long_is_shortened_once<P: Protocol>(protocol
     double.finish();
 }
 
+/// Returns whether the caller's last sentence is left out when a response that ended like this is asked for again. If it is not, the
+/// request must be the same.
+async fn withholds_after<P: Protocol>(protocol: P, ended: Reply) -> bool {
+    let double = Double::start(protocol, vec![ended, says("Pardon?")]).await;
+    let mut request = request();
+    request.messages.push(Message::new(Role::Assistant, "For when?"));
+    request.messages.push(Message::new(Role::User, "Friday."));
+    let (events, result) = ask(&*double.llm(), request).await;
+    assert!(text(&events) == "Pardon?" && result.is_ok(), "{result:?}");
+    let asked = double.asked();
+    double.finish();
+    let withheld = !asked[1].to_string().contains("Friday.");
+    assert_eq!(asked[0] == asked[1], !withheld, "{asked:?}");
+    withheld
+}
+
 async fn reasoning_that_uses_up_its_limit_gets_a_higher_one<P: Protocol>(protocol: P) {
     let reasons = || Reply::Events(protocol.reasoning());
     let used_up = [reasons(), reasons(), reasons(), reasons()];

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use switchhook_core::conversation::{Message, Role, ToolCall};
 use switchhook_providers::{LlmEvent, ProviderError};
 
-use super::{request, text};
+use super::{request, text, withholds_after};
 use crate::doubles::model::{Double, KEY, Protocol as _, Reply, ask, data, says};
 use crate::doubles::openai_llm::{OpenAi, chunk, done};
 
@@ -281,16 +281,7 @@ async fn finish_reasons_of_geminis_compatible_api_are_understood() {
         ("OTHER", false),
     ] {
         let ended = Reply::Events(vec![chunk(&json!({ "role": "assistant" }), Some(reason)), done()]);
-        let double = Double::start(OpenAi, vec![ended, says("Pardon?")]).await;
-        let mut request = request();
-        request.messages.push(Message::new(Role::Assistant, "For when?"));
-        request.messages.push(Message::new(Role::User, "Friday."));
-        let (events, result) = ask(&*double.llm(), request).await;
-        assert!(text(&events) == "Pardon?" && result.is_ok(), "{reason}: {result:?}");
-        let asked = double.asked();
-        assert_eq!(asked[1].to_string().contains("Friday."), !refuses, "{reason}");
-        assert_eq!(asked[0] == asked[1], !refuses, "{reason}");
-        double.finish();
+        assert_eq!(withholds_after(OpenAi, ended).await, refuses, "{reason}");
     }
 }
 
