@@ -39,19 +39,26 @@ function follow(queries: QueryClient): () => void {
   let again: ReturnType<typeof setTimeout> | undefined;
   let source: EventSource | undefined;
   let renewedAt = 0;
+  /** Whether anything may have changed, besides the calls that are `touched`. */
+  let isStale = false;
   let isStopped = false;
 
   const renew = async () => {
+    clearTimeout(gather);
     gather = undefined;
     renewedAt = Date.now();
-    const ids = new Set(touched);
+    const ids = isStale ? null : new Set(touched);
+    isStale = false;
     touched.clear();
     if ((await renewAll(queries, ids)) || isStopped) return;
-    ids.forEach((id) => touched.add(id));
+    isStale ||= ids === null;
+    ids?.forEach((id) => touched.add(id));
     gather ??= setTimeout(renew, FAILED_MS);
   };
   const look = () => {
-    if (document.visibilityState === "visible") void renewAll(queries, null);
+    if (document.visibilityState !== "visible") return;
+    isStale = true;
+    void renew();
   };
   const open = () => {
     source = new EventSource(at("/v1/events"));

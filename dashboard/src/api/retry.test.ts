@@ -18,6 +18,8 @@ describe("a query asks again", () => {
 
   it("not where that takes long, or where nothing would change", () => {
     expect(isWorthARetry(0, limited("6"))).toBe(false);
+    expect(isWorthARetry(0, new ApiError(503, {}, "6"))).toBe(false);
+    expect(isWorthARetry(0, new ApiError(503, {}, "2"))).toBe(true);
     expect(isWorthARetry(0, limited(null))).toBe(false);
     expect(isWorthARetry(0, limited("soon"))).toBe(false);
     expect(isWorthARetry(0, new ApiError(404, {}))).toBe(false);

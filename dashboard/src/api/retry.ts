@@ -7,8 +7,9 @@ const LONGEST_WAIT_MS = 5_000;
 
 export function isWorthARetry(failures: number, error: unknown): boolean {
   if (!(error instanceof ApiError) || failures >= TRIES - 1) return false;
-  if (error.status === 429) return error.retryAfterMs !== null && error.retryAfterMs <= LONGEST_WAIT_MS;
-  return error.status >= 500;
+  if (error.status !== 429 && error.status < 500) return false;
+  const waitMs = error.retryAfterMs ?? (error.status === 429 ? Infinity : 0);
+  return waitMs <= LONGEST_WAIT_MS;
 }
 
 /** Milliseconds until then: what the service asks for, else twice as long each time. */
