@@ -292,6 +292,8 @@ pub(super) const GERMAN: Language = Language {
         "kundennummer",
         "kontonummer",
         "handynummer",
+        "buchstabieren",
+        "buchstabiert",
     ],
     asks_card: &["kartennummer", "kreditkarte", "karte"],
     digits: &[

@@ -231,7 +231,7 @@ pub(super) const SPANISH: Language = Language {
     wants_object: &[],
     subordinators: &["si", "cuando", "porque", "como", "aunque", "mientras"],
     requests: &["quiero", "quisiera", "necesito", "me gustaría", "puede", "podría", "puedo", "por favor"],
-    asks_number: &["número", "teléfono", "tarjeta", "código"],
+    asks_number: &["número", "teléfono", "tarjeta", "código", "deletrear", "deletrea", "deletrearlo", "deletrearme"],
     asks_card: &["tarjeta"],
     digits: &[
         "cero", "uno", "dos", "tres", "cuatro", "cinco", "seis", "siete", "ocho", "nueve", "doble", "triple", "cien",

@@ -199,7 +199,7 @@ pub(super) const FRENCH: Language = Language {
         "puis-je",
         "est-ce que je peux",
     ],
-    asks_number: &["numéro", "téléphone", "carte", "code"],
+    asks_number: &["numéro", "téléphone", "carte", "code", "épeler", "épelez", "l'épeler"],
     asks_card: &["carte"],
     // Telephone numbers are said in pairs.
     digits: &[

@@ -212,7 +212,7 @@ pub(super) const HINDI: Language = Language {
     wants_object: &[],
     subordinators: &["अगर", "जब", "क्योंकि"],
     requests: &[],
-    asks_number: &["नंबर", "फ़ोन", "फोन"],
+    asks_number: &["नंबर", "फ़ोन", "फोन", "स्पेलिंग", "वर्तनी"],
     asks_card: &["कार्ड"],
     digits: &[
         "शून्य",

@@ -185,7 +185,7 @@ pub(super) const ITALIAN: Language = Language {
     wants_object: &[],
     subordinators: &["se", "quando", "siccome", "mentre", "anche se"],
     requests: &["vorrei", "voglio", "ho bisogno", "può", "potrebbe", "posso", "per favore"],
-    asks_number: &["numero", "telefono", "carta", "codice"],
+    asks_number: &["numero", "telefono", "carta", "codice", "spelling", "sillabare"],
     asks_card: &["carta"],
     digits: &[
         "zero", "uno", "due", "tre", "quattro", "cinque", "sei", "sette", "otto", "nove", "doppio", "triplo", "cento",

@@ -155,7 +155,7 @@ pub(super) const JAPANESE: Language = Language {
     wants_object: &[],
     subordinators: &[],
     requests: &[],
-    asks_number: &["番号"],
+    asks_number: &["番号", "綴り", "つづり", "スペル"],
     asks_card: &["カード"],
     digits: &[
         "ゼロ",

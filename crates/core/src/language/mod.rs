@@ -58,7 +58,7 @@ pub struct Language {
     pub subordinators: WordList,
     /// Beginnings of requests.
     pub requests: WordList,
-    /// Words with which the agent asks for a number.
+    /// Words with which the agent asks for a number or a spelling.
     pub asks_number: WordList,
     /// Those of them that ask for a card number.
     pub asks_card: WordList,

@@ -227,7 +227,7 @@ pub(super) const DUTCH: Language = Language {
     wants_object: &[],
     subordinators: &["als", "wanneer", "omdat", "hoewel", "terwijl"],
     requests: &["ik wil", "ik zou", "ik heb", "kunt u", "kan ik", "mag ik", "graag"],
-    asks_number: &["nummer", "telefoonnummer", "kaartnummer", "klantnummer", "code"],
+    asks_number: &["nummer", "telefoonnummer", "kaartnummer", "klantnummer", "code", "spellen", "spelt"],
     asks_card: &["kaartnummer", "creditcard"],
     digits: &[
         "nul", "een", "één", "twee", "drie", "vier", "vijf", "zes", "zeven", "acht", "negen", "dubbel", "dubbele",

@@ -213,7 +213,7 @@ pub(super) const PORTUGUESE: Language = Language {
     wants_object: &[],
     subordinators: &["se", "quando", "como", "embora", "enquanto"],
     requests: &["queria", "quero", "gostaria", "preciso", "pode", "poderia", "posso", "por favor"],
-    asks_number: &["número", "telefone", "telemóvel", "celular", "cartão", "código"],
+    asks_number: &["número", "telefone", "telemóvel", "celular", "cartão", "código", "soletrar", "soletre"],
     asks_card: &["cartão"],
     // "Meia" is the six of telephone numbers.
     digits: &["zero", "um", "dois", "duas", "três", "quatro", "cinco", "seis", "meia", "sete", "oito", "nove", "cem"],

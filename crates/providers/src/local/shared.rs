@@ -38,8 +38,8 @@ impl LocalSpeech {
 
     /// Loads both models now, and reports the count after each.
     ///
-    /// When a model is not installed or cannot be read.
-    /// When one is not installed or cannot be read.
+    /// # Errors
+    /// Fails if a model is not installed or cannot be read.
     pub async fn load_all(&self, loaded: impl Fn(u64)) -> Result<(), ProviderError> {
         self.moonshine().await?;
         loaded(1);

@@ -67,7 +67,7 @@ fn behind_amounts(text: &str) -> &str {
     behind.trim_start().trim_start_matches(|c: char| c.is_numeric() || matches!(c, '.' | ','))
 }
 
-/// Returns whether the agent has asked for a number that is dictated, rather than whether a number is right.
+/// Returns whether the agent has asked for a number or a spelling that is dictated, rather than whether one is right.
 pub(super) fn asks_number(language: &Language, asked: &str) -> bool {
     asks(language.asks_number, language, asked) && !is_confirmation(language, asked)
 }

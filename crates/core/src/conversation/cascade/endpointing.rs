@@ -12,8 +12,10 @@ use crate::agent::{Eagerness, TurnTaking};
 
 /// The maximum probability that words can give: people pause after whole sentences, too.
 const CERTAIN: f32 = 0.75;
-/// From this probability on, the LLM request is sent early.
+/// From this probability on, the caller might have finished.
 const LIKELY: f32 = 0.45;
+/// From this probability on, the LLM request is sent early.
+const SPECULATE: f32 = 0.2;
 
 /// The probability that a turn is over.
 pub(super) struct Judgement {
@@ -52,9 +54,14 @@ impl Judgement {
         wanted.min(Duration::from_millis(settings.max_silence_ms.into()))
     }
 
-    /// Returns whether the LLM request may be sent before the silence is over.
+    /// Returns whether the caller might have finished.
     pub(super) fn is_likely_end(&self) -> bool {
         self.probability >= LIKELY
+    }
+
+    /// Returns whether the LLM request may be sent before the silence is over.
+    pub(super) fn permits_speculation(&self) -> bool {
+        self.probability >= SPECULATE
     }
 }
 
@@ -113,6 +120,15 @@ mod tests {
             ("The best time would be.", MORE),
             ("Could you.", MORE),
             ("If it rains.", MORE),
+            ("There are currently.", MORE),
+            ("Well, ah.", MORE),
+            ("How about?", MORE),
+            ("My internet has been.", MORE),
+            ("We close at half past.", MORE),
+            ("My name's.", MORE),
+            ("I cannot come without.", MORE),
+            ("Cash only.", PLAIN),
+            ("What should I bring?", WHOLE),
         ];
         for (text, expected) in table {
             let silence = needed("en", text, true, "Hello.");
@@ -121,7 +137,9 @@ mod tests {
         assert_eq!(needed("en", "yes", true, "Is that right?"), 300, "an awaited yes needs no second thought");
         assert!(needed("en", "I want to book a table.", false, "") > 480, "a partial's full stop is not believed");
         assert!(MORE.contains(&needed("en", "a table and", false, "")));
-        assert!(needed("en", "Sure, one moment.", true, "What is your phone number?") > 600, "a number is to come");
+        for asked in ["What is your phone number?", "Could you spell your last name?", "How is that spelled?"] {
+            assert!(needed("en", "Sure, one moment.", true, asked) > 600, "digits or letters are to come: {asked}");
+        }
     }
 
     #[test]

@@ -45,7 +45,7 @@ pub enum Evidence {
     MissingObject,
     /// A subordinate clause without a main clause.
     SubordinateClause,
-    /// The agent asked for a number, and there is none.
+    /// The agent asked for a number or a spelling, and there is none.
     MissingNumber,
     /// This caller pauses within turns; 1 for each 400 ms above 400.
     LongPauses,
@@ -211,7 +211,8 @@ fn of_sentence(language: &Language, text: &str, words: &[String], closed: bool, 
     } else if text.ends_with(SUSPENSIONS) || text.ends_with("..") {
         found.push((Evidence::Suspension, 1.0));
     }
-    if language.ends_in(words, language.wants_object) {
+    // "What should I bring?" has its object in front.
+    if language.ends_in(words, language.wants_object) && !is_whole_question(language, text) {
         found.push((Evidence::MissingObject, 1.0));
     }
     let asks = is_question(text, language);
@@ -363,6 +364,11 @@ mod tests {
             ("pt", "O número está certo?", false),
             ("hi", "क्या आप अपना नंबर बता सकते हैं?", true),
             ("ja", "お電話番号を教えていただけますか。", true),
+            ("de", "Könnten Sie Ihren Namen buchstabieren?", true),
+            ("es", "¿Me lo puede deletrear?", true),
+            ("fr", "Pouvez-vous l'épeler ?", true),
+            ("nl", "Kunt u uw naam spellen?", true),
+            ("pt", "Pode soletrar o seu apelido?", true),
         ];
         for (language, asked, due) in table {
             assert_eq!(dictation::asks_number(Language::of(language), asked), due, "{asked}");

@@ -207,7 +207,7 @@ impl Cascade {
             return false;
         }
         let words = self.turn.words();
-        if words.is_empty() || !self.turn.is_final() || !self.judge(d, &words).is_likely_end() {
+        if words.is_empty() || !self.turn.is_final() || !self.judge(d, &words).permits_speculation() {
             return false;
         }
         self.speculations += 1;

@@ -143,6 +143,18 @@ fn an_early_answer_is_said_when_the_turn_is_over_and_not_before() {
 }
 
 #[test]
+fn a_turn_that_is_given_much_time_is_answered_early_unless_its_end_is_open() {
+    let mut agent = quiet_agent();
+    agent.turn_taking.speculative = true;
+    for (words, early) in [("M I L", true), ("I would like a table and", false)] {
+        let mut talk = Talk::with(&agent);
+        talk.until(1_000).caller_says(words, 500).until(6_000);
+        let [(asked, speculative)] = talk.asks()[..] else { panic!("{:?}", talk.asks()) };
+        assert_eq!((speculative, asked == 1_800), (early, early), "{words}: {asked}");
+    }
+}
+
+#[test]
 fn an_early_answer_is_thrown_away_when_the_caller_goes_on() {
     let mut agent = quiet_agent();
     agent.turn_taking.speculative = true;
