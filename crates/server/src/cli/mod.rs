@@ -5,6 +5,7 @@ mod agent;
 mod api;
 mod apply;
 mod backup;
+mod browser;
 mod call;
 mod demo;
 mod doctor;

@@ -11,7 +11,7 @@ use switchhook_runtime::clock::Clock;
 use switchhook_speech::models::ModelStore;
 use url::Url;
 
-use super::{CliError, admin, language_model, models, output};
+use super::{CliError, admin, browser, language_model, models, output};
 use crate::app::Service;
 use crate::config::{Config, NodeRole, is_confidential};
 use crate::lifecycle::StopSignals;
@@ -37,6 +37,9 @@ pub(super) struct DevArgs {
     pub(super) serve: Args,
     #[command(flatten)]
     model: language_model::Args,
+    /// Do not open the dashboard in a browser.
+    #[arg(long)]
+    no_open: bool,
 }
 
 pub(super) async fn serve(_args: &Args, config: Arc<Config>, json: bool) -> Result<ExitCode, CliError> {
@@ -105,8 +108,20 @@ pub(super) async fn dev(args: &DevArgs, config: Arc<Config>, json: bool) -> Resu
             return Ok(ExitCode::SUCCESS);
         }
     }
+    if !json && !args.no_open && matches!(service.sign_in(), SignIn::Local(_)) {
+        open_dashboard(&service, &config);
+    }
     until_stopped(service, &config, signals).await;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Opens the dashboard, signed in, in the browser of a desktop.
+fn open_dashboard(service: &Service, config: &Config) {
+    match browser::open_sign_in(&config.data_dir, &dashboard(service, config)) {
+        Ok(true) => output::line("Opening the dashboard in your browser; `--no-open` leaves that to you."),
+        Ok(false) => {}
+        Err(error) => output::note(&format!("No browser could be opened: {error}. Open the link above.")),
+    }
 }
 
 /// Shows the sign-in link whenever a browser asks for it.
