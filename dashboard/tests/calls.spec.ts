@@ -61,6 +61,7 @@ test("a conversation is read, heard and measured", async ({ page, conversation }
   await expect(page).toHaveURL(/turn=1/);
   await page.reload();
   await expect(page.locator("button[aria-expanded=true]")).toHaveCount(1);
+  await expect(page.getByText(/^Waited \d.* m?s: .+\.$/)).toBeVisible();
 
   // Why the agent spoke when it did; a decision leads to its place in the recording, too. Space opens the section and plays nothing.
   await page.locator("summary", { hasText: "Turn decisions" }).press("Space");

@@ -189,8 +189,8 @@ export class Calls extends Resource {
    *
    * Follows them across reconnects. Ends with the call.
    *
-   * A stream also ends when the key or session stops working or the service stops; resume it with `Last-Event-ID`. Streams of
-   * transcripts and of events share the limit of 32 per tenant and node; sessions and event tokens have 24 of them, one person or token 8.
+   * A stream also ends when the key or session stops working or the service stops; resume it with `Last-Event-ID`. A
+   * tenant can have 32 streams per node; sessions and event tokens have 24 of them, one person or token 8.
    */
   streamTranscript(id: string, options: StreamOptions = {}): AsyncGenerator<TranscriptEvent, void, undefined> {
     return this.follow({ method: "GET", path: `/v1/calls/${segment(id)}/transcript/stream` }, ["end"], transcriptEvent, options);
@@ -254,9 +254,8 @@ export class Connections extends Resource {
    * Tests a connection against the real service, without placing a call.
    *
    * A carrier checks the credentials; a language model responds with a word, speech-to-text transcribes one, text-to-speech speaks
-   * one. That may cost a fraction of a cent. A failed check is not an error of this request. It takes at most 15 seconds. A tenant
-   * tests one connection at a time per node; further requests get 429. A node runs eight tests at once, two of them with local
-   * models; others wait and get 503 after 15 seconds.
+   * one. That may cost a fraction of a cent, and takes at most 15 seconds. A failed check is not an error of this request. A tenant
+   * tests one connection at a time per node, others get 429. A node runs eight tests at once; others wait and get 503 after 15 seconds.
    */
   test(id: string, options: RequestOptions = {}): Promise<types.ConnectionTest> {
     return this.fetchJson<types.ConnectionTest>({ method: "POST", path: `/v1/connections/${segment(id)}/test`, repeatable: true }, options);
@@ -265,10 +264,9 @@ export class Connections extends Resource {
   /**
    * Lists the voices of a connection's text to speech.
    *
-   * ElevenLabs and Cartesia are asked for the voices of the account. For OpenAI and Deepgram the list is part of Switchhook, and
-   * not `complete`: they accept others too. For other servers with OpenAI's API it has only the connection's own voice. A
-   * connection without text to speech gets 422. An answer of the provider is kept for five minutes, a failure for 15 seconds, per node and
-   * until the connection is changed. A viewer's session gets 403.
+   * ElevenLabs and Cartesia list the voices of the account. Lists for OpenAI and Deepgram are Switchhook's, and not `complete`; other
+   * servers with OpenAI's API have the connection's own voice only. A connection without text to speech gets 422, a viewer's session 403.
+   * A provider's list is kept for five minutes, a failure for 15 seconds, until the connection is changed.
    */
   voices(id: string, options: RequestOptions = {}): Promise<types.VoiceList> {
     return this.fetchJson<types.VoiceList>({ method: "GET", path: `/v1/connections/${segment(id)}/voices` }, options);
@@ -322,9 +320,8 @@ export class Events extends Resource {
    * Follows them across reconnects. Never ends by itself.
    *
    * A stream starts now, or after `Last-Event-ID`, which can be a day old. An event can arrive twice around a reconnect and in the
-   * first seconds: ignore an `id` that you know. A stream ends when the key or session stops working, when the service stops, or when the
-   * client reads too slowly. Streams of events and of transcripts share the limit of 32 per tenant and node; sessions and event tokens have
-   * 24 of them, one person or token 8.
+   * first seconds: ignore an `id` that you know. A stream ends when the key or session stops working, the service stops, or the client reads
+   * too slowly. A tenant can have 32 streams per node; sessions and event tokens have 24 of them, one person or token 8.
    */
   stream(options: StreamOptions = {}): AsyncGenerator<types.TenantEvent, void, undefined> {
     return this.follow({ method: "GET", path: "/v1/events/stream" }, [], (event) => event.json<types.TenantEvent>(), options);
@@ -367,8 +364,8 @@ export class People extends Resource {
   /**
    * Invites a person.
    *
-   * Only this response contains the link, which is good for seven days and one acceptance. No message is sent: send it to the person, who
-   * signs in with this address, verified by the identity provider, and accepts or declines. Inviting an address again ends its earlier link.
+   * Only this response contains the link, which is good for seven days and one acceptance. Send it to the person, who signs in with this
+   * address, verified by the identity provider, and accepts or declines. Inviting an address again ends its earlier link.
    * A tenant has at most 100 open invitations, and makes at most 20 in an hour.
    */
   invite(body: types.InvitePerson, options: RequestOptions = {}): Promise<types.InvitedPerson> {

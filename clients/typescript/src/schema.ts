@@ -397,8 +397,8 @@ export interface paths {
         };
         /**
          * Streams the transcript: `line` and `tool_call` events as they are written, then `end` with the call's status.
-         * @description A stream also ends when the key or session stops working or the service stops; resume it with `Last-Event-ID`. Streams of
-         *     transcripts and of events share the limit of 32 per tenant and node; sessions and event tokens have 24 of them, one person or token 8.
+         * @description A stream also ends when the key or session stops working or the service stops; resume it with `Last-Event-ID`. A
+         *     tenant can have 32 streams per node; sessions and event tokens have 24 of them, one person or token 8.
          */
         get: operations["stream_transcript"];
         put?: never;
@@ -518,9 +518,8 @@ export interface paths {
         /**
          * Tests a connection against the real service, without placing a call.
          * @description A carrier checks the credentials; a language model responds with a word, speech-to-text transcribes one, text-to-speech speaks
-         *     one. That may cost a fraction of a cent. A failed check is not an error of this request. It takes at most 15 seconds. A tenant
-         *     tests one connection at a time per node; further requests get 429. A node runs eight tests at once, two of them with local
-         *     models; others wait and get 503 after 15 seconds.
+         *     one. That may cost a fraction of a cent, and takes at most 15 seconds. A failed check is not an error of this request. A tenant
+         *     tests one connection at a time per node, others get 429. A node runs eight tests at once; others wait and get 503 after 15 seconds.
          */
         post: operations["test_connection"];
         delete?: never;
@@ -538,10 +537,9 @@ export interface paths {
         };
         /**
          * Lists the voices of a connection's text to speech.
-         * @description ElevenLabs and Cartesia are asked for the voices of the account. For OpenAI and Deepgram the list is part of Switchhook, and
-         *     not `complete`: they accept others too. For other servers with OpenAI's API it has only the connection's own voice. A
-         *     connection without text to speech gets 422. An answer of the provider is kept for five minutes, a failure for 15 seconds, per node and
-         *     until the connection is changed. A viewer's session gets 403.
+         * @description ElevenLabs and Cartesia list the voices of the account. Lists for OpenAI and Deepgram are Switchhook's, and not `complete`; other
+         *     servers with OpenAI's API have the connection's own voice only. A connection without text to speech gets 422, a viewer's session 403.
+         *     A provider's list is kept for five minutes, a failure for 15 seconds, until the connection is changed.
          */
         get: operations["list_voices"];
         put?: never;
@@ -625,9 +623,8 @@ export interface paths {
         /**
          * Streams the events of all calls as they happen.
          * @description A stream starts now, or after `Last-Event-ID`, which can be a day old. An event can arrive twice around a reconnect and in the
-         *     first seconds: ignore an `id` that you know. A stream ends when the key or session stops working, when the service stops, or when the
-         *     client reads too slowly. Streams of events and of transcripts share the limit of 32 per tenant and node; sessions and event tokens have
-         *     24 of them, one person or token 8.
+         *     first seconds: ignore an `id` that you know. A stream ends when the key or session stops working, the service stops, or the client reads
+         *     too slowly. A tenant can have 32 streams per node; sessions and event tokens have 24 of them, one person or token 8.
          */
         get: operations["stream_events"];
         put?: never;
@@ -687,8 +684,8 @@ export interface paths {
         put?: never;
         /**
          * Invites a person.
-         * @description Only this response contains the link, which is good for seven days and one acceptance. No message is sent: send it to the person, who
-         *     signs in with this address, verified by the identity provider, and accepts or declines. Inviting an address again ends its earlier link.
+         * @description Only this response contains the link, which is good for seven days and one acceptance. Send it to the person, who signs in with this
+         *     address, verified by the identity provider, and accepts or declines. Inviting an address again ends its earlier link.
          *     A tenant has at most 100 open invitations, and makes at most 20 in an hour.
          */
         post: operations["invite_person"];
@@ -960,7 +957,7 @@ export interface components {
          *         "mode": "off",
          *         "on_machine": "hangup"
          *       },
-         *       "created_at": "2026-01-31T12:00:00.019005Z",
+         *       "created_at": "2026-01-31T12:00:00.021256Z",
          *       "dtmf": {
          *         "digit_timeout_ms": 2000,
          *         "enabled": true,
@@ -1042,7 +1039,7 @@ export interface components {
          *         "min_silence_ms": 400,
          *         "speculative": true
          *       },
-         *       "updated_at": "2026-01-31T12:00:00.019005Z",
+         *       "updated_at": "2026-01-31T12:00:00.021256Z",
          *       "variables": {},
          *       "version": 1
          *     }
@@ -1235,7 +1232,7 @@ export interface components {
          *       "created_at": "2026-01-31T12:00:00.000000Z",
          *       "expires_at": null,
          *       "id": "0198c6a0-0000-7000-8000-000000000002",
-         *       "last_used_at": "2026-01-31T12:00:09.822682Z",
+         *       "last_used_at": "2026-01-31T12:00:09.730098Z",
          *       "name": "first key",
          *       "prefix": "k3v9x0a1b2c3",
          *       "revoked_at": null
@@ -1349,7 +1346,7 @@ export interface components {
          *         "error": null,
          *         "status": "completed"
          *       },
-         *       "answered_at": "2026-01-31T12:00:00.147859Z",
+         *       "answered_at": "2026-01-31T12:00:00.144887Z",
          *       "answered_by": null,
          *       "carrier": {
          *         "call_id": "SIM-0198c6a0-0000-7000-8000-000000000003",
@@ -1358,12 +1355,12 @@ export interface components {
          *         "provider": "simulator",
          *         "sip_code": null
          *       },
-         *       "created_at": "2026-01-31T12:00:00.037186Z",
-         *       "dialing_at": "2026-01-31T12:00:00.063183Z",
+         *       "created_at": "2026-01-31T12:00:00.036422Z",
+         *       "dialing_at": "2026-01-31T12:00:00.059368Z",
          *       "direction": "outbound",
-         *       "duration_seconds": 10,
+         *       "duration_seconds": 9,
          *       "end_reason": "api_hangup",
-         *       "ended_at": "2026-01-31T12:00:09.702534Z",
+         *       "ended_at": "2026-01-31T12:00:09.617951Z",
          *       "ended_by": "api",
          *       "error": null,
          *       "error_code": null,
@@ -1371,17 +1368,17 @@ export interface components {
          *       "id": "0198c6a0-0000-7000-8000-000000000003",
          *       "latency": {
          *         "after_turn_ms": {
-         *           "max": 24,
+         *           "max": 21,
          *           "n": 1,
-         *           "p50": 24,
-         *           "p95": 24
+         *           "p50": 21,
+         *           "p95": 21
          *         },
-         *         "greeting_ms": 12,
+         *         "greeting_ms": 9,
          *         "response_ms": {
-         *           "max": 463,
+         *           "max": 461,
          *           "n": 1,
-         *           "p50": 463,
-         *           "p95": 463
+         *           "p50": 461,
+         *           "p95": 461
          *         }
          *       },
          *       "metadata": {
@@ -1396,7 +1393,7 @@ export interface components {
          *         "time": null
          *       },
          *       "recording_url": "/v1/calls/0198c6a0-0000-7000-8000-000000000003/recording",
-         *       "ringing_at": "2026-01-31T12:00:00.087093Z",
+         *       "ringing_at": "2026-01-31T12:00:00.083693Z",
          *       "schedule_at": null,
          *       "status": "completed",
          *       "summary": "The caller confirmed nothing, but gave: name Sarah Miller.",
@@ -1419,7 +1416,7 @@ export interface components {
          *         "llm_estimated": false,
          *         "llm_input_tokens": 0,
          *         "llm_output_tokens": 0,
-         *         "stt_audio_ms": 9500,
+         *         "stt_audio_ms": 9420,
          *         "tts_characters": 83,
          *         "unpriced": false
          *       },
@@ -1529,6 +1526,7 @@ export interface components {
          * @description One decision about a turn.
          * @example {
          *       "at_ms": 5281,
+         *       "ended_by": "silence",
          *       "evidence": [
          *         {
          *           "name": "closed_sentence",
@@ -1538,7 +1536,7 @@ export interface components {
          *       ],
          *       "kind": "turn_ended",
          *       "probability": 0.758,
-         *       "silence_ms": 402,
+         *       "silence_ms": 401,
          *       "silence_needed_ms": 400
          *     }
          */
@@ -1548,14 +1546,14 @@ export interface components {
              * @description When, in milliseconds since the start of the conversation, as in the transcript.
              */
             at_ms: number;
+            ended_by: components["schemas"]["TurnEndedBy"] | null;
             /** @description What spoke for the end (positive weight) or against it. */
             evidence: components["schemas"]["CallDecisionEvidence"][];
             /**
-             * @description What was decided. `turn_ended`: the caller has finished. `turn_reopened`: they go on, so the agent stops and responds once to
-             *     all of it. `interruption` and `false_interruption`: the caller spoke over the agent, which stopped or continued. `backchannel`:
-             *     words over the agent that need no response. `speculation`: the model is asked before the turn is over;
-             *     `speculation_discarded`: that request was discarded. `machine_ignored`: a machine was reported, but the caller has been
-             *     answered or is a person by the carrier's word, so the conversation continues.
+             * @description `turn_ended`: the caller has finished. `turn_reopened`: they continue, and the agent responds once to all of it. `interruption`,
+             *     `false_interruption`: they spoke over the agent, which stopped or continued. `backchannel`: words over the agent without a
+             *     response. `speculation`: the model is asked early; `speculation_discarded`: that request was discarded. `machine_ignored`: a
+             *     reported machine is a person.
              */
             kind: components["schemas"]["CallDecisionKind"];
             /**
@@ -1653,12 +1651,12 @@ export interface components {
         /**
          * @description An event of a call, as the API returns it.
          * @example {
-         *       "created_at": "2026-01-31T12:00:09.708026Z",
+         *       "created_at": "2026-01-31T12:00:09.621064Z",
          *       "data": {
          *         "agent_id": "0198c6a0-0000-7000-8000-000000000000",
          *         "call_id": "0198c6a0-0000-7000-8000-000000000003",
          *         "direction": "outbound",
-         *         "duration_seconds": 10,
+         *         "duration_seconds": 9,
          *         "end_reason": "api_hangup",
          *         "error": null,
          *         "from": "+12025550199",
@@ -1920,7 +1918,7 @@ export interface components {
         /**
          * @description A connection.
          * @example {
-         *       "created_at": "2026-01-31T12:00:00.015519Z",
+         *       "created_at": "2026-01-31T12:00:00.018518Z",
          *       "credentials": {},
          *       "id": "0198c6a0-0000-7000-8000-000000000004",
          *       "kind": "carrier",
@@ -1935,7 +1933,7 @@ export interface components {
          *       "settings": {
          *         "time_scale": 0.05
          *       },
-         *       "updated_at": "2026-01-31T12:00:00.015519Z"
+         *       "updated_at": "2026-01-31T12:00:00.018518Z"
          *     }
          */
         Connection: {
@@ -2697,13 +2695,13 @@ export interface components {
          * @description A phone number.
          * @example {
          *       "connection_id": "0198c6a0-0000-7000-8000-000000000004",
-         *       "created_at": "2026-01-31T12:00:00.024624Z",
+         *       "created_at": "2026-01-31T12:00:00.025272Z",
          *       "id": "0198c6a0-0000-7000-8000-000000000005",
          *       "inbound_agent_id": "0198c6a0-0000-7000-8000-000000000000",
          *       "inbound_url": null,
          *       "label": "Reception",
          *       "number": "+12025550199",
-         *       "updated_at": "2026-01-31T12:00:00.024624Z"
+         *       "updated_at": "2026-01-31T12:00:00.025272Z"
          *     }
          */
         PhoneNumber: {
@@ -3332,32 +3330,46 @@ export interface components {
          *           "latency_ms": null,
          *           "role": "agent",
          *           "stages": null,
-         *           "start_ms": 13,
-         *           "text": "Hello, how can I help you?"
+         *           "start_ms": 10,
+         *           "text": "Hello, how can I help you?",
+         *           "turn": null
          *         },
          *         {
-         *           "end_ms": 4879,
+         *           "end_ms": 4880,
          *           "interrupted": false,
          *           "latency_ms": null,
          *           "role": "caller",
          *           "stages": null,
          *           "start_ms": 2815,
-         *           "text": "Hi Ava. My name is Sarah Miller."
+         *           "text": "Hi Ava. My name is Sarah Miller.",
+         *           "turn": {
+         *             "because": [
+         *               {
+         *                 "value": 1,
+         *                 "weight": 0.46,
+         *                 "witness": "closed_sentence"
+         *               }
+         *             ],
+         *             "ended_by": "silence",
+         *             "speculations": 1,
+         *             "waited_ms": 401
+         *           }
          *         },
          *         {
          *           "end_ms": 9381,
          *           "interrupted": false,
-         *           "latency_ms": 463,
+         *           "latency_ms": 461,
          *           "role": "agent",
          *           "stages": {
-         *             "end_of_speech_ms": 4879,
+         *             "end_of_speech_ms": 4880,
          *             "end_of_turn_ms": 5281,
          *             "first_audio_ms": 5282,
-         *             "first_token_ms": 5000,
-         *             "heard_ms": 5342
+         *             "first_token_ms": 5001,
+         *             "heard_ms": 5341
          *           },
-         *           "start_ms": 5342,
-         *           "text": "Thank you, Sarah Miller. Which day would you like to come?"
+         *           "start_ms": 5341,
+         *           "text": "Thank you, Sarah Miller. Which day would you like to come?",
+         *           "turn": null
          *         }
          *       ],
          *       "tool_calls": []
@@ -3393,12 +3405,46 @@ export interface components {
             start_ms: number;
             /** @description The words; the agent's as far as they were heard. */
             text: string;
+            turn: components["schemas"]["TranscriptTurn"] | null;
         };
         /**
          * @description Who said a line of a transcript.
          * @enum {string}
          */
         TranscriptRole: "caller" | "agent" | (string & {});
+        /** @description How a turn of the caller ended. */
+        TranscriptTurn: {
+            /** @description What spoke for the end (positive weight) or against it; empty unless silence ended it. */
+            because: components["schemas"]["TranscriptTurnWitness"][];
+            /** @description What ended it. */
+            ended_by: components["schemas"]["TurnEndedBy"];
+            /** @description How often the model was asked before the turn was over. */
+            speculations: number;
+            /**
+             * Format: int64
+             * @description How long the caller was silent, in milliseconds; `null` if they spoke.
+             */
+            waited_ms: number | null;
+        };
+        /** @description Something that speaks for or against the end of a turn. */
+        TranscriptTurnWitness: {
+            /**
+             * Format: float
+             * @description How much of it there is: 1, or a share.
+             */
+            value: number;
+            /**
+             * Format: float
+             * @description What 1 of it adds to the log odds of an end.
+             * @example -2.6
+             */
+            weight: number;
+            /**
+             * @description Its kind.
+             * @example open_word
+             */
+            witness: string;
+        };
         /**
          * @description The transfer target.
          * @example {
@@ -3473,6 +3519,11 @@ export interface components {
             /** @description The provider's voice name. */
             voice?: string | null;
         };
+        /**
+         * @description What ended a caller's turn.
+         * @enum {string}
+         */
+        TurnEndedBy: "silence" | "stt" | "keys" | (string & {});
         /** @description When a caller's turn ends. */
         TurnTaking: {
             /** @description How soon the agent takes the turn: `low` waits half as long again, `high` a third less. */
@@ -3495,50 +3546,7 @@ export interface components {
             /** @description Send the model request when the turn has probably ended, and discard the response if the caller continues. Default: `true`. */
             speculative?: boolean | null;
         };
-        /**
-         * @description The call that a dry run would place: a call without id, since there is no such call.
-         * @example {
-         *       "agent_id": "0198c6a0-0000-7000-8000-000000000000",
-         *       "agent_version": 1,
-         *       "analysis": null,
-         *       "answered_at": null,
-         *       "answered_by": null,
-         *       "carrier": {
-         *         "call_id": null,
-         *         "cause": null,
-         *         "connection_id": "0198c6a0-0000-7000-8000-000000000004",
-         *         "provider": "simulator",
-         *         "sip_code": null
-         *       },
-         *       "created_at": "2026-01-31T12:00:00.031623Z",
-         *       "dialing_at": null,
-         *       "direction": "outbound",
-         *       "duration_seconds": 0,
-         *       "end_reason": null,
-         *       "ended_at": null,
-         *       "ended_by": null,
-         *       "error": null,
-         *       "error_code": null,
-         *       "from": "+12025550199",
-         *       "latency": null,
-         *       "metadata": {
-         *         "order": "A-17"
-         *       },
-         *       "number_id": "0198c6a0-0000-7000-8000-000000000005",
-         *       "outcome": null,
-         *       "recording_url": null,
-         *       "ringing_at": null,
-         *       "schedule_at": null,
-         *       "status": "queued",
-         *       "summary": null,
-         *       "to": "+12025550100",
-         *       "turns": 0,
-         *       "usage": null,
-         *       "variables": {
-         *         "name": "Ana"
-         *       }
-         *     }
-         */
+        /** @description The call that a dry run would place: a call without id, since there is no such call. */
         UnplacedCall: {
             /**
              * Format: uuid
@@ -3548,6 +3556,7 @@ export interface components {
             /**
              * Format: int64
              * @description The agent's version when the call was placed.
+             * @example 1
              */
             agent_version: number;
             analysis: components["schemas"]["CallAnalysis"] | null;
@@ -3574,6 +3583,7 @@ export interface components {
             /**
              * Format: int64
              * @description Time from answer to end, in seconds.
+             * @example 42
              */
             duration_seconds: number;
             end_reason: components["schemas"]["CallEndReason"] | null;
@@ -3586,7 +3596,10 @@ export interface components {
             /** @description Error details. */
             error: string | null;
             error_code: components["schemas"]["CallFailure"] | null;
-            /** @description The caller. */
+            /**
+             * @description The caller.
+             * @example +12025550199
+             */
             from: string;
             latency: components["schemas"]["CallLatency"] | null;
             /** @description The client's own data. */
@@ -3616,11 +3629,15 @@ export interface components {
             status: components["schemas"]["CallStatus"];
             /** @description A summary of the conversation, in a sentence or two. */
             summary: string | null;
-            /** @description The callee. */
+            /**
+             * @description The callee.
+             * @example +12025550100
+             */
             to: string;
             /**
              * Format: int64
              * @description Number of caller turns that the agent answered.
+             * @example 5
              */
             turns: number;
             usage: components["schemas"]["CallUsage"] | null;
@@ -3856,13 +3873,13 @@ export interface components {
         /**
          * @description A webhook endpoint.
          * @example {
-         *       "created_at": "2026-01-31T12:00:00.028134Z",
+         *       "created_at": "2026-01-31T12:00:00.027990Z",
          *       "disabled_reason": null,
          *       "enabled": true,
          *       "events": [],
          *       "failing_since": null,
          *       "id": "0198c6a0-0000-7000-8000-000000000008",
-         *       "updated_at": "2026-01-31T12:00:00.028134Z",
+         *       "updated_at": "2026-01-31T12:00:00.027990Z",
          *       "url": "https://example.com/hooks/calls"
          *     }
          */
@@ -3904,7 +3921,7 @@ export interface components {
          * @example {
          *       "attempts": 1,
          *       "call_id": "0198c6a0-0000-7000-8000-000000000003",
-         *       "created_at": "2026-01-31T12:00:09.708026Z",
+         *       "created_at": "2026-01-31T12:00:09.621064Z",
          *       "event": "call.completed",
          *       "id": "0198c6a0-0000-7000-8000-000000000009",
          *       "next_attempt_at": null,
@@ -3999,7 +4016,7 @@ export interface components {
          *         "agent_id": "0198c6a0-0000-7000-8000-000000000000",
          *         "call_id": "0198c6a0-0000-7000-8000-000000000003",
          *         "direction": "outbound",
-         *         "duration_seconds": 10,
+         *         "duration_seconds": 9,
          *         "end_reason": "api_hangup",
          *         "error": null,
          *         "from": "+12025550199",

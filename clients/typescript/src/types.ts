@@ -284,6 +284,10 @@ export type Transcript = Schemas["Transcript"];
 export type TranscriptLine = Schemas["TranscriptLine"];
 /** Who said a line of a transcript. */
 export type TranscriptRole = Schemas["TranscriptRole"];
+/** How a turn of the caller ended. */
+export type TranscriptTurn = Schemas["TranscriptTurn"];
+/** Something that speaks for or against the end of a turn. */
+export type TranscriptTurnWitness = Schemas["TranscriptTurnWitness"];
 /** The transfer target. */
 export type TransferCall = Schemas["TransferCall"];
 /** A transfer target. */
@@ -294,6 +298,8 @@ export type TransferDestinationInput = Schemas["TransferDestinationInput"];
 export type TtsChoice = Schemas["TtsChoice"];
 /** A text-to-speech provider and its settings. */
 export type TtsChoiceInput = Schemas["TtsChoiceInput"];
+/** What ended a caller's turn. */
+export type TurnEndedBy = Schemas["TurnEndedBy"];
 /** When a caller's turn ends. */
 export type TurnTaking = Schemas["TurnTaking"];
 /** When a caller's turn ends. */

@@ -51,8 +51,8 @@ pub struct AgentConfig {
     /// Text-to-speech; local if absent.
     #[serde(default)]
     pub tts: Option<TtsChoice>,
-    /// A speech-to-speech model that replaces `stt`, `llm` and `tts`. `llm` then does only post-call analysis, and `tts` speaks
-    /// only where the model cannot: to bridge a long wait, or when the model is gone.
+    /// A speech-to-speech model that replaces `stt`, `llm` and `tts`. `llm` then only analyses the call, and `tts` only bridges
+    /// waits.
     #[serde(default)]
     pub realtime: Option<RealtimeChoice>,
     /// When a caller's turn ends.

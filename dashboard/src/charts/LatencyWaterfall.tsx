@@ -83,21 +83,25 @@ export function LatencyWaterfall({ turns, open, onOpen }: WaterfallProps) {
 }
 
 function Parts({ turn }: { turn: Turn }) {
-  if (turn.segments.length === 0) {
-    return <p className={styles.parts}>The stages of this answer were not measured.</p>;
-  }
   return (
-    <dl className={styles.parts}>
-      {turn.segments.map((segment) => (
-        <div key={segment.stage}>
-          <dt>
-            <span className={`${styles.swatch} ${styles[segment.stage]}`} />
-            {NAMES[segment.stage].long}
-          </dt>
-          <dd>{milliseconds(segment.ms)}</dd>
-        </div>
-      ))}
-    </dl>
+    <div className={styles.parts}>
+      {turn.segments.length === 0 ? (
+        <p>The stages of this answer were not measured.</p>
+      ) : (
+        <dl>
+          {turn.segments.map((segment) => (
+            <div key={segment.stage}>
+              <dt>
+                <span className={`${styles.swatch} ${styles[segment.stage]}`} />
+                {NAMES[segment.stage].long}
+              </dt>
+              <dd>{milliseconds(segment.ms)}</dd>
+            </div>
+          ))}
+        </dl>
+      )}
+      {turn.why !== null && <p className={styles.why}>{turn.why}</p>}
+    </div>
   );
 }
 

@@ -58,8 +58,8 @@ class Agent(Model):
     """
     realtime: RealtimeChoice | None
     """
-    A speech-to-speech model that replaces `stt`, `llm` and `tts`. `llm` then does only post-call analysis, and `tts` speaks
-    only where the model cannot: to bridge a long wait, or when the model is gone.
+    A speech-to-speech model that replaces `stt`, `llm` and `tts`. `llm` then only analyses the call, and `tts` only bridges
+    waits.
     """
     recording: Recording
     """
@@ -527,6 +527,10 @@ class CallDecision(Model):
     """
     When, in milliseconds since the start of the conversation, as in the transcript.
     """
+    ended_by: Literal["silence", "stt", "keys"] | str | None
+    """
+    What ended the turn; `null` for other decisions.
+    """
     evidence: list[CallDecisionEvidence]
     """
     What spoke for the end (positive weight) or against it.
@@ -545,11 +549,10 @@ class CallDecision(Model):
         | str
     )
     """
-    What was decided. `turn_ended`: the caller has finished. `turn_reopened`: they go on, so the agent stops and responds once to
-    all of it. `interruption` and `false_interruption`: the caller spoke over the agent, which stopped or continued. `backchannel`:
-    words over the agent that need no response. `speculation`: the model is asked before the turn is over;
-    `speculation_discarded`: that request was discarded. `machine_ignored`: a machine was reported, but the caller has been
-    answered or is a person by the carrier's word, so the conversation continues.
+    `turn_ended`: the caller has finished. `turn_reopened`: they continue, and the agent responds once to all of it. `interruption`,
+    `false_interruption`: they spoke over the agent, which stopped or continued. `backchannel`: words over the agent without a
+    response. `speculation`: the model is asked early; `speculation_discarded`: that request was discarded. `machine_ignored`: a
+    reported machine is a person.
     """
     probability: float | None
     """
@@ -1809,6 +1812,52 @@ class TranscriptLine(Model):
     text: str
     """
     The words; the agent's as far as they were heard.
+    """
+    turn: TranscriptTurn | None
+    """
+    How the caller's turn ended; `null` while the call is live, for the agent's lines, and with a speech-to-speech model.
+    """
+
+
+class TranscriptTurn(Model):
+    """
+    How a turn of the caller ended.
+    """
+
+    because: list[TranscriptTurnWitness]
+    """
+    What spoke for the end (positive weight) or against it; empty unless silence ended it.
+    """
+    ended_by: Literal["silence", "stt", "keys"] | str
+    """
+    What ended it.
+    """
+    speculations: int
+    """
+    How often the model was asked before the turn was over.
+    """
+    waited_ms: int | None
+    """
+    How long the caller was silent, in milliseconds; `null` if they spoke.
+    """
+
+
+class TranscriptTurnWitness(Model):
+    """
+    Something that speaks for or against the end of a turn.
+    """
+
+    value: float
+    """
+    How much of it there is: 1, or a share.
+    """
+    weight: float
+    """
+    What 1 of it adds to the log odds of an end.
+    """
+    witness: str
+    """
+    Its kind.
     """
 
 

@@ -208,8 +208,8 @@ class CreateAgent(TypedDict):
     """
     realtime: NotRequired[RealtimeChoiceInput | None]
     """
-    A speech-to-speech model that replaces `stt`, `llm` and `tts`. `llm` then does only post-call analysis, and `tts` speaks
-    only where the model cannot: to bridge a long wait, or when the model is gone.
+    A speech-to-speech model that replaces `stt`, `llm` and `tts`. `llm` then only analyses the call, and `tts` only bridges
+    waits.
     """
     recording: NotRequired[RecordingInput | None]
     """

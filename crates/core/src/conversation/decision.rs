@@ -30,6 +30,19 @@ pub enum DecisionKind {
     MachineIgnored,
 }
 
+/// What ended a caller's turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum TurnEndedBy {
+    /// As much silence as the evidence asked for.
+    Silence,
+    /// The STT, which decides about turns itself.
+    Stt,
+    /// Keys: enough of them, the one that ends them, or a pause after them.
+    Keys,
+}
+
 /// A decision about a turn.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Decision {
@@ -37,6 +50,8 @@ pub struct Decision {
     pub at: Timestamp,
     /// What was decided.
     pub kind: DecisionKind,
+    /// What ended the turn, if it is over.
+    pub ended_by: Option<TurnEndedBy>,
     /// How long the caller had been silent; `None` while they spoke.
     pub silence: Option<Duration>,
     /// How much silence was needed, if that ended the turn.
@@ -50,6 +65,14 @@ pub struct Decision {
 impl Decision {
     /// Creates a decision that was made without weighing evidence for an end of turn.
     pub(super) fn new(at: Timestamp, kind: DecisionKind) -> Self {
-        Self { at, kind, silence: None, silence_needed: None, probability: None, evidence: Found::new() }
+        Self {
+            at,
+            kind,
+            ended_by: None,
+            silence: None,
+            silence_needed: None,
+            probability: None,
+            evidence: Found::new(),
+        }
     }
 }

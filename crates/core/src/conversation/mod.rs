@@ -44,7 +44,7 @@ mod tests;
 use std::collections::HashSet;
 use std::fmt;
 
-pub use decision::{Decision, DecisionKind};
+pub use decision::{Decision, DecisionKind, TurnEndedBy};
 pub use effect::{Effect, End, ResponseStages, SpeechSource, TurnTimes};
 pub use failure::{Failure, FailureCode};
 pub use heard::SpokenWord;

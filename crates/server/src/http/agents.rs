@@ -125,7 +125,7 @@ pub(crate) struct WantedAgent {
     post, path = "/agents", operation_id = "create_agent", tag = "Agents", request_body = CreateAgent,
     responses(
         (status = 201, description = "The agent", body = WithWarnings<AgentResource>,
-            headers(("Location" = String, description = "URL of the agent"))),
+            headers(("Location" = String, description = "URL of what was created"))),
         Conflict,
     )
 )]

@@ -141,7 +141,7 @@ impl From<ApiKeyRow> for ApiKeyResource {
     post, path = "/api-keys", operation_id = "create_api_key", tag = "API keys", request_body = CreateApiKey,
     responses(
         (status = 201, description = "The key, shown only this once", body = WithWarnings<NewApiKey>,
-            headers(("Location" = String, description = "URL of the key"))),
+            headers(("Location" = String, description = "URL of what was created"))),
     )
 )]
 async fn create(

@@ -65,9 +65,8 @@ async fn list(state: HttpState, tenant: Tenant, page: PageRequest, headers: Head
 /// Streams the events of all calls as they happen.
 ///
 /// A stream starts now, or after `Last-Event-ID`, which can be a day old. An event can arrive twice around a reconnect and in the
-/// first seconds: ignore an `id` that you know. A stream ends when the key or session stops working, when the service stops, or when the
-/// client reads too slowly. Streams of events and of transcripts share the limit of 32 per tenant and node; sessions and event tokens have
-/// 24 of them, one person or token 8.
+/// first seconds: ignore an `id` that you know. A stream ends when the key or session stops working, the service stops, or the client reads
+/// too slowly. A tenant can have 32 streams per node; sessions and event tokens have 24 of them, one person or token 8.
 #[utoipa::path(
     get, path = "/events/stream", operation_id = "stream_events", tag = "Calls", security(("api_key" = []), ("event_token" = [])), params(
         ("Last-Event-ID" = Option<String>, Header, description = "The `id` of the last event seen", nullable = false),

@@ -127,7 +127,7 @@ impl NumberResource {
     post, path = "/numbers", operation_id = "create_number", tag = "Numbers", request_body = CreateNumber,
     responses(
         (status = 201, description = "The number", body = WithWarnings<NumberResource>,
-            headers(("Location" = String, description = "URL of the number"))),
+            headers(("Location" = String, description = "URL of what was created"))),
         Conflict,
     )
 )]

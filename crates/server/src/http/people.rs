@@ -156,14 +156,14 @@ pub struct InvitedPerson {
 
 /// Invites a person.
 ///
-/// Only this response contains the link, which is good for seven days and one acceptance. No message is sent: send it to the person, who
-/// signs in with this address, verified by the identity provider, and accepts or declines. Inviting an address again ends its earlier link.
+/// Only this response contains the link, which is good for seven days and one acceptance. Send it to the person, who signs in with this
+/// address, verified by the identity provider, and accepts or declines. Inviting an address again ends its earlier link.
 /// A tenant has at most 100 open invitations, and makes at most 20 in an hour.
 #[utoipa::path(
     post, path = "/people", operation_id = "invite_person", tag = "People", request_body = InvitePerson,
     responses(
         (status = 201, description = "The invited person, the link shown only this once", body = WithWarnings<InvitedPerson>,
-            headers(("Location" = String, description = "URL of the person"))),
+            headers(("Location" = String, description = "URL of what was created"))),
         Conflict,
     )
 )]

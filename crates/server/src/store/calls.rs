@@ -30,6 +30,7 @@ mod list;
 pub(in crate::store) mod row;
 pub mod search;
 pub mod tool_calls;
+pub mod turn;
 
 pub use create::{NewCall, create};
 pub use leases::{

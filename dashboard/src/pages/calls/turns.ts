@@ -1,5 +1,6 @@
 /** The transcript in the order it is read, and what an answer's wait consisted of. Pure. */
 import type { FullTranscript, Stages, ToolCall, TranscriptLine } from "../../api/types";
+import { why } from "./why";
 
 export type Entry =
   | { kind: "line"; at: number; line: TranscriptLine; /** Speaks on from the line before. */ goesOn: boolean }
@@ -27,14 +28,16 @@ export function entries(transcript: FullTranscript): Entry[] {
 export const STAGES = ["turn", "model", "voice", "play"] as const;
 export type Stage = (typeof STAGES)[number];
 export type Segment = { stage: Stage; ms: number };
-export type Turn = { at: number; total: number; segments: Segment[] };
+export type Turn = { at: number; total: number; segments: Segment[]; /** Why the agent spoke then. */ why: string | null };
 
 /** One row per measured answer. */
 export function turns(transcript: FullTranscript): Turn[] {
+  let caller: TranscriptLine | null = null;
   return transcript.data.flatMap((line) => {
+    if (line.role === "caller") caller = line;
     if (line.latency_ms === null) return [];
     const segments = line.stages ? split(line.stages) : [];
-    return [{ at: line.start_ms, total: line.latency_ms, segments }];
+    return [{ at: line.start_ms, total: line.latency_ms, segments, why: caller && why(caller) }];
   });
 }
 

@@ -9,7 +9,7 @@ use super::endpointing::{Judgement, judge};
 use super::evidence::Spoken;
 use super::llm::same_words;
 use crate::Timestamp;
-use crate::conversation::decision::{Decision, DecisionKind};
+use crate::conversation::decision::{Decision, DecisionKind, TurnEndedBy};
 use crate::conversation::dialogue::Dialogue;
 use crate::conversation::effect::Effect;
 use crate::conversation::playback::Kind;
@@ -30,13 +30,14 @@ impl Cascade {
         }
         let ended = self.turn.ended().unwrap_or(d.now);
         let words = self.turn.words();
-        if d.dtmf.is_complete() || (self.turn.is_judged_over() && !words.is_empty()) {
+        let ends_by = self.turn_ends_by(d, &words);
+        if d.dtmf.is_complete() || ends_by == TurnEndedBy::Stt {
             return Some(ended);
         }
         if self.turn.speaking().is_some() {
             return None;
         }
-        let silence = if !d.dtmf.is_empty() {
+        let silence = if ends_by == TurnEndedBy::Keys {
             Duration::from_millis(d.agent.dtmf.digit_timeout_ms.into())
         } else {
             self.judge(d, &words).silence_needed(&d.agent.turn_taking)
@@ -48,6 +49,18 @@ impl Cascade {
         Some(self.turn.pending_until().map_or(over, |pending| over.max(pending)))
     }
 
+    /// Returns what ends the turn unless something is said.
+    fn turn_ends_by(&self, d: &Dialogue, words: &str) -> TurnEndedBy {
+        let stt = self.turn.is_judged_over() && !words.is_empty();
+        if d.dtmf.is_complete() || (!d.dtmf.is_empty() && !stt) {
+            TurnEndedBy::Keys
+        } else if stt {
+            TurnEndedBy::Stt
+        } else {
+            TurnEndedBy::Silence
+        }
+    }
+
     /// Evaluates how probable it is that the caller has finished with this text.
     fn judge(&self, d: &Dialogue, words: &str) -> Judgement {
         let pauses_ms = self.pauses.mean_ms();
@@ -56,14 +69,28 @@ impl Cascade {
     }
 
     /// Returns a decision about the turn, with the evidence for it.
-    fn decision(&self, d: &Dialogue, kind: DecisionKind) -> Effect {
+    fn decision(&self, d: &Dialogue, kind: DecisionKind) -> Decision {
         let judgement = self.judge(d, &self.turn.words());
-        Effect::Decision(Box::new(Decision {
+        Decision {
             silence: self.turn.ended().map(|ended| d.now.since(ended)),
             silence_needed: Some(judgement.silence_needed(&d.agent.turn_taking)),
             probability: Some(judgement.probability),
             evidence: judgement.found,
             ..Decision::new(d.now, kind)
+        }
+    }
+
+    /// Returns the decision that the turn is over. Evidence counts only where silence ended it.
+    fn end_of_turn(&self, d: &Dialogue) -> Effect {
+        let ended_by = self.turn_ends_by(d, &self.turn.words());
+        let decision = self.decision(d, DecisionKind::TurnEnded);
+        Effect::Decision(Box::new(match ended_by {
+            TurnEndedBy::Silence => Decision { ended_by: Some(ended_by), ..decision },
+            TurnEndedBy::Stt | TurnEndedBy::Keys => Decision {
+                ended_by: Some(ended_by),
+                silence: decision.silence,
+                ..Decision::new(d.now, DecisionKind::TurnEnded)
+            },
         }))
     }
 
@@ -80,7 +107,7 @@ impl Cascade {
             return false;
         }
         let keys = !d.dtmf.is_empty();
-        let decision = self.decision(d, DecisionKind::TurnEnded);
+        let decision = self.end_of_turn(d);
         let said = self.take_caller_turn(d);
         self.speculations = 0;
         if said.text.is_empty() {
@@ -212,7 +239,7 @@ impl Cascade {
         }
         self.speculations += 1;
         let decision = self.decision(d, DecisionKind::Speculation);
-        d.emit(decision);
+        d.emit(Effect::Decision(Box::new(decision)));
         let messages = d.transcript.history.with_caller(&words);
         self.request_completion(d, Kind::Response, messages, Some(words));
         true

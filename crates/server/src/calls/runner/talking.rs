@@ -205,6 +205,7 @@ impl Talk {
             interrupted: line.interrupted,
             latency_ms: line.latency_ms,
             stages: line.stages.map(Json),
+            turn: None,
         }
     }
 

@@ -169,6 +169,7 @@ mod tests {
             interrupted: false,
             latency_ms: None,
             stages: None,
+            turn: None,
         };
         numbers.map(line).collect()
     }

@@ -184,7 +184,7 @@ impl PartialSchema for Variables {
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 visible ASCII characters", min_length = 1, max_length = 255, pattern = "^[!-~]+$", example = "order-17", nullable = false)),
     responses(
         (status = 201, description = "Accepted and queued", body = WithWarnings<CallResource>, headers(
-            ("Location" = String, description = "URL of the call"),
+            ("Location" = String, description = "URL of what was created"),
             ("Idempotent-Replayed" = Option<String>, description = "`true` when this is the response to an earlier request"),
         )),
         (status = 200, description = "`dry_run`: the call would be accepted; it has no id", body = WithWarnings<UnplacedCall>),

@@ -40,7 +40,7 @@ pub(super) struct SimulateCall {
     post, path = "/simulator/inbound", operation_id = "simulate_inbound_call", tag = "Calls", request_body = SimulateCall,
     responses(
         (status = 201, description = "The call has arrived", body = WithWarnings<CallResource>,
-            headers(("Location" = String, description = "URL of the call"))),
+            headers(("Location" = String, description = "URL of what was created"))),
         (status = 409, description = "This node accepts no calls: it lacks the role `calls`, or is stopping", body = ErrorBody),
     )
 )]

@@ -21,7 +21,7 @@ use crate::http::auth::Tenant;
 use crate::http::error::{ApiError, CommonErrors, NotFound};
 use crate::http::extract::PathId;
 use crate::store::calls::tool_calls::{self, ToolCallEntry};
-use crate::store::calls::{self, TranscriptEntry};
+use crate::store::calls::{self, TranscriptEntry, turn};
 
 /// How often a stream polls for new lines.
 const POLL_INTERVAL: Duration = Duration::from_millis(400);
@@ -61,15 +61,16 @@ pub(super) async fn transcript(
     }
     let mut conn = state.store.read().await?;
     calls::get(&mut conn, tenant.id, id).await?.ok_or_else(|| ApiError::not_found("call"))?;
-    let data = calls::transcript(&mut conn, tenant.id, id, 0).await?;
+    let mut data = calls::transcript(&mut conn, tenant.id, id, 0).await?;
+    turn::explain(&mut conn, tenant.id, id, &mut data).await?;
     let tool_calls = tool_calls::list(&mut conn, tenant.id, id, 0).await?;
     Ok(Json(Transcript { data, tool_calls }).into_response())
 }
 
 /// Streams the transcript: `line` and `tool_call` events as they are written, then `end` with the call's status.
 ///
-/// A stream also ends when the key or session stops working or the service stops; resume it with `Last-Event-ID`. Streams of
-/// transcripts and of events share the limit of 32 per tenant and node; sessions and event tokens have 24 of them, one person or token 8.
+/// A stream also ends when the key or session stops working or the service stops; resume it with `Last-Event-ID`. A
+/// tenant can have 32 streams per node; sessions and event tokens have 24 of them, one person or token 8.
 #[utoipa::path(
     get, path = "/calls/{id}/transcript/stream", operation_id = "stream_transcript", tag = "Calls",
     security(("api_key" = []), ("event_token" = [])), params(
@@ -172,7 +173,8 @@ impl Reader {
         let mut conn = self.state.store.read().await.ok()?;
         // The status first: what was said is written before the call ends.
         let call = calls::get(&mut conn, self.tenant.id, self.call).await.ok()??;
-        let lines = calls::transcript(&mut conn, self.tenant.id, self.call, self.seen.lines).await.ok()?;
+        let mut lines = calls::transcript(&mut conn, self.tenant.id, self.call, self.seen.lines).await.ok()?;
+        turn::explain(&mut conn, self.tenant.id, self.call, &mut lines).await.ok()?;
         let tools = tool_calls::list(&mut conn, self.tenant.id, self.call, self.seen.tools).await.ok()?;
         drop(conn);
         for line in lines {

@@ -201,7 +201,7 @@ impl From<ConnectionRow> for ConnectionResource {
     post, path = "/connections", operation_id = "create_connection", tag = "Connections", request_body = CreateConnection,
     responses(
         (status = 201, description = "The connection", body = WithWarnings<ConnectionResource>,
-            headers(("Location" = String, description = "URL of the connection"))),
+            headers(("Location" = String, description = "URL of what was created"))),
         Conflict,
     )
 )]

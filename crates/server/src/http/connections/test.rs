@@ -105,9 +105,8 @@ pub(super) struct ConnectionTest {
 /// Tests a connection against the real service, without placing a call.
 ///
 /// A carrier checks the credentials; a language model responds with a word, speech-to-text transcribes one, text-to-speech speaks
-/// one. That may cost a fraction of a cent. A failed check is not an error of this request. It takes at most 15 seconds. A tenant
-/// tests one connection at a time per node; further requests get 429. A node runs eight tests at once, two of them with local
-/// models; others wait and get 503 after 15 seconds.
+/// one. That may cost a fraction of a cent, and takes at most 15 seconds. A failed check is not an error of this request. A tenant
+/// tests one connection at a time per node, others get 429. A node runs eight tests at once; others wait and get 503 after 15 seconds.
 #[utoipa::path(
     post, path = "/connections/{id}/test", operation_id = "test_connection", tag = "Connections",
     params(("id" = uuid::Uuid, Path, description = "The connection")),

@@ -110,10 +110,9 @@ async fn connection(state: &HttpState, tenant: Tenant, id: ConnectionId) -> Resu
 
 /// Lists the voices of a connection's text to speech.
 ///
-/// ElevenLabs and Cartesia are asked for the voices of the account. For OpenAI and Deepgram the list is part of Switchhook, and
-/// not `complete`: they accept others too. For other servers with OpenAI's API it has only the connection's own voice. A
-/// connection without text to speech gets 422. An answer of the provider is kept for five minutes, a failure for 15 seconds, per node and
-/// until the connection is changed. A viewer's session gets 403.
+/// ElevenLabs and Cartesia list the voices of the account. Lists for OpenAI and Deepgram are Switchhook's, and not `complete`; other
+/// servers with OpenAI's API have the connection's own voice only. A connection without text to speech gets 422, a viewer's session 403.
+/// A provider's list is kept for five minutes, a failure for 15 seconds, until the connection is changed.
 #[utoipa::path(
     get, path = "/connections/{id}/voices", operation_id = "list_voices", tag = "Connections",
     params(("id" = uuid::Uuid, Path, description = "The connection")),

@@ -11,7 +11,7 @@ use super::values::{describe_metadata_filter, describe_values};
 use super::{names, shared};
 
 const JSON: &str = "application/json";
-const UUID: &str = "^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$";
+const UUID: &str = "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$";
 /// What the service ignored of a request.
 const WARNINGS: &str = "RequestWarnings";
 /// RFC 3339, section 5.6.

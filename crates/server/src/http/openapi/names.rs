@@ -11,7 +11,7 @@ pub(super) const LIST: &str = "List";
 pub(super) const WITH_WARNINGS: &str = "WithWarnings";
 
 /// Names that would say too little, or what the code calls things.
-const NAMES: [(&str, &str); 41] = [
+const NAMES: [(&str, &str); 43] = [
     ("Analysis", "CallAnalysis"),
     ("AnalysisStatus", "CallAnalysisStatus"),
     ("Attempt", "WebhookDeliveryAttempt"),
@@ -51,8 +51,10 @@ const NAMES: [(&str, &str); 41] = [
     ("ToolCallEntry", "ToolCall"),
     ("TranscriptEntry", "TranscriptLine"),
     ("Transfer", "TransferCall"),
+    ("TurnEntry", "TranscriptTurn"),
     ("Used", "UsageFigures"),
     ("Variable", "AgentVariable"),
+    ("WitnessEntry", "TranscriptTurnWitness"),
 ];
 
 /// Renames all schemas and what refers to them.

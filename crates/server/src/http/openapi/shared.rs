@@ -25,7 +25,7 @@ pub(super) fn share(document: &mut Value) {
     share_kind(document, "headers", |operation, found| {
         for response in operation["responses"].as_object_mut().into_iter().flat_map(Map::values_mut) {
             let headers = response.get_mut("headers").and_then(Value::as_object_mut).into_iter().flatten();
-            for (name, header) in headers.filter(|(name, _)| *name != "Location") {
+            for (name, header) in headers {
                 found(name.replace('-', ""), header);
             }
         }

@@ -227,7 +227,7 @@ pub(super) async fn show(
     responses(
         (status = 200, description = "The same delivery, which was still pending", body = DeliveryResource),
         (status = 201, description = "The new delivery", body = DeliveryResource,
-            headers(("Location" = String, description = "URL of the delivery"))),
+            headers(("Location" = String, description = "URL of what was created"))),
         Conflict,
     )
 )]
@@ -284,7 +284,7 @@ fn must_be_enabled(endpoint: &WebhookRow) -> Result<(), ApiError> {
     post, path = "/webhooks/{id}/test", operation_id = "test_webhook", tag = "Webhooks", params(("id" = Uuid, Path, description = "The endpoint")),
     responses(
         (status = 201, description = "The delivery", body = DeliveryResource,
-            headers(("Location" = String, description = "URL of the delivery"))),
+            headers(("Location" = String, description = "URL of what was created"))),
         Conflict,
     )
 )]

@@ -136,7 +136,7 @@ pub struct WebhookWithSecret {
     post, path = "/webhooks", operation_id = "create_webhook", tag = "Webhooks", request_body = CreateWebhook,
     responses(
         (status = 201, description = "The endpoint, its secret shown only this once", body = WithWarnings<WebhookWithSecret>,
-            headers(("Location" = String, description = "URL of the endpoint"))),
+            headers(("Location" = String, description = "URL of what was created"))),
     )
 )]
 async fn create(

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use sqlx::types::Json;
-use switchhook_core::conversation::{Decision, DecisionKind};
+use switchhook_core::conversation::{Decision, DecisionKind, TurnEndedBy};
 use switchhook_core::id::{CallId, TenantId};
 use utoipa::ToSchema;
 
@@ -13,12 +13,14 @@ use crate::store::{Conn, Tx, execute, run};
 pub struct DecisionEntry {
     /// When, in milliseconds since the start of the conversation, as in the transcript.
     pub at_ms: i64,
-    /// What was decided. `turn_ended`: the caller has finished. `turn_reopened`: they go on, so the agent stops and responds once to
-    /// all of it. `interruption` and `false_interruption`: the caller spoke over the agent, which stopped or continued. `backchannel`:
-    /// words over the agent that need no response. `speculation`: the model is asked before the turn is over;
-    /// `speculation_discarded`: that request was discarded. `machine_ignored`: a machine was reported, but the caller has been
-    /// answered or is a person by the carrier's word, so the conversation continues.
+    /// `turn_ended`: the caller has finished. `turn_reopened`: they continue, and the agent responds once to all of it. `interruption`,
+    /// `false_interruption`: they spoke over the agent, which stopped or continued. `backchannel`: words over the agent without a
+    /// response. `speculation`: the model is asked early; `speculation_discarded`: that request was discarded. `machine_ignored`: a
+    /// reported machine is a person.
     pub kind: DecisionKind,
+    /// What ended the turn; `null` for other decisions.
+    #[serde(default)]
+    pub ended_by: Option<TurnEndedBy>,
     /// How long the caller had been silent, in milliseconds; `null` if they spoke or it did not matter.
     pub silence_ms: Option<i64>,
     /// How much silence the evidence asked for, in milliseconds.
@@ -53,6 +55,7 @@ impl From<&Decision> for DecisionEntry {
         Self {
             at_ms: decision.at.as_millis(),
             kind: decision.kind,
+            ended_by: decision.ended_by,
             silence_ms: decision.silence.map(ms),
             silence_needed_ms: decision.silence_needed.map(ms),
             probability: decision.probability.map(|probability| (probability * 1_000.0).round() / 1_000.0),

@@ -17,6 +17,7 @@ use uuid::Uuid;
 
 use super::decisions::DecisionEntry;
 use super::inputs::PackedLog;
+use super::turn::TurnEntry;
 
 /// A row of `calls`.
 #[derive(Clone, FromRow)]
@@ -180,6 +181,9 @@ pub struct TranscriptEntry {
     /// When the response reached which stage; only where `latency_ms` is.
     #[schema(value_type = Option<ResponseStages>)]
     pub stages: Option<Json<ResponseStages>>,
+    /// How the caller's turn ended; `null` while the call is live, for the agent's lines, and with a speech-to-speech model.
+    #[sqlx(skip)]
+    pub turn: Option<TurnEntry>,
 }
 
 /// Who said a line of a transcript.

@@ -215,6 +215,7 @@ async fn walk_calls(test: &TestStore, past: &Past) {
         interrupted: false,
         latency_ms: None,
         stages: None,
+        turn: None,
     };
     let lines = std::slice::from_ref(&entry);
     assert!(calls::add_transcript_for_runner(&mut tx, id, row.lease_token, 0, lines).await.expect("added"));

@@ -20,6 +20,7 @@ async fn attempts_that_cross_each_other_write_what_was_said_once() {
         interrupted: false,
         latency_ms: None,
         stages: None,
+        turn: None,
     };
     let tool = ToolCallEntry {
         id: "call-1".to_owned(),

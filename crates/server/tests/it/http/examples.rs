@@ -88,7 +88,6 @@ async fn story(client: &Client) -> Value {
         "Tenant": get("/v1/tenant").await,
         "TenantEvent": first(client, "/v1/events").await,
         "Transcript": get(&format!("{path}/transcript")).await,
-        "UnplacedCall": unplaced,
         "Webhook": webhook,
         "WebhookDelivery": first(client, &format!("/v1/webhooks/{}/deliveries", text(&webhook["id"]))).await,
         "WebhookDeliveryWithAttempts": get(&delivery).await,
@@ -117,16 +116,10 @@ fn assert_consistent(recorded: &Value) {
         "/WebhookEvent/data/call_id",
         "/WebhookDelivery/call_id",
     ]);
-    same(&[
-        "/Agent/id",
-        "/Call/agent_id",
-        "/UnplacedCall/agent_id",
-        "/PhoneNumber/inbound_agent_id",
-        "/CallEvent/data/agent_id",
-    ]);
-    same(&["/Agent/version", "/Call/agent_version", "/UnplacedCall/agent_version"]);
-    same(&["/PhoneNumber/id", "/Call/number_id", "/UnplacedCall/number_id"]);
-    same(&["/PhoneNumber/number", "/Call/from", "/UnplacedCall/from", "/CallEvent/data/from"]);
+    same(&["/Agent/id", "/Call/agent_id", "/PhoneNumber/inbound_agent_id", "/CallEvent/data/agent_id"]);
+    same(&["/Agent/version", "/Call/agent_version"]);
+    same(&["/PhoneNumber/id", "/Call/number_id"]);
+    same(&["/PhoneNumber/number", "/Call/from", "/CallEvent/data/from"]);
     same(&["/Connection/id", "/Call/carrier/connection_id", "/PhoneNumber/connection_id"]);
     same(&["/Connection/provider", "/Call/carrier/provider"]);
     same(&["/CallEvent/data", "/TenantEvent/data", "/WebhookEvent/data"]);
@@ -153,8 +146,6 @@ fn assert_consistent(recorded: &Value) {
         at("/Transcript/data").as_array().into_iter().flatten().filter(|line| line["role"] == "caller").count();
     assert_eq!(at("/Call/turns"), callers);
 
-    assert_eq!([at("/UnplacedCall/status"), at("/UnplacedCall/direction")], ["queued", "outbound"]);
-    assert_eq!([at("/UnplacedCall/duration_seconds"), at("/UnplacedCall/turns")], [0; 2]);
     assert_eq!([at("/Webhook/disabled_reason"), at("/Webhook/failing_since")], [&Value::Null; 2]);
     assert_eq!(at("/Webhook/enabled"), true);
     let attempts = at("/WebhookDeliveryWithAttempts/attempt_log").as_array().map_or(0, Vec::len);
