@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks the clients for Python and TypeScript and tests them against the real service.
+# Checks the clients for Python and TypeScript and tests them against the real service. Generated clients: ci/generators.sh.
 #
 #   ci/clients.sh [--write]
 #

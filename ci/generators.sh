@@ -19,6 +19,9 @@ export DOCUMENT REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true
 known=(linters openapi-python-client datamodel-code-generator openapi-generator openapi-typescript hey-api orval)
 wanted=("$@")
 [ $# -gt 0 ] || wanted=("${known[@]}")
+for name in "${wanted[@]}"; do
+    [[ " ${known[*]} " = *" $name "* ]] || die "unknown: $name. Choose among: ${known[*]}"
+done
 
 install_python() {
     local wanted
@@ -134,7 +137,6 @@ export SWITCHHOOK_BINARY
 
 failed=()
 for name in "${wanted[@]}"; do
-    [[ " ${known[*]} " = *" $name "* ]] || die "unknown: $name. Choose among: ${known[*]}"
     start=$SECONDS
     # In the background, because `set -e` has no effect in what is part of a condition.
     ("${name//-/_}") &

@@ -248,6 +248,9 @@ step "Advisories about dependencies" advisories
 step "docs/openapi.json is up to date" openapi
 step "The API against its own description" ci/schemathesis.sh
 step "The clients for Python and TypeScript" ci/clients.sh
+# Without openapi-generator, which needs Java.
+step "Generated clients, and linters of docs/openapi.json" ci/generators.sh linters openapi-python-client datamodel-code-generator \
+    openapi-typescript hey-api orval
 step "The packages for pip and npm" ci/packaging.sh
 finish "The dashboard, in a browser"
 step "Signing in at an OpenID provider, in a browser" ci/oidc.sh

@@ -30,8 +30,8 @@ BEYOND_A_SCHEMA = [
     r"is required by the agent",
     r"cannot be changed: create another connection",
     r"must be at most 90 days from now",  # the time
-    r"must be before before",  # two fields
-    r"must be at most \d+ days before before",
+    r"must be earlier than `before`",  # two fields
+    r"must be at most \d+ days earlier than `before`",
     r"must not be less than min_silence_ms",  # two fields
     r"must be absent where `to` is `web`",
     # Which versions an agent has, and the sum of several numbers.

@@ -89,7 +89,9 @@ def type_of(schema: Schema) -> str:
         return "datetime | str"
     if schema.get("type") == "object":
         return "Mapping[str, str]"
-    return {"integer": "int", "boolean": "bool", "number": "float"}.get(schema["type"], "str")
+    kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+    (kind,) = (kind for kind in kinds if kind != "null")  # Every argument can be None.
+    return {"integer": "int", "boolean": "bool", "number": "float"}.get(kind, "str")
 
 
 def python_name(name: str) -> str:

@@ -197,8 +197,8 @@ export class Calls extends Resource {
   }
 
   /**
-   * Returns what was decided about turns in an ended call: when turns were over, and by which evidence; what counted as an
-   * interruption. Empty for a live call, and for calls with a speech-to-speech model, which takes turns by itself.
+   * Returns what was decided about turns in an ended call, and by which evidence. Empty for a live call, and with a speech-to-speech model,
+   * which takes turns itself.
    */
   decisions(id: string, options: RequestOptions = {}): Promise<types.CallDecisions> {
     return this.fetchJson<types.CallDecisions>({ method: "GET", path: `/v1/calls/${segment(id)}/decisions` }, options);

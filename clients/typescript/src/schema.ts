@@ -195,8 +195,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Returns what was decided about turns in an ended call: when turns were over, and by which evidence; what counted as an
-         *     interruption. Empty for a live call, and for calls with a speech-to-speech model, which takes turns by itself.
+         * Returns what was decided about turns in an ended call, and by which evidence. Empty for a live call, and with a speech-to-speech model,
+         *     which takes turns itself.
          */
         get: operations["list_decisions"];
         put?: never;
@@ -1433,7 +1433,7 @@ export interface components {
             id: string;
         };
         /**
-         * @description A phone number or SIP address. Commas separate values, so an address with a comma cannot be found.
+         * @description A phone number or SIP address, or `web`. Commas separate values, so an address with a comma cannot be found.
          * @example +12025550100
          */
         CallAddress: string;
@@ -3732,7 +3732,8 @@ export interface components {
          *     }
          */
         UpdatePerson: {
-            role?: components["schemas"]["PersonRole"] | null;
+            /** @description The new role. */
+            role?: components["schemas"]["PersonRole"];
         };
         /**
          * @description Changes to merge into the endpoint; `null` restores a default.
@@ -4100,7 +4101,7 @@ export interface operations {
                 /** @description Page size, 1 to 100. */
                 limit?: number;
                 /** @description `next_cursor` of the previous page. */
-                cursor?: string;
+                cursor?: string | null;
             };
             header?: never;
             path?: never;
@@ -4172,7 +4173,7 @@ export interface operations {
                 /** @description Page size, 1 to 100. */
                 limit?: number;
                 /** @description `next_cursor` of the previous page. */
-                cursor?: string;
+                cursor?: string | null;
             };
             header?: never;
             path: {
@@ -4220,7 +4221,7 @@ export interface operations {
                 /** @description Page size, 1 to 100. */
                 limit?: number;
                 /** @description `next_cursor` of the previous page. */
-                cursor?: string;
+                cursor?: string | null;
             };
             header?: never;
             path?: never;
@@ -4314,7 +4315,7 @@ export interface operations {
                 /** @description Page size, 1 to 100. */
                 limit?: number;
                 /** @description `next_cursor` of the previous page. */
-                cursor?: string;
+                cursor?: string | null;
             };
             header?: never;
             path?: never;
@@ -4375,7 +4376,7 @@ export interface operations {
                 /** @description Page size, 1 to 100. */
                 limit?: number;
                 /** @description `next_cursor` of the previous page. */
-                cursor?: string;
+                cursor?: string | null;
             };
             header?: never;
             path: {
@@ -4565,7 +4566,7 @@ export interface operations {
                 /** @description Page size, 1 to 100. */
                 limit?: number;
                 /** @description `next_cursor` of the previous page. */
-                cursor?: string;
+                cursor?: string | null;
             };
             header?: never;
             path?: never;
@@ -4719,7 +4720,7 @@ export interface operations {
                 /** @description Page size, 1 to 100. */
                 limit?: number;
                 /** @description `next_cursor` of the previous page. */
-                cursor?: string;
+                cursor?: string | null;
             };
             header?: {
                 /** @description For streams: the `id` of the last event seen */
@@ -4750,7 +4751,7 @@ export interface operations {
                 /** @description Page size, 1 to 100. */
                 limit?: number;
                 /** @description `next_cursor` of the previous page. */
-                cursor?: string;
+                cursor?: string | null;
             };
             header?: never;
             path?: never;
@@ -4822,7 +4823,7 @@ export interface operations {
                 /** @description Page size, 1 to 100. */
                 limit?: number;
                 /** @description `next_cursor` of the previous page. */
-                cursor?: string;
+                cursor?: string | null;
             };
             header?: never;
             path?: never;
@@ -4952,7 +4953,7 @@ export interface operations {
                 /** @description Page size, 1 to 100. */
                 limit?: number;
                 /** @description `next_cursor` of the previous page. */
-                cursor?: string;
+                cursor?: string | null;
             };
             header?: never;
             path?: never;
@@ -5030,7 +5031,7 @@ export interface operations {
                 /** @description Page size, 1 to 100. */
                 limit?: number;
                 /** @description `next_cursor` of the previous page. */
-                cursor?: string;
+                cursor?: string | null;
             };
             header?: never;
             path: {

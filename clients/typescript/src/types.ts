@@ -43,7 +43,7 @@ export type AttentionSubject = Schemas["AttentionSubject"];
 export type AttentionSubjectKind = Schemas["AttentionSubjectKind"];
 /** A call. */
 export type Call = Written<Schemas["Call"]>;
-/** A phone number or SIP address. Commas separate values, so an address with a comma cannot be found. */
+/** A phone number or SIP address, or `web`. Commas separate values, so an address with a comma cannot be found. */
 export type CallAddress = Schemas["CallAddress"];
 /** How post-call analysis went. */
 export type CallAnalysis = Schemas["CallAnalysis"];

@@ -198,8 +198,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Returns what was decided about turns in an ended call: when turns were over, and by which evidence; what counted as an
-         *     interruption. Empty for a live call, and for calls with a speech-to-speech model, which takes turns by itself.
+         * Returns what was decided about turns in an ended call, and by which evidence. Empty for a live call, and with a speech-to-speech model,
+         *     which takes turns itself.
          */
         get: operations["list_decisions"];
         put?: never;
@@ -1436,7 +1436,7 @@ export interface components {
             id: string;
         };
         /**
-         * @description A phone number or SIP address. Commas separate values, so an address with a comma cannot be found.
+         * @description A phone number or SIP address, or `web`. Commas separate values, so an address with a comma cannot be found.
          * @example +12025550100
          */
         CallAddress: string;
@@ -3735,7 +3735,8 @@ export interface components {
          *     }
          */
         UpdatePerson: {
-            role?: components["schemas"]["PersonRole"] | null;
+            /** @description The new role. */
+            role?: components["schemas"]["PersonRole"];
         };
         /**
          * @description Changes to merge into the endpoint; `null` restores a default.
@@ -4424,7 +4425,7 @@ export interface components {
         /** @description Ended before this time, rounded up. Default: now. */
         before: string;
         /** @description `next_cursor` of the previous page. */
-        cursor: string;
+        cursor: string | null;
         /** @description The delivery */
         delivery_id: string;
         /** @description Page size, 1 to 100. */
@@ -5181,7 +5182,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["CallEvents"];
-                    "text/event-stream": string;
+                    "text/event-stream": components["schemas"]["CallEvent"];
                 };
             };
             /** @description A stream was resumed after the last event */
@@ -5440,7 +5441,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Transcript"];
-                    "text/event-stream": string;
+                    "text/event-stream": components["schemas"]["TranscriptLine"];
                 };
             };
             /** @description A stream was resumed after its end */
@@ -5924,7 +5925,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["TenantEventList"];
-                    "text/event-stream": string;
+                    "text/event-stream": components["schemas"]["TenantEvent"];
                 };
             };
             401: components["responses"]["Unauthorized"];

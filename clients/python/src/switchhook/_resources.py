@@ -223,8 +223,8 @@ class Calls(Resource):
         return self._stream(Request("GET", path("/v1/calls/{}/transcript/stream", id)), streams.transcript_event, ("end",), last_event_id)
 
     def decisions(self, id: str, /) -> models.CallDecisions:
-        """Returns what was decided about turns in an ended call: when turns were over, and by which evidence; what counted as an
-        interruption. Empty for a live call, and for calls with a speech-to-speech model, which takes turns by itself.
+        """Returns what was decided about turns in an ended call, and by which evidence. Empty for a live call, and with a speech-to-speech
+        model, which takes turns itself.
         """
         return self._model(Request("GET", path("/v1/calls/{}/decisions", id)), models.CallDecisions)
 

@@ -78,7 +78,7 @@ class AnsweringMachineInput(TypedDict):
 
 CallAddress: TypeAlias = str
 """
-A phone number or SIP address. Commas separate values, so an address with a comma cannot be found.
+A phone number or SIP address, or `web`. Commas separate values, so an address with a comma cannot be found.
 """
 
 
@@ -950,7 +950,7 @@ class UpdatePerson(TypedDict):
     Changes to a person.
     """
 
-    role: NotRequired[Literal["owner", "member", "viewer"] | str | None]
+    role: NotRequired[Literal["owner", "member", "viewer"] | str]
     """
     The new role.
     """

@@ -3,7 +3,7 @@
 
 use axum::extract::Request;
 use axum::http::header::{
-    ACCEPT, ACCEPT_ENCODING, ACCESS_CONTROL_ALLOW_ORIGIN, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY,
+    ACCEPT_ENCODING, ACCESS_CONTROL_ALLOW_ORIGIN, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY,
     CONTENT_TYPE, ETAG, HeaderName, IF_NONE_MATCH, REFERRER_POLICY, VARY, X_CONTENT_TYPE_OPTIONS,
 };
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
@@ -11,6 +11,7 @@ use axum::response::{IntoResponse as _, Response};
 use rust_embed::{Embed, EmbeddedFile};
 
 use super::HttpState;
+use super::accept::accepts_page;
 use super::fallback;
 use super::sign_in::html;
 
@@ -47,7 +48,7 @@ pub(super) async fn serve(state: HttpState, request: Request) -> Response {
         return found.respond(headers, name, &state);
     }
     match EncodedFile::file(INDEX, headers) {
-        Some(index) if !name.starts_with(ASSETS) && (name.is_empty() || accepts(headers, is_known_page(name))) => {
+        Some(index) if name.is_empty() || (may_be_page(name) && accepts_page(headers, is_known_page(name))) => {
             index.respond(headers, INDEX, &state)
         }
         None if name.is_empty() => not_built(),
@@ -59,22 +60,13 @@ fn is_page(path: &str) -> bool {
     !NOT_PAGES.iter().any(|other| path.strip_prefix(other).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
 }
 
-fn is_known_page(name: &str) -> bool {
-    PAGES.contains(&name.split('/').next().unwrap_or_default())
+/// Returns whether a path may be that of a page. Files that do not exist, such as `robots.txt` and `.well-known/change-password`, are none.
+fn may_be_page(name: &str) -> bool {
+    is_known_page(name) || (!name.starts_with(ASSETS) && !name.contains('.'))
 }
 
-/// Returns whether the client accepts a page: HTML by name, or for a known page anything.
-fn accepts(headers: &HeaderMap, known: bool) -> bool {
-    if !headers.contains_key(ACCEPT) {
-        return known;
-    }
-    let accepted = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
-    accepted.flat_map(|value| value.split(',')).any(|one| {
-        let mut parts = one.split(';').map(str::trim);
-        let kind = parts.next().unwrap_or_default();
-        let fits = kind.eq_ignore_ascii_case("text/html") || known && kind == "*/*";
-        fits && !parts.any(|part| matches!(part, "q=0" | "q=0.0" | "q=0.00" | "q=0.000"))
-    })
+fn is_known_page(name: &str) -> bool {
+    PAGES.contains(&name.split('/').next().unwrap_or_default())
 }
 
 /// A file in the encoding that the client prefers.
@@ -196,27 +188,16 @@ mod tests {
     }
 
     #[test]
-    fn a_page_is_for_clients_that_accept_html_or_ask_for_a_page() {
-        let accepts = |value: &'static str, known| {
-            accepts(&HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static(value))]), known)
-        };
-        for html in ["text/html", "application/xml;q=0.9, Text/HTML;q=0.8,*/*"] {
-            assert!(accepts(html, false) && accepts(html, true), "{html}");
-        }
-        for other in ["application/json", "text/html;q=0", "text/htmlx", "*/*;q=0"] {
-            assert!(!accepts(other, false) && !accepts(other, true), "{other}");
-        }
-        assert!(!accepts("*/*", false) && accepts("*/*", true));
-        assert!(!super::accepts(&HeaderMap::new(), false) && super::accepts(&HeaderMap::new(), true));
-    }
-
-    #[test]
     fn known_pages_are_those_of_the_dashboard() {
         let routes = include_str!("../../../../dashboard/src/routes.tsx");
         let paths = routes.split("path: \"").skip(1).filter_map(|rest| rest.split(['/', '"']).next());
         let mut first: Vec<&str> = paths.filter(|path| !["", "*"].contains(path)).collect();
         first.dedup();
         assert_eq!(first, PAGES);
+        assert!(first.iter().all(|page| may_be_page(page)));
+        assert!(
+            ["robots.txt", "swagger.json", ".well-known/change-password"].into_iter().all(|file| !may_be_page(file))
+        );
         assert!(is_known_page("calls/7") && !is_known_page("v2/calls") && !is_known_page("openapi.yaml"));
     }
 

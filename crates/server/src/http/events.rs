@@ -21,6 +21,7 @@ use uuid::Uuid;
 
 pub(super) use self::feed::Feeds;
 use super::HttpState;
+use super::accept::prefers_stream;
 use super::auth::Tenant;
 use super::calls::followers::{self, FollowerPlace};
 use super::error::{ApiError, CommonErrors};
@@ -49,12 +50,12 @@ pub(super) fn routes() -> OpenApiRouter<HttpState> {
         ("Last-Event-ID" = Option<String>, Header, description = "For streams: the `id` of the last event seen", nullable = false),
     ),
     responses(
-        (status = 200, description = "A page of events", content((List<TenantEvent> = "application/json"), (String = "text/event-stream"))),
+        (status = 200, description = "A page of events", content((List<TenantEvent> = "application/json"), (TenantEvent = "text/event-stream"))),
         CommonErrors,
     )
 )]
 async fn list(state: HttpState, tenant: Tenant, page: PageRequest, headers: HeaderMap) -> Result<Response, ApiError> {
-    if followers::wants_stream(&headers) {
+    if prefers_stream(&headers) {
         return stream_events(state, tenant, headers).await;
     }
     let mut conn = state.store.read().await?;

@@ -4,6 +4,7 @@ use axum::Json;
 use axum::http::StatusCode;
 use axum::response::Response;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use switchhook_core::Timestamp;
 use switchhook_core::agent::FieldError;
 use switchhook_core::id::{PersonId, TenantId};
@@ -22,7 +23,7 @@ use super::HttpState;
 use super::auth::{Principal, Tenant};
 use super::bounds;
 use super::error::{ApiError, Conflict};
-use super::extract::{Body, PathId, UnreadBody};
+use super::extract::{self, Body, PathId, UnreadBody};
 use super::openapi::words;
 use super::response::{List, WithWarnings, created};
 use super::sign_in::last_owner;
@@ -85,7 +86,7 @@ impl InvitePerson {
 #[schema(example = json!({"role": "viewer"}))]
 pub struct UpdatePerson {
     /// The new role.
-    #[schema(value_type = Option<RoleName>, required = false)]
+    #[schema(value_type = RoleName, required = false)]
     role: Option<String>,
 }
 
@@ -231,6 +232,11 @@ fn too_many(reached: TooManyInvitations) -> ApiError {
     }
 }
 
+/// Returns whether a valid body sets the role to `null`, which elsewhere means the default.
+fn has_null_role(json: &[u8]) -> bool {
+    serde_json::from_slice::<Map<String, Value>>(json).is_ok_and(|fields| fields.get("role") == Some(&Value::Null))
+}
+
 fn parse_role(role: &str) -> Result<Role, FieldError> {
     role.parse().map_err(|wrong: switchhook_core::sign_in::UnknownRole| FieldError::new("role", wrong.to_string()))
 }
@@ -284,7 +290,11 @@ async fn update(
     body: UnreadBody,
 ) -> Result<Json<WithWarnings<PersonResource>>, ApiError> {
     people::get(&mut state.store.read().await?, tenant.id, id).await?.ok_or_else(not_found)?;
-    let Body { value, warnings } = body.read::<UpdatePerson>().await?;
+    let json = body.bytes().await?;
+    let Body { value, warnings } = extract::parse::<UpdatePerson>(&json)?;
+    if has_null_role(&json) {
+        return Err(ApiError::invalid_field("role", "must be a role: there is no default to go back to"));
+    }
     let role = value.role.as_deref().map(parse_role).transpose();
     let role = role.map_err(|wrong| ApiError::invalid_fields(vec![wrong]))?;
     let (mut tx, mut row) = locked(&state, tenant, id).await?;

@@ -80,7 +80,7 @@ fn keyed(name: &str) -> Option<String> {
 fn nearest(name: &str, known: &BTreeSet<String>) -> Option<String> {
     let with_key = known.iter().filter_map(|known| known.strip_suffix(ANY_KEY)).find_map(|above| {
         let rest = name.strip_prefix(above).filter(|rest| rest.is_empty() || rest.starts_with(['.', '[', '_']))?;
-        let key = rest.trim_start_matches(['.', '[', '_']).trim_end_matches(']');
+        let key = rest.trim_start_matches(['.', '[', '_']).split(']').next().unwrap_or_default();
         Some(if key.is_empty() { format!("{above}{ANY_KEY}") } else { format!("{above}[{key}]") })
     });
     with_key.or_else(|| alike(name, known.iter().map(String::as_str)).map(str::to_owned))

@@ -1,6 +1,9 @@
 //! Pages of lists with large rows, limited by number and by bytes.
 
-use serde::Deserialize;
+use std::borrow::Cow;
+
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 use utoipa::IntoParams;
 use uuid::Uuid;
 
@@ -17,7 +20,18 @@ pub struct PageRequest {
     #[param(minimum = 1, maximum = 100, default = 20)]
     pub limit: i64,
     /// `next_cursor` of the previous page.
+    #[param(nullable)]
+    #[serde(default, deserialize_with = "next_cursor")]
     pub cursor: Option<Uuid>,
+}
+
+/// Reads a `next_cursor`, which some clients write into a query although it is `null`.
+fn next_cursor<'de, D: Deserializer<'de>>(query: D) -> Result<Option<Uuid>, D::Error> {
+    let text = Cow::<str>::deserialize(query)?;
+    if text == "null" {
+        return Ok(None);
+    }
+    text.parse().map(Some).map_err(D::Error::custom)
 }
 
 fn default_limit() -> i64 {

@@ -310,6 +310,10 @@ async fn a_field_that_is_null_in_a_new_resource_is_absent() {
     client.create("/v1/numbers", nulled(&number, &["label", "inbound_agent_id", "configure_carrier"])).await;
     let connection = json!({ "name": "x", "provider": "local" });
     client.create("/v1/connections", nulled(&connection, &["settings", "credentials.api_key", "limits"])).await;
+    let connection = json!({ "name": "y", "provider": "simulator" });
+    let made =
+        client.create("/v1/connections", nulled(&connection, &["settings.time_scale", "settings.presses"])).await;
+    assert_eq!(made["settings"], json!({}));
     client.create("/v1/webhooks", nulled(&json!({ "url": "https://1.1.1.1/" }), &["events", "enabled"])).await;
     client.create("/v1/api-keys", nulled(&json!({}), &["name", "expires_in_days"])).await;
     service.stop().await;
@@ -520,11 +524,11 @@ async fn unknown_fields_are_named_at_any_depth() {
 async fn unknown_settings_are_named_and_not_stored() {
     let (service, _) = TestService::ready().await;
     let client = &service.client;
-    let settings = json!({ "modle": "x", "colour": 1, "stt_language": null });
+    let settings = json!({ "modle": "x", "colour": 1, "stt_language": "de" });
     let key = json!({ "api_key": "sk-0123456789" });
     let openai = json!({ "name": "o", "provider": "openai", "credentials": key, "settings": settings });
     let made = client.create("/v1/connections", openai).await;
-    assert_eq!(made["settings"], json!({ "stt_language": null }));
+    assert_eq!(made["settings"], json!({ "stt_language": "de" }));
     let colour = "Unknown field settings.colour was ignored.";
     let model = "Unknown field settings.modle was ignored. Did you mean settings.model?";
     assert_eq!(made["warnings"], json!([colour, model]));
@@ -533,7 +537,7 @@ async fn unknown_settings_are_named_and_not_stored() {
     let (_, same) = client.patch(&path, json!({ "settings": { "colour": 1 } })).await;
     assert_eq!((&same["warnings"], &same["updated_at"]), (&json!([colour]), &made["updated_at"]));
     let (_, changed) = client.patch(&path, json!({ "settings": { "colour": 1, "model": "m" } })).await;
-    assert_eq!(changed["settings"], json!({ "model": "m", "stt_language": null }));
+    assert_eq!(changed["settings"], json!({ "model": "m", "stt_language": "de" }));
 
     // The settings of a carrier that this version cannot call with are unknown.
     let sip = client

@@ -205,7 +205,7 @@ webhooks:
         "0.yaml: numbers[0].number: must be a string: put it in quotes",
         "0.yaml: numbers[1].agent: there is no agent \"Nobody\"",
         "0.yaml: numbers[1].connection: names a connection to http, which is not ",
-        "0.yaml: webhooks[0].events[0]: must be one of: ",
+        "0.yaml: webhooks[0].events.0: must be one of: ",
         "0.yaml: webhooks[1].url: ",
     ];
     assert_eq!(problems.len(), expected.len(), "{problems:#?}");

@@ -19,8 +19,8 @@ pub(super) struct Decisions {
     pub data: Vec<DecisionEntry>,
 }
 
-/// Returns what was decided about turns in an ended call: when turns were over, and by which evidence; what counted as an
-/// interruption. Empty for a live call, and for calls with a speech-to-speech model, which takes turns by itself.
+/// Returns what was decided about turns in an ended call, and by which evidence. Empty for a live call, and with a speech-to-speech model,
+/// which takes turns itself.
 #[utoipa::path(
     get, path = "/calls/{id}/decisions", operation_id = "list_decisions", tag = "Calls",
     params(("id" = uuid::Uuid, Path, description = "The call")),

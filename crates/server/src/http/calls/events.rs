@@ -15,6 +15,7 @@ use utoipa::ToSchema;
 
 use super::followers::{self, FollowerPlace};
 use crate::http::HttpState;
+use crate::http::accept::prefers_stream;
 use crate::http::auth::Tenant;
 use crate::http::error::ApiError;
 use crate::http::extract::PathId;
@@ -44,7 +45,7 @@ pub(super) struct Events {
         ("Last-Event-ID" = Option<String>, Header, description = "For streams: the `id` of the last event seen", example = "3", nullable = false),
     ),
     responses(
-        (status = 200, description = "The events", content((Events = "application/json"), (String = "text/event-stream"))),
+        (status = 200, description = "The events", content((Events = "application/json"), (EventRow = "text/event-stream"))),
         (status = 204, description = "A stream was resumed after the last event"),
     )
 )]
@@ -54,7 +55,7 @@ pub(super) async fn events(
     PathId(id): PathId<CallId>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    if followers::wants_stream(&headers) {
+    if prefers_stream(&headers) {
         return stream_events(state, tenant, PathId(id), headers).await;
     }
     let mut conn = state.store.read().await?;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use axum::http::{HeaderMap, header};
+use axum::http::HeaderMap;
 use switchhook_core::id::TenantId;
 use tokio::time::Instant;
 
@@ -20,12 +20,6 @@ const MAX_STREAMS_OF_GUESTS: usize = 24;
 const MAX_STREAMS_OF_GUEST: usize = 8;
 /// How often a stream's API key or session is checked. Streams check up to a second later, and end within three.
 pub(in crate::http) const RECHECK: Duration = Duration::from_millis(1_500);
-
-/// Returns whether the client asks for a stream.
-pub(in crate::http) fn wants_stream(headers: &HeaderMap) -> bool {
-    let accepts = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    accepts.contains("text/event-stream")
-}
 
 /// The last event that a resuming client has seen.
 pub(in crate::http) fn last_event_id(headers: &HeaderMap) -> Option<&str> {

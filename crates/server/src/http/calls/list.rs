@@ -1,11 +1,13 @@
 //! `GET /v1/calls`.
 
+use std::str::FromStr;
+
 use axum::Json;
 use axum::extract::RawQuery;
 use serde::Deserialize;
 use switchhook_core::Timestamp;
 use switchhook_core::call::{Direction, EndReason, ErrorCode, Status};
-use switchhook_core::phone_number::PhoneNumber;
+use switchhook_core::phone_number::{ParsePhoneNumberError, PhoneNumber};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
@@ -61,11 +63,22 @@ pub(super) struct Query {
     created_before: Option<Timestamp>,
 }
 
-/// A phone number or SIP address. Commas separate values, so an address with a comma cannot be found.
+/// A party of a call in a filter: a number, a SIP address, or `web`.
+struct Party;
+
+impl FromStr for Party {
+    type Err = ParsePhoneNumberError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        PhoneNumber::parse_or_web(text).map(|_| Self)
+    }
+}
+
+/// A phone number or SIP address, or `web`. Commas separate values, so an address with a comma cannot be found.
 #[derive(ToSchema)]
 #[schema(
     max_length = 255,
-    pattern = r"^(\+[1-9][0-9]{6,14}|sips?:([!-+\x2d-?A-~]+@)?[0-9A-Za-z\[][!-+\x2d-?A-~]*)$",
+    pattern = r"^(web|\+[1-9][0-9]{6,14}|sips?:([!-+\x2d-?A-~]+@)?[0-9A-Za-z\[][!-+\x2d-?A-~]*)$",
     example = "+12025550100"
 )]
 #[expect(dead_code, reason = "describes a PhoneNumber")]
@@ -94,8 +107,8 @@ pub(super) async fn list(
         direction: words::<Direction>("direction", query.direction)?,
         agent: ids("agent_id", query.agent_id)?,
         number: ids("number_id", query.number_id)?,
-        to: words::<PhoneNumber>("to", query.to)?,
-        from: words::<PhoneNumber>("from", query.from)?,
+        to: words::<Party>("to", query.to)?,
+        from: words::<Party>("from", query.from)?,
         error_code: words::<ErrorCode>("error_code", query.error_code)?,
         end_reason: words::<EndReason>("end_reason", query.end_reason)?,
         created_after: query.created_after,

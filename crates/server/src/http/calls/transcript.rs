@@ -17,6 +17,7 @@ use utoipa::ToSchema;
 
 use super::followers::{self, FollowerPlace};
 use crate::http::HttpState;
+use crate::http::accept::prefers_stream;
 use crate::http::auth::Tenant;
 use crate::http::error::{ApiError, CommonErrors, NotFound};
 use crate::http::extract::PathId;
@@ -44,7 +45,7 @@ pub(super) struct Transcript {
         ("Last-Event-ID" = Option<String>, Header, description = "For streams: the `id` of the last event seen", example = "3.1", nullable = false),
     ),
     responses(
-        (status = 200, description = "The transcript", content((Transcript = "application/json"), (String = "text/event-stream"))),
+        (status = 200, description = "The transcript", content((Transcript = "application/json"), (TranscriptEntry = "text/event-stream"))),
         (status = 204, description = "A stream was resumed after its end"),
         NotFound,
         CommonErrors,
@@ -56,7 +57,7 @@ pub(super) async fn transcript(
     PathId(id): PathId<CallId>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    if followers::wants_stream(&headers) {
+    if prefers_stream(&headers) {
         return stream_transcript(state, tenant, PathId(id), headers).await;
     }
     let mut conn = state.store.read().await?;

@@ -46,6 +46,7 @@ pub(crate) fn read(json: &[u8], addresses: &AddressPolicy) -> Result<Parsed<Crea
         return Err(ApiError::invalid_fields(misshapen));
     }
     let mut body = extract::parse_part::<CreateConnection>(json, &[])?;
+    body.value.settings.retain(|_, setting| !setting.is_null());
     if let Some(Value::String(url)) = body.value.settings.get_mut("base_url")
         && let Ok(entered) = entered_url(url)
     {

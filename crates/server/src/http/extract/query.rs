@@ -1,6 +1,5 @@
 //! Query parameters: repeated ones are lists, and each wrong one is named.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 
 use axum::extract::FromRequestParts;
@@ -29,10 +28,17 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Params<T> {
         if !unreadable.is_empty() {
             return Err(ApiError::invalid_fields(unreadable));
         }
-        let query = joined(query).map_or(Cow::Borrowed(query), Cow::Owned);
-        let parser = serde_urlencoded::Deserializer::new(form_urlencoded::parse(query.as_bytes()));
+        let list = joined(query);
+        let values = list.as_deref().unwrap_or(query);
+        let parser = serde_urlencoded::Deserializer::new(form_urlencoded::parse(values.as_bytes()));
         let parsed = serde_path_to_error::deserialize::<_, T>(parser);
-        parsed.map(Self).map_err(|error| refusal(&dotted(error.path()), &error.inner().to_string()))
+        parsed.map(Self).map_err(|error| {
+            let path = dotted(error.path());
+            if list.is_some() && is_repeated(query, &path) {
+                return ApiError::invalid_field(&path, "must appear only once");
+            }
+            refusal(&path, &error.inner().to_string())
+        })
     }
 }
 
@@ -80,6 +86,10 @@ fn joined(query: &str) -> Option<String> {
         }
     }
     repeated.then(|| form_urlencoded::Serializer::new(String::new()).extend_pairs(merged).finish())
+}
+
+fn is_repeated(query: &str, name: &str) -> bool {
+    form_urlencoded::parse(query.as_bytes()).filter(|(one, _)| one == name).count() > 1
 }
 
 impl<S: Send + Sync> FromRequestParts<S> for PageRequest {

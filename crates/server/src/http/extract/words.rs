@@ -14,7 +14,7 @@ pub(super) fn blame(path: &str, error: &serde_json::Error) -> ApiError {
         return ApiError::invalid_field(field(missing), "is required");
     }
     if let Some(twice) = named(message, "duplicate field") {
-        return ApiError::invalid_field(field(twice), "must be there once");
+        return ApiError::invalid_field(field(twice), "must appear only once");
     }
     match path {
         "." => ApiError::invalid(format!("The body is invalid: {message}.")),
@@ -46,6 +46,7 @@ pub fn in_our_words(message: &str) -> String {
     match expected {
         _ if choice.is_some() => format!("must be one of: {}", choice.unwrap_or_default().replace(" or ", ", ")),
         "a boolean" => "must be true or false".to_owned(),
+        "a formatted UUID string" => "must be a UUID".to_owned(),
         "a sequence" => "must be a list".to_owned(),
         "f32" | "f64" => "must be a number".to_owned(),
         "u8" | "u16" | "u32" | "u64" | "usize" => "must be a non-negative whole number".to_owned(),
@@ -118,6 +119,6 @@ mod tests {
         assert_eq!(detail("nonsense"), "The body is not JSON: line 1, column 2.");
         assert_eq!(detail("{\n \"a\": 1,}"), "The body is not JSON: line 2, column 9.");
         assert_eq!(detail("{\"a\":"), "The body is not JSON: it ends too early, at line 1, column 5.");
-        assert_eq!(detail(r#"{"a":1,"a":2}"#), "a: must be there once.");
+        assert_eq!(detail(r#"{"a":1,"a":2}"#), "a: must appear only once.");
     }
 }

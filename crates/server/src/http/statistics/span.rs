@@ -63,14 +63,14 @@ impl Interval {
         let before = before.unwrap_or(now).as_micros();
         let after = after.map_or(before.saturating_sub(self.usual()), Timestamp::as_micros);
         if after >= before {
-            return Err(ApiError::invalid_field("after", "must be before before"));
+            return Err(ApiError::invalid_field("after", "must be earlier than `before`"));
         }
         let first = after - after.rem_euclid(width);
         let end = before - before.rem_euclid(width);
         let end = if end < before { end.saturating_add(width) } else { end };
         if end.saturating_sub(first) > self.most() {
             let days = self.most() / DAY;
-            return Err(ApiError::invalid_field("after", format!("must be at most {days} days before before")));
+            return Err(ApiError::invalid_field("after", format!("must be at most {days} days earlier than `before`")));
         }
         let (after, before) = (Timestamp::from_micros(first), Timestamp::from_micros(end));
         Ok(Span { tenant: tenant.id, after, before, agent })

@@ -200,7 +200,7 @@ fn with_secret(row: WebhookRow, secret: &SigningSecret) -> WebhookWithSecret {
 
 fn filter(names: Option<&[String]>) -> Result<EventFilter, ApiError> {
     EventFilter::parse(names.unwrap_or_default())
-        .map_err(|error| ApiError::invalid_field(format!("events[{}]", error.position), error.to_string()))
+        .map_err(|error| ApiError::invalid_field(format!("events.{}", error.position), error.to_string()))
 }
 
 /// Lists the tenant's webhook endpoints, newest first.

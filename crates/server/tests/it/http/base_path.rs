@@ -60,10 +60,15 @@ async fn a_page_of_the_dashboard_is_written_for_the_path_and_its_files_are_as_bu
     assert!(page.headers().get(ETAG).is_none(), "it depends on the address");
     let page = page.text().await.expect("text");
     assert!(page.contains("src=\"/voice/assets/index.js\"") && !page.contains("=\"/assets"), "{page}");
-    for path in ["/index.html", "/agents/a.b", "/x.php"] {
+    for path in ["/index.html", "/agents/a.b", "/x"] {
         let page = get(path).send().await.expect("an answer").text().await.expect("text");
         assert!(page.contains("src=\"/voice/assets/index.js\""), "{path}: {page}");
     }
+    assert_eq!(
+        get("/x.php").send().await.expect("an answer").status(),
+        StatusCode::NOT_FOUND,
+        "a file that is not there"
+    );
     // A page that was cached before the address had a path.
     let cached = get("/").header(IF_NONE_MATCH, "*").send().await.expect("an answer");
     assert_eq!(cached.status(), StatusCode::OK);

@@ -33,6 +33,20 @@ async fn several_values_are_a_list_with_commas_or_a_repeated_parameter() {
 }
 
 #[tokio::test]
+async fn a_cursor_that_is_null_is_that_of_the_first_page_and_calls_in_browsers_are_found() {
+    let (service, agent) = TestService::ready().await;
+    let client = &service.client;
+    let call = client.place(&agent, ENDS).await;
+    client.wait_for_end(&call).await;
+    for query in ["cursor=null", "cursor=null&limit=1", "to=web,%2B12025550111", "from=web&from=%2B12025550199"] {
+        let (status, page) = client.get(&format!("/v1/calls?{query}")).await;
+        assert_eq!((status.as_u16(), &page["data"][0]["id"]), (200, &json!(call)), "{query}: {page}");
+    }
+    assert_eq!(client.get("/v1/calls?to=web").await.1["data"], json!([]), "no call in a browser");
+    service.stop().await;
+}
+
+#[tokio::test]
 async fn a_parameter_that_an_operation_does_not_take_is_refused_by_name() {
     let (service, agent) = TestService::ready().await;
     let client = &service.client;
@@ -51,6 +65,7 @@ async fn a_parameter_that_an_operation_does_not_take_is_refused_by_name() {
     for (query, detail) in [
         ("stauts=failed", "stauts: is not a query parameter here; did you mean status?"),
         ("metadata.order=7", "metadata.order: is not a query parameter here; did you mean metadata[order]?"),
+        ("metadata[order]x=7", "metadata[order]x: is not a query parameter here; did you mean metadata[order]?"),
     ] {
         assert_eq!(client.get(&format!("/v1/calls?{query}")).await.1["detail"], detail);
     }
@@ -74,12 +89,15 @@ async fn every_wrong_parameter_is_named_and_told_what_it_must_be() {
     for (path, field, message) in [
         ("/v1/calls?limit=many", "limit", "must be a whole number"),
         ("/v1/calls?limit=0", "limit", "must be from 1 to 100"),
-        ("/v1/calls?limit=1&limit=2", "limit", "must be a whole number"),
+        ("/v1/calls?limit=1&limit=2", "limit", "must appear only once"),
+        ("/v1/calls?cursor=x&cursor=y", "cursor", "must appear only once"),
         ("/v1/agents?cursor=nonsense", "cursor", "is not one that this API returned"),
+        ("/v1/agents?cursor=", "cursor", "is not one that this API returned"),
         ("/v1/calls?agent_id=7", "agent_id", "must be a UUID"),
         ("/v1/statistics?agent_id=7", "agent_id", "must be a UUID"),
         ("/v1/calls?created_after=yesterday", "created_after", time),
         ("/v1/usage?before=1767225600", "before", time),
+        ("/v1/usage?after=2026-01-02T00:00:00Z&before=2026-01-01T00:00:00Z", "after", "must be earlier than `before`"),
         ("/v1/statistics?interval=week", "interval", "must be one of: hour, day"),
         ("/v1/calls?to=%ff", "to", "must be UTF-8, percent-encoded"),
         ("/v1/calls?metadata[a]=%00", "metadata[a]", "must not contain the character U+0000"),

@@ -106,6 +106,12 @@ async fn the_last_owner_stays() {
         assert_eq!((status, &body["code"]), (StatusCode::CONFLICT, &json!("last_owner")));
     }
     assert_eq!(ana.ask(Method::PATCH, &me, Some(json!({ "role": "owner" }))).await.0, StatusCode::OK);
+    let (status, refused) = ana.ask(Method::PATCH, &me, Some(json!({ "role": null }))).await;
+    assert_eq!(
+        (status.as_u16(), &refused["errors"][0]["path"]),
+        (422, &json!("role")),
+        "no role is the default: {refused}"
+    );
     let carols = format!("/v1/people/{}", text(&carol["id"]));
     assert_eq!(ana.ask(Method::DELETE, &carols, None).await.0, StatusCode::NO_CONTENT, "an invitation is taken back");
     assert_eq!(ana.ask(Method::GET, &carols, None).await.0, StatusCode::NOT_FOUND);
