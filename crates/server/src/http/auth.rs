@@ -177,7 +177,10 @@ async fn authenticate(state: &HttpState, headers: &HeaderMap, from: Option<IpAdd
     let found = api_keys::find_for_authentication(&mut conn, presented.prefix()).await?;
     drop(conn); // Returns the connection before the request is handled.
     let now = state.clock.now();
-    let credential = found.filter(|found| found.accepts(presented.hash(), now)).ok_or_else(ApiError::unauthorized)?;
+    let Some(credential) = found.filter(|found| found.accepts(presented.hash(), now)) else {
+        attempt.wrong();
+        return Err(ApiError::unauthorized());
+    };
     attempt.right();
     if !credential.tenant_active {
         return Err(deactivated());

@@ -16,6 +16,7 @@ use super::auth::session::is_safe;
 use super::auth::{Actor, Tenant};
 use super::error::ApiError;
 use super::guest_rate::{GuestRequest, tighter};
+use crate::store::sessions::SessionRow;
 use crate::store::{is_unavailable, rate};
 
 const POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
@@ -31,7 +32,7 @@ pub(super) async fn enforce(
     let guest = |guest| state.guest_rate.admit(guest, tenant.id, state.clock.now());
     let reads = is_safe(request.method());
     let (limit, decision) = match tenant.actor {
-        Actor::Program => match admit(&state, &tenant).await {
+        Actor::Program => match admit(&state, tenant.id, tenant.limits.rate_per_minute).await {
             Ok(decided) => decided,
             // A database that cannot be written can still be read: such as one on a full disk.
             Err(error) if reads && is_unavailable(&error) => {
@@ -42,7 +43,7 @@ pub(super) async fn enforce(
         },
         Actor::Page(token) => guest(GuestRequest::WithToken(token)),
         Actor::Person(person) if reads => guest(GuestRequest::Read(person)),
-        Actor::Person(person) => admit_change(&state, &tenant, person).await?,
+        Actor::Person(person) => admit_change(&state, tenant.id, tenant.limits.rate_per_minute, person).await?,
     };
     let mut response = match decision {
         Decision::Admitted { .. } => next.run(request).await,
@@ -54,31 +55,45 @@ pub(super) async fn enforce(
 }
 
 /// Decides by the tenant's limit. Returns the limit, too.
-async fn admit(state: &HttpState, tenant: &Tenant) -> Result<(u32, Decision), Arc<sqlx::Error>> {
-    let limit = tenant.limits.rate_per_minute;
+async fn admit(state: &HttpState, tenant: TenantId, limit: u32) -> Result<(u32, Decision), Arc<sqlx::Error>> {
     let request = rate::RateRequest { limit, at: state.clock.now() };
-    Ok((limit, state.admissions.submit(tenant.id, request).await?))
+    Ok((limit, state.admissions.submit(tenant, request).await?))
 }
 
 /// Decides about what a person changes: by the limits of people, and by the tenant's.
-async fn admit_change(state: &HttpState, tenant: &Tenant, person: PersonId) -> Result<(u32, Decision), ApiError> {
-    let request = GuestRequest::Change { person, tenant_limit: tenant.limits.rate_per_minute };
-    let decided = state.guest_rate.admit(request, tenant.id, state.clock.now());
+async fn admit_change(
+    state: &HttpState,
+    tenant: TenantId,
+    tenant_limit: u32,
+    person: PersonId,
+) -> Result<(u32, Decision), ApiError> {
+    let request = GuestRequest::Change { person, tenant_limit };
+    let decided = state.guest_rate.admit(request, tenant, state.clock.now());
     if let Decision::Refused { .. } = decided.1 {
         return Ok(decided);
     }
-    let of_tenant = admit(state, tenant).await?;
+    let of_tenant = admit(state, tenant, tenant_limit).await?;
     if let Decision::Refused { .. } = of_tenant.1 {
-        state.guest_rate.take_back(request, tenant.id);
+        state.guest_rate.take_back(request, tenant);
     }
     Ok(tighter(decided, of_tenant))
 }
 
 /// Counts a look of the dashboard that is not below `/v1`.
 pub(super) fn admit_page(state: &HttpState, tenant: TenantId, person: PersonId) -> Result<(), ApiError> {
-    match state.guest_rate.admit(GuestRequest::Read(person), tenant, state.clock.now()) {
-        (_, Decision::Admitted { .. }) => Ok(()),
-        (limit, Decision::Refused { retry_after_seconds }) => Err(refusal(limit, retry_after_seconds)),
+    admitted(state.guest_rate.admit(GuestRequest::Read(person), tenant, state.clock.now()))
+}
+
+/// Counts a change by the dashboard that is not below `/v1`, as those below it.
+pub(super) async fn admit_change_of_page(state: &HttpState, session: &SessionRow) -> Result<(), ApiError> {
+    let limit = session.limits(&state.config).rate_per_minute;
+    admitted(admit_change(state, session.tenant(), limit, session.person()).await?)
+}
+
+fn admitted((limit, decision): (u32, Decision)) -> Result<(), ApiError> {
+    match decision {
+        Decision::Admitted { .. } => Ok(()),
+        Decision::Refused { retry_after_seconds } => Err(refusal(limit, retry_after_seconds)),
     }
 }
 

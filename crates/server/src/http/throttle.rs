@@ -1,7 +1,7 @@
 //! Slows down addresses that guess keys: many wrong keys get slower 401 responses. The cookie of a session counts as a key.
 //!
 //! An address may look up [`BURST`] unknown keys at once and one more every [`REFILL_INTERVAL`]; further look-ups wait, at most [`MAX_WAIT`].
-//! A valid key is remembered and never slowed again, so a customer who shares an address with an attacker waits once at most.
+//! A valid key is remembered and not slowed down while it stays valid, so a customer who shares an address with an attacker waits once at most.
 //! Nothing here decides whether a key is valid; the database is queried each time.
 
 use std::collections::{HashMap, HashSet};
@@ -37,7 +37,7 @@ struct Clients {
     right: HashSet<[u8; 32]>,
 }
 
-/// An admitted look-up; call [`Attempt::right`] if its key is valid.
+/// An admitted look-up; call [`Attempt::right`] if its key is valid, else [`Attempt::wrong`].
 #[derive(Debug)]
 pub struct Attempt {
     throttle: Throttle,
@@ -108,6 +108,11 @@ impl Attempt {
         }
         known.right.insert(self.key);
     }
+
+    /// Forgets a key that was valid before: it is slowed down from now on.
+    pub fn wrong(self) {
+        self.throttle.known().right.remove(&self.key);
+    }
 }
 
 #[cfg(test)]
@@ -147,6 +152,20 @@ mod tests {
         assert_eq!(wait, MAX_WAIT);
         attempt.right();
         assert_eq!(throttle.book(address(1), key(77_777), now).1, Duration::ZERO);
+    }
+
+    #[test]
+    fn a_key_that_is_no_longer_right_is_slowed_down_like_any_other() {
+        let (throttle, now) = (Throttle::default(), Instant::now());
+        throttle.book(address(1), key(7), now).0.right();
+        let waits = |_| {
+            let (attempt, wait) = throttle.book(address(1), key(7), now);
+            attempt.wrong();
+            wait
+        };
+        let waits: Vec<_> = (0..=BURST + 1).map(waits).collect();
+        assert!(waits[..=BURST as usize].iter().all(Duration::is_zero), "{waits:?}");
+        assert_eq!(waits.last(), Some(&REFILL_INTERVAL));
     }
 
     #[test]

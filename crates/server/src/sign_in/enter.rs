@@ -64,10 +64,21 @@ pub async fn enter(
         }
         let cookie = random_text();
         sessions::insert(&mut tx, person.tenant(), person.person(), &hash(&cookie), now).await?;
+        sessions::end_oldest(&mut tx, person.person()).await?;
         tx.commit().await?;
         return Ok(cookie);
     }
     Err(sqlx::Error::RowNotFound.into())
+}
+
+/// Ends what a person can do who signed in before and is no longer allowed to.
+///
+/// # Errors
+/// When the database fails.
+pub async fn shut_out(store: &Store, identity: &Identity) -> Result<(), sqlx::Error> {
+    let mut tx = store.begin().await?;
+    sessions::end_of_identity(&mut tx, &identity.issuer, &identity.subject).await?;
+    tx.commit().await
 }
 
 /// Returns the person with this identity, known or new. `None` if another sign-in was faster; then try again.

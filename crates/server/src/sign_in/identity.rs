@@ -49,9 +49,13 @@ impl Identity {
         if !subject_fits || self.subject.chars().any(char::is_control) {
             return Err(SignInError::refused("its subject is malformed"));
         }
-        let clean = |name: String| name.chars().filter(|c| !c.is_control()).take(MAX_NAME).collect::<String>();
-        let name = self.name.map(|name| clean(name).trim().to_owned()).filter(|name| !name.is_empty());
+        let clean = |name: String| name.chars().filter(|c| !is_hidden(*c)).take(MAX_NAME).collect::<String>();
         let email = self.email.map(|email| email.to_ascii_lowercase()).filter(|email| is_email(email));
+        let verified = email.as_deref().filter(|_| self.email_verified);
+        // Others would take it for an address that the provider has verified.
+        let looks_like_another = |name: &str| name.contains('@') && verified != Some(&*name.to_ascii_lowercase());
+        let name = self.name.map(|name| clean(name).trim().to_owned());
+        let name = name.filter(|name| !name.is_empty() && !looks_like_another(name));
         Ok(Self { email, name, ..self })
     }
 
@@ -70,8 +74,16 @@ impl Identity {
     /// The name of a tenant that is made for this person.
     #[must_use]
     pub fn tenant_name(&self) -> String {
-        self.name.clone().or_else(|| self.email.clone()).unwrap_or_else(|| "My workspace".to_owned())
+        self.name.as_deref().or(self.verified_email()).unwrap_or("My workspace").to_owned()
     }
+}
+
+/// Returns whether a character changes how those around it are shown, or shows nothing: it would make one name look like another.
+fn is_hidden(character: char) -> bool {
+    let formats = matches!(character,
+        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}');
+    character.is_control() || formats
 }
 
 #[cfg(test)]
@@ -98,6 +110,12 @@ mod tests {
         assert_eq!(lookalike.verified_email(), Some("\u{212A}im@example.com"), "another letter than k");
         let bare = identity("7", "no address", " ").expect("an identity");
         assert_eq!((bare.verified_email(), bare.tenant_name()), (None, "My workspace".to_owned()));
+        let turned = identity("7", "kim@example.com", "K\u{202E}i\u{200B}m").expect("an identity");
+        assert_eq!(turned.tenant_name(), "Kim");
+        let posing = identity("7", "kim@example.com", "ceo@example.com").expect("an identity");
+        assert_eq!(posing.tenant_name(), "kim@example.com", "no name is another's address");
+        let unverified = Identity { email_verified: false, name: None, ..posing };
+        assert_eq!(unverified.tenant_name(), "My workspace");
         for subject in ["", "a\u{0}", &"x".repeat(256)] {
             assert!(identity(subject, "a@b.c", "A").is_none(), "{subject:?}");
         }

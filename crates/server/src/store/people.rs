@@ -122,7 +122,7 @@ pub struct ProvidedEmail<'a> {
 }
 
 /// Takes over what the identity provider says now, in all tenants of an identity. What it does not say stays, and so does a verified
-/// address where it has an unverified one.
+/// address where it has another, unverified one.
 ///
 /// # Errors
 /// When the database fails.
@@ -135,7 +135,7 @@ pub async fn update_for_sign_in(
 ) -> Result<(), sqlx::Error> {
     const SQL: &str = "UPDATE people SET \
         email = CASE WHEN $4 OR NOT email_verified THEN COALESCE($3, email) ELSE email END, \
-        email_verified = email_verified OR $4, name = COALESCE($5, name) WHERE issuer = $1 AND subject = $2";
+        email_verified = CASE WHEN $4 THEN TRUE WHEN email = $3 THEN FALSE ELSE email_verified END, name = COALESCE($5, name) WHERE issuer = $1 AND subject = $2";
     let verified = email.is_some_and(|email| email.verified);
     let address = email.map(|email| email.address);
     execute!(tx, SQL; issuer, subject, address, verified, name).map(drop)
@@ -194,20 +194,31 @@ pub async fn is_last_owner(conn: &mut Conn, person: &PersonRow) -> Result<bool, 
     Ok(owners == 1)
 }
 
-/// Changes a person's role.
+/// Changes a person's role. The open invitations of one who is no longer an owner end.
 ///
 /// # Errors
 /// When the database fails.
 pub async fn set_role(tx: &mut Tx, tenant: TenantId, id: PersonId, role: Role) -> Result<(), sqlx::Error> {
     const SQL: &str = "UPDATE people SET role = $3 WHERE tenant_id = $1 AND id = $2";
-    execute!(tx, SQL; tenant.uuid(), id.uuid(), role.as_str()).map(drop)
+    execute!(tx, SQL; tenant.uuid(), id.uuid(), role.as_str())?;
+    if role != Role::Owner {
+        end_invitations_by(tx, tenant, id).await?;
+    }
+    Ok(())
 }
 
-/// Deletes a person with their sessions.
+/// Deletes a person with their sessions and the open invitations that they made.
 ///
 /// # Errors
 /// When the database fails.
 pub async fn delete(tx: &mut Tx, tenant: TenantId, id: PersonId) -> Result<(), sqlx::Error> {
     const SQL: &str = "DELETE FROM people WHERE tenant_id = $1 AND id = $2";
+    end_invitations_by(tx, tenant, id).await?;
     execute!(tx, SQL; tenant.uuid(), id.uuid()).map(drop)
+}
+
+/// Deletes the open invitations that a person made.
+async fn end_invitations_by(tx: &mut Tx, tenant: TenantId, inviter: PersonId) -> Result<(), sqlx::Error> {
+    const SQL: &str = "DELETE FROM people WHERE tenant_id = $1 AND invited_by = $2 AND issuer IS NULL";
+    execute!(tx, SQL; tenant.uuid(), inviter.uuid()).map(drop)
 }

@@ -10,6 +10,9 @@ use uuid::Uuid;
 use super::{Conn, Tx, execute, run, tenants};
 use crate::config::Config;
 
+/// Sessions that a person may have at once in a tenant; a sign-in beyond that ends the one that was used least recently.
+const KEPT: i64 = 50;
+
 /// The SHA-256 of a session's cookie.
 pub type SessionHash = [u8; 32];
 
@@ -101,6 +104,26 @@ pub async fn find_for_authentication(conn: &mut Conn, hash: &SessionHash) -> Res
         t.active AS tenant_active, t.rate_per_minute, t.concurrent_calls, t.monthly_calls FROM sessions s \
         JOIN people p ON p.id = s.person_id JOIN tenants t ON t.id = s.tenant_id WHERE s.hash = $1";
     run!(conn, query_as.fetch_optional, SQL; hash.as_slice())
+}
+
+/// Ends the oldest sessions of a person who has more than [`KEPT`].
+///
+/// # Errors
+/// When the database fails.
+pub async fn end_oldest(tx: &mut Tx, person: PersonId) -> Result<(), sqlx::Error> {
+    const SQL: &str = "DELETE FROM sessions WHERE person_id = $1 AND hash NOT IN \
+        (SELECT hash FROM sessions WHERE person_id = $1 ORDER BY used_at DESC, hash LIMIT $2)";
+    execute!(tx, SQL; person.uuid(), KEPT).map(drop)
+}
+
+/// Ends all sessions of an identity.
+///
+/// # Errors
+/// When the database fails.
+pub async fn end_of_identity(tx: &mut Tx, issuer: &str, subject: &str) -> Result<(), sqlx::Error> {
+    const SQL: &str =
+        "DELETE FROM sessions WHERE person_id IN (SELECT id FROM people WHERE issuer = $1 AND subject = $2)";
+    execute!(tx, SQL; issuer, subject).map(drop)
 }
 
 /// Records that a session was used; never moves the time backwards.

@@ -84,7 +84,10 @@ pub(in crate::http) async fn look_up(
     let mut conn = state.store.read().await?;
     let found = sessions::find_for_authentication(&mut conn, &hash).await?;
     drop(conn); // Returns the connection before the request is handled.
-    let Some(session) = found else { return Ok(None) };
+    let Some(session) = found else {
+        attempt.wrong();
+        return Ok(None);
+    };
     attempt.right();
     Ok(Some((hash, session)))
 }

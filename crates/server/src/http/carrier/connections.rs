@@ -6,12 +6,18 @@ use axum::extract::Path;
 use axum::response::{IntoResponse as _, Response};
 use switchhook_carriers::callback::{Callback, Decline, IncomingCall};
 
+use tokio::time::Instant;
+
 use super::calls::{forward, of_other_leg};
 use super::{CarrierPath, CarrierRequest, nothing_here, of_provider, webhooks_of};
 use crate::calls::incoming::{self, AnnouncedCall, InboundDecision};
 use crate::http::HttpState;
 use crate::http::error::ApiError;
 use crate::store::{calls, connections, numbers};
+use crate::telemetry::Seldom;
+
+/// Lines about calls to other numbers than the connection's, which its tenant can cause.
+static NOT_SERVED: Seldom = Seldom::new();
 
 pub(super) async fn callback(
     state: HttpState,
@@ -42,7 +48,12 @@ pub(super) async fn callback(
     };
     let number = numbers::of_connection(&mut request.store.read().await?, id, &to).await?;
     let Some(number) = number else {
-        tracing::warn!("a carrier announces a call to a number that the connection does not have: it is declined");
+        if let Some(left_out) = NOT_SERVED.line(Instant::now()) {
+            tracing::warn!(
+                left_out,
+                "a carrier announces a call to a number that the connection does not have: it is declined"
+            );
+        }
         return Ok(webhooks.decline(&carrier_call_id, Decline::NotServed).await.into_response());
     };
     let call =

@@ -13,7 +13,7 @@ use super::{Navigated, cookies, expired, rate, welcome};
 use crate::http::HttpState;
 use crate::http::error::ApiError;
 use crate::sign_in::attempt::{self, Returned};
-use crate::sign_in::enter::Home;
+use crate::sign_in::enter::{Home, shut_out};
 use crate::sign_in::provider::Provider;
 use crate::sign_in::{SignIn, SignInError};
 
@@ -60,6 +60,7 @@ async fn finish(
 ) -> Result<Response, SignInError> {
     let identity = provider.identify(code, &returned.challenge).await?;
     if !provider.settings().allow.admits(identity.verified_email()) {
+        shut_out(&state.store, &identity).await?;
         return Err(SignInError::NotAllowed);
     }
     welcome(state, headers, &identity, Home::New, Some(&returned.challenge.state), &returned.return_to).await

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{ConnectInfo, Query};
 use axum::http::header::LOCATION;
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::{HeaderMap, Method, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use serde::Deserialize;
 use switchhook_core::sign_in::{STATE_MAX_AGE, local_path};
@@ -33,6 +33,7 @@ pub(super) struct LoginQuery {
 
 pub(super) async fn login(
     state: HttpState,
+    method: Method,
     ConnectInfo(from): ConnectInfo<SocketAddr>,
     query: Result<Query<LoginQuery>, QueryRejection>,
     headers: HeaderMap,
@@ -44,7 +45,8 @@ pub(super) async fn login(
     match &state.sign_in {
         SignIn::Off => Err(answer(off())),
         SignIn::Local(link) if is_this_machine(from, &headers) => {
-            if !token.is_some_and(|token| link.redeem(&token)) {
+            // Programs that preview links ask for the headers first; that must not use the link up.
+            if method != Method::GET || !token.is_some_and(|token| link.redeem(&token)) {
                 link.ask();
                 return Err(answer(link_required()));
             }

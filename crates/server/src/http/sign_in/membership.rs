@@ -23,6 +23,9 @@ use crate::http::extract::Body;
 use crate::http::rate_limit;
 use crate::sign_in::membership::{self, MembershipError, Visitor};
 
+/// The only request here that changes nothing.
+pub(super) const SHOW: &str = "/auth/invitation";
+
 /// The contents of a link.
 #[derive(Deserialize)]
 pub(super) struct Link {
@@ -122,7 +125,11 @@ impl FromRequestParts<HttpState> for Visitor {
         if !session.tenant_active {
             return Err(auth::deactivated());
         }
-        rate_limit::admit_page(state, session.tenant(), session.person())?;
+        if parts.uri.path() == SHOW {
+            rate_limit::admit_page(state, session.tenant(), session.person())?;
+        } else {
+            rate_limit::admit_change_of_page(state, &session).await?;
+        }
         Ok(Self { hash, session })
     }
 }

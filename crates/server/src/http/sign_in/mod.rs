@@ -15,6 +15,7 @@ use axum::middleware::from_fn;
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
 use switchhook_core::sign_in::ABSOLUTE;
+use tokio::time::Instant;
 
 use self::page::Answer;
 use super::HttpState;
@@ -24,10 +25,15 @@ use crate::sign_in::SignInError;
 use crate::sign_in::attempt::{hash, is_random_text};
 use crate::sign_in::enter::{Home, enter};
 use crate::sign_in::identity::Identity;
+use crate::telemetry::Seldom;
 
 pub(super) use self::membership::last_owner;
 pub(super) use self::page::html;
 pub(super) use self::rate::SignInRate;
+
+/// Warnings that strangers cause.
+static UNUSABLE: Seldom = Seldom::new();
+static REFUSED: Seldom = Seldom::new();
 
 /// Routes of the sign-in. Their cookies and states are private: responses are not cached.
 pub(super) fn routes() -> Router<HttpState> {
@@ -36,7 +42,7 @@ pub(super) fn routes() -> Router<HttpState> {
         .route("/auth/callback", get(callback::callback))
         .route("/auth/session", get(session::show))
         .route("/auth/logout", post(session::logout))
-        .route("/auth/invitation", post(membership::show))
+        .route(membership::SHOW, post(membership::show))
         .route("/auth/invitation/accept", post(membership::accept))
         .route("/auth/invitation/decline", post(membership::decline))
         .route("/auth/tenant", post(membership::switch))
@@ -77,7 +83,9 @@ impl From<SignInError> for ApiError {
         match error {
             SignInError::Database(error) => error.into(),
             SignInError::Provider(words) => {
-                tracing::warn!(error = words, "the identity provider cannot be used");
+                if let Some(left_out) = UNUSABLE.line(Instant::now()) {
+                    tracing::warn!(error = words, left_out, "the identity provider cannot be used");
+                }
                 let detail = "The identity provider cannot be reached or does not respond as it should. Try again; the service's \
                     log has the reason, and `switchhook doctor` checks the provider. The API works without it.";
                 Self::new(StatusCode::BAD_GATEWAY, "identity_provider_unavailable", detail).retry_after(5)
@@ -87,7 +95,9 @@ impl From<SignInError> for ApiError {
                 Self::new(StatusCode::BAD_GATEWAY, "identity_provider_unavailable", detail).retry_after(5)
             }
             SignInError::Refused(words) => {
-                tracing::warn!(error = words, "a sign-in was refused");
+                if let Some(left_out) = REFUSED.line(Instant::now()) {
+                    tracing::warn!(error = words, left_out, "a sign-in was refused");
+                }
                 let detail = "The identity provider did not confirm the sign-in. Sign in again; the service's log has the reason.";
                 forbidden("sign_in_refused", detail)
             }

@@ -340,6 +340,8 @@ async fn walk_people(test: &TestStore, past: &Past) {
     sessions::touch(&mut tx, tenant, &hash, now()).await.expect("written");
     assert!(sessions::use_for_sign_in(&mut tx, &hash, now()).await.expect("written"));
     sessions::prune_for_housekeeping(&mut tx, now()).await.expect("pruned");
+    sessions::end_oldest(&mut tx, person).await.expect("ended");
+    sessions::end_of_identity(&mut tx, "issuer", "subject").await.expect("ended");
     sessions::end_for_sign_in(&mut tx, &hash).await.expect("ended");
     sessions::end_of_tenant(&mut tx, tenant).await.expect("ended");
     people::delete(&mut tx, tenant, person).await.expect("deleted");

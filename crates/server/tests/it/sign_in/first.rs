@@ -182,6 +182,12 @@ async fn only_verified_addresses_that_are_allowed_sign_in() {
         assert_eq!((back.status(), browser.session().is_some()), (expected, signed_in), "{claims}");
     }
     assert_eq!(tenant_names(&service).await.len(), 2);
+
+    // Who is no longer allowed is signed out everywhere.
+    let mut bob = browser(&service);
+    bob.sign_in(&oidc, json!({ "sub": "2", "email": "bob@example.org" })).await;
+    let back = browser(&service).sign_in(&oidc, json!({ "sub": "2", "email": "bob@elsewhere.example" })).await;
+    assert_eq!((back.status(), bob.who().await.0), (StatusCode::FORBIDDEN, StatusCode::UNAUTHORIZED));
     service.stop().await;
 }
 

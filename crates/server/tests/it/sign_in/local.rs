@@ -60,6 +60,9 @@ async fn nobody_signs_in_without_the_link_or_with_one_that_was_used() {
     let service = developing(|_| {}).await;
     let SignIn::Local(shown) = service.sign_in() else { panic!("there is no local sign-in") };
     let first = link(&service);
+    let preview = browser(&service).request(Method::HEAD, &first).send().await.expect("an answer");
+    assert_eq!(preview.status(), StatusCode::FORBIDDEN, "a preview does not use it up");
+    shown.asked().await;
     let in_ = browser(&service).get(&first).await;
     assert_eq!(in_.status(), StatusCode::FOUND);
     let wrong = format!("/auth/login?token={}", "A".repeat(43));

@@ -43,6 +43,18 @@ async fn an_address_that_nobody_has_verified_is_neither_shown_nor_taken() {
         assert_eq!(bob.who().await.1["person"]["email"], "bob@example.com");
     }
 
+    // The provider no longer vouches for it: it is neither shown nor good for an invitation.
+    bob.sign_in(&oidc, json!({ "sub": "bob", "email": "bob@example.com", "email_verified": false })).await;
+    clock.advance(std::time::Duration::from_secs(1));
+    let theirs = invite(&ana, "bob", "owner").await;
+    assert_eq!(
+        emails(&ana).await,
+        [json!("bob@example.com"), Value::Null, json!("ana@example.com")],
+        "invited, bob, ana"
+    );
+    let (status, refusal) = bob.act("/auth/invitation/accept", link(&theirs)).await;
+    assert_eq!((status, &refusal["code"]), (StatusCode::FORBIDDEN, &json!("invitation_for_another")));
+
     // A person who never had a verified address has none that others see, and blocks no invitation.
     let mut eve = browser(&service);
     eve.sign_in(&oidc, json!({ "sub": "eve", "email": "ceo@example.com", "email_verified": false })).await;
@@ -90,6 +102,26 @@ async fn roles_decide_what_a_person_may_do_from_the_next_request_on() {
             assert_eq!(bob.who().await.0, StatusCode::UNAUTHORIZED, "sessions end with their person");
         }
     }
+    service.stop().await;
+}
+
+#[tokio::test]
+async fn an_invitation_ends_with_the_role_of_the_owner_who_made_it() {
+    let (service, oidc) = with_provider(morning(), |_| {}).await;
+    let ana = signed_in(&service, &oidc, "ana").await;
+    let bob = joined(&service, &oidc, &ana, "bob", "owner").await;
+    let his = format!("/v1/people/{}", text(&bob.who().await.1["person"]["id"]));
+    let mut second = signed_in(&service, &oidc, "second").await;
+    let of_ana = invite(&ana, "carol", "member").await;
+    for (method, body) in [(Method::PATCH, Some(json!({ "role": "viewer" }))), (Method::DELETE, None)] {
+        ana.ask(Method::PATCH, &his, Some(json!({ "role": "owner" }))).await;
+        let invited = invite(&bob, "second", "owner").await;
+        assert!(ana.ask(method.clone(), &his, body).await.0.is_success());
+        let (status, refusal) = second.act("/auth/invitation/accept", link(&invited)).await;
+        assert_eq!((status, &refusal["code"]), (StatusCode::NOT_FOUND, &json!("invitation_ended")), "{method}");
+    }
+    let mut carol = signed_in(&service, &oidc, "carol").await;
+    assert_eq!(carol.act("/auth/invitation/accept", link(&of_ana)).await.0, StatusCode::NO_CONTENT, "others' stay");
     service.stop().await;
 }
 

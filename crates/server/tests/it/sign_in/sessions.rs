@@ -178,6 +178,38 @@ async fn what_a_person_changes_counts_like_what_a_program_does_and_is_at_most_ha
     service.stop().await;
 }
 
+#[tokio::test]
+async fn moving_between_tenants_counts_as_a_change() {
+    let (service, oidc) = with_provider(morning(), |config| config.rate_limit_per_minute = 4).await;
+    let mut ana = browser(&service);
+    ana.sign_in(&oidc, json!({})).await;
+    let here = json!({ "id": ana.who().await.1["tenant"]["id"] });
+    for allowed in [true, true, false] {
+        let (status, body) = ana.act("/auth/tenant", here.clone()).await;
+        let expected = if allowed { StatusCode::NO_CONTENT } else { StatusCode::TOO_MANY_REQUESTS };
+        assert_eq!(status, expected, "{body}");
+    }
+    service.stop().await;
+}
+
+#[tokio::test]
+async fn a_person_has_fifty_sessions_and_loses_the_one_that_was_not_used_for_longest() {
+    let clock = morning();
+    let (service, oidc) = with_provider(clock.clone(), |_| {}).await;
+    let mut browsers = Vec::new();
+    for _ in 0..51 {
+        let mut browser = browser(&service);
+        assert_eq!(browser.sign_in(&oidc, json!({})).await.status(), StatusCode::FOUND);
+        browsers.push(browser);
+        clock.advance(Duration::from_secs(1));
+    }
+    let open = [&browsers[0], &browsers[1], &browsers[50]].map(|browser| browser.who());
+    let [first, second, last] = open;
+    assert_eq!((first.await.0, second.await.0), (StatusCode::UNAUTHORIZED, StatusCode::OK));
+    assert_eq!(last.await.0, StatusCode::OK);
+    service.stop().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn asking_who_is_signed_in_counts_as_looking_at_a_page() {
     let (service, oidc) = with_provider(morning(), |_| {}).await;

@@ -80,10 +80,11 @@ const PAGES: [&str; 18] = [
 ];
 
 /// Columns by which indexes are searched.
-const COLUMNS: [&str; 23] = [
+const COLUMNS: [&str; 24] = [
     "id",
     "email",
     "invitation",
+    "invited_by",
     "expires_at",
     "subject",
     "hash",
