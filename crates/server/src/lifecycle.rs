@@ -1,5 +1,8 @@
 //! Start-up and shutdown of the process, and work that must not end before it.
 
+use std::future::poll_fn;
+use std::io::IsTerminal as _;
+use std::task::Poll;
 use std::time::Duration;
 
 use switchhook_runtime::panics::caught;
@@ -16,40 +19,56 @@ pub async fn persistent<Work: Future<Output = ()>>(name: &'static str, work: imp
     }
 }
 
-/// SIGTERM and SIGINT, from the creation on: one that arrives between two waits is not lost. Process 1 of a container gets neither without
-/// a handler.
-pub struct StopSignals {
-    terminate: Option<Signal>,
-    interrupt: Option<Signal>,
-}
+/// The signals that ask a process to stop, from the creation on: one that arrives between two waits is not lost. Process 1 of a container
+/// gets none of them without a handler.
+pub struct StopSignals(Vec<(SignalKind, Signal)>);
 
 impl StopSignals {
-    /// Begins to listen.
+    /// Listens to SIGTERM, SIGINT and SIGQUIT, and on a terminal to SIGHUP, which says that it was closed.
     #[must_use]
     pub fn listen() -> Self {
-        Self { interrupt: signal(SignalKind::interrupt()).ok(), ..Self::terminate() }
+        let hangup = has_terminal().then(SignalKind::hangup);
+        Self::of([SignalKind::terminate(), SignalKind::interrupt(), SignalKind::quit()].into_iter().chain(hangup))
     }
 
     /// Listens to SIGTERM only.
     #[must_use]
     pub fn terminate() -> Self {
-        Self { terminate: signal(SignalKind::terminate()).ok(), interrupt: None }
+        Self::of([SignalKind::terminate()])
+    }
+
+    fn of(kinds: impl IntoIterator<Item = SignalKind>) -> Self {
+        Self(kinds.into_iter().filter_map(|kind| Some((kind, signal(kind).ok()?))).collect())
     }
 
     /// Waits for one of them; returns which one.
     pub async fn next(&mut self) -> SignalKind {
-        tokio::select! {
-            () = received(&mut self.terminate) => SignalKind::terminate(),
-            () = received(&mut self.interrupt) => SignalKind::interrupt(),
-        }
+        poll_fn(|context| {
+            let received = self.0.iter_mut().find(|(_, signal)| signal.poll_recv(context) == Poll::Ready(Some(())));
+            received.map_or(Poll::Pending, |(kind, _)| Poll::Ready(*kind))
+        })
+        .await
     }
 }
 
-/// Waits for a signal. Without a handler it ends the process.
-async fn received(signal: &mut Option<Signal>) {
-    match signal {
-        Some(signal) => drop(signal.recv().await),
-        None => std::future::pending().await,
+/// Returns whether the output of this process goes to a terminal.
+fn has_terminal() -> bool {
+    std::io::stdout().is_terminal() || std::io::stderr().is_terminal()
+}
+
+/// Keeps signals that do not ask a service to stop from ending it. SIGHUP, SIGUSR1 and SIGUSR2 come from log rotation and from reloads, and are
+/// logged. After SIGXFSZ a write fails like one on a full disk.
+pub fn outlive_other_signals() {
+    let _ = signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()));
+    let hangup = (!has_terminal()).then(|| ("SIGHUP", SignalKind::hangup()));
+    let others = [("SIGUSR1", SignalKind::user_defined1()), ("SIGUSR2", SignalKind::user_defined2())];
+    for (name, kind) in others.into_iter().chain(hangup) {
+        let Ok(mut signal) = signal(kind) else { continue };
+        tokio::spawn(async move {
+            while signal.recv().await.is_some() {
+                tracing::info!("{name} has no effect: there is nothing to reload. SIGTERM stops the service.");
+            }
+        });
     }
 }
 

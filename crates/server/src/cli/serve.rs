@@ -14,7 +14,7 @@ use url::Url;
 use super::{CliError, admin, browser, language_model, models, output};
 use crate::app::Service;
 use crate::config::{Config, NodeRole, is_confidential};
-use crate::lifecycle::StopSignals;
+use crate::lifecycle::{StopSignals, outlive_other_signals};
 use crate::sign_in::SignIn;
 use crate::sign_in::link::SignInLink;
 use crate::{files, open_files, operator, telemetry};
@@ -45,6 +45,7 @@ pub(super) struct DevArgs {
 pub(super) async fn serve(_args: &Args, config: Arc<Config>, json: bool) -> Result<ExitCode, CliError> {
     telemetry::start(&config);
     let mut signals = StopSignals::listen();
+    outlive_other_signals();
     let starting = start(&config, json);
     let Some(service) = unless_stopped(&mut signals, starting).await? else { return Ok(ExitCode::SUCCESS) };
     until_stopped(service, &config, signals).await;
@@ -58,6 +59,7 @@ pub(super) async fn dev(args: &DevArgs, config: Arc<Config>, json: bool) -> Resu
     files::data_directory(&config.data_dir)?;
     let models = ModelStore::new(&config.data_dir);
     let mut signals = StopSignals::listen();
+    outlive_other_signals();
     let pulling = models::pull_all(&models);
     let Some(pulled) = unless_stopped(&mut signals, pulling).await? else { return Ok(ExitCode::SUCCESS) };
     if let Err(error) = pulled {
@@ -191,6 +193,7 @@ async fn unless_stopped<T>(
 
 async fn start(config: &Arc<Config>, json: bool) -> anyhow::Result<Service> {
     open_files::raise();
+    open_files::check(open_files::limit())?;
     let models = ModelStore::new(&config.data_dir);
     if config.has_role(NodeRole::Calls) && !models.missing().is_empty() {
         tracing::warn!(

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use sqlx::Error;
 use sqlx::postgres::{PgDatabaseError, PgSeverity};
 
+use super::sqlite::Displaced;
+
 /// Returns whether the database is unavailable, starting, stopping, full, read-only or locked for too long: the same work may succeed later.
 #[must_use]
 pub fn is_unavailable(error: &Error) -> bool {
@@ -38,6 +40,9 @@ pub fn why_unwritable(error: &Error) -> Option<&'static str> {
             }
         }
         // The error of a group's commit.
+        Error::Io(error) if error.get_ref()?.is::<Displaced>() => {
+            Some("its file was moved, replaced or deleted; restart the service")
+        }
         Error::Io(error) => why_unwritable(error.get_ref()?.downcast_ref::<Arc<Error>>()?),
         _ => None,
     }

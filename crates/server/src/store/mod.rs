@@ -109,7 +109,7 @@ pub struct Store(Backend);
 
 #[derive(Clone, Debug)]
 enum Backend {
-    Sqlite { readers: SqlitePool, writer: sqlite::Writer },
+    Sqlite { readers: SqlitePool, writer: sqlite::Writer, file: sqlite::DatabaseFile },
     Postgres { pool: PgPool, budget: Budget, pooling: Pooling },
 }
 
@@ -228,8 +228,8 @@ impl Store {
     /// Like [`Store::open_within`].
     pub async fn connect_within(url: &str, most: u32) -> anyhow::Result<Self> {
         if let Some(path) = url.strip_prefix("sqlite://") {
-            let (readers, writer) = sqlite::open(Path::new(path)).await?;
-            Ok(Self(Backend::Sqlite { readers, writer }))
+            let (readers, writer, file) = sqlite::open(Path::new(path)).await?;
+            Ok(Self(Backend::Sqlite { readers, writer, file }))
         } else if url.starts_with("postgres://") || url.starts_with("postgresql://") {
             let (pool, budget, pooling) = postgres::open(url, most).await?;
             Ok(Self(Backend::Postgres { pool, budget, pooling }))
@@ -363,14 +363,14 @@ impl Store {
         })))
     }
 
-    /// Writes something without meaning to SQLite, whose disk may be full while it can still be read. Does nothing on PostgreSQL.
+    /// Writes something without meaning to SQLite, whose disk may be full, or whose file may be elsewhere by now, while it can still be read. Does
+    /// nothing on PostgreSQL.
     ///
     /// # Errors
     /// When the database cannot be written.
     pub async fn probe_write(&self) -> Result<(), sqlx::Error> {
-        if let Backend::Postgres { .. } = &self.0 {
-            return Ok(());
-        }
+        let Backend::Sqlite { file, .. } = &self.0 else { return Ok(()) };
+        file.check_in_place()?;
         let mut tx = self.begin().await?;
         execute!(tx, "PRAGMA user_version = 0")?;
         tx.commit().await
@@ -386,7 +386,7 @@ impl Store {
     /// Closes every connection after work in flight.
     pub async fn close(&self) {
         match &self.0 {
-            Backend::Sqlite { readers, writer } => {
+            Backend::Sqlite { readers, writer, .. } => {
                 readers.close().await;
                 writer.close().await;
             }

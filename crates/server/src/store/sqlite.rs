@@ -5,6 +5,7 @@
 //! transaction. A finished transaction goes to the end of the queue; the first one to come up again commits for all that have
 //! finished. Alone, a transaction commits at once; under load, one wait for the disk serves all that arrived during the last one.
 
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,7 +30,7 @@ const PAGES_PER_STEP: i64 = 256;
 /// `PRAGMA auto_vacuum` value for incremental vacuum.
 const INCREMENTAL: i64 = 2;
 
-pub(super) async fn open(path: &Path) -> anyhow::Result<(SqlitePool, Writer)> {
+pub(super) async fn open(path: &Path) -> anyhow::Result<(SqlitePool, Writer, DatabaseFile)> {
     let named = || format!("could not open the database file {}", path.display());
     if let Some(folder) = path.parent() {
         files::private_folder(folder).with_context(named)?;
@@ -52,8 +53,38 @@ pub(super) async fn open(path: &Path) -> anyhow::Result<(SqlitePool, Writer)> {
         .connect_with(options.read_only(true).create_if_missing(false))
         .await
         .with_context(named)?;
-    Ok((readers, writer))
+    let file = DatabaseFile::at(path).with_context(named)?;
+    Ok((readers, writer, file))
 }
+
+/// The file that is open. Its path may lead to another one later, or to none: then what is written is lost with the process.
+#[derive(Clone, Debug)]
+pub(super) struct DatabaseFile {
+    path: PathBuf,
+    /// Device and inode.
+    id: (u64, u64),
+}
+
+impl DatabaseFile {
+    fn at(path: &Path) -> std::io::Result<Self> {
+        let metadata = path.metadata()?;
+        Ok(Self { path: path.to_owned(), id: (metadata.dev(), metadata.ino()) })
+    }
+
+    /// Checks that the path leads to the open file.
+    ///
+    /// # Errors
+    /// If it was moved, replaced or deleted.
+    pub(super) fn check_in_place(&self) -> Result<(), sqlx::Error> {
+        let in_place = Self::at(&self.path).is_ok_and(|now| now.id == self.id);
+        if in_place { Ok(()) } else { Err(sqlx::Error::Io(std::io::Error::other(Displaced))) }
+    }
+}
+
+/// The error of a database whose file is elsewhere by now.
+#[derive(Debug, thiserror::Error)]
+#[error("the database file was moved, replaced or deleted while it was open")]
+pub(super) struct Displaced;
 
 /// The writing connection.
 #[derive(Clone, Debug)]

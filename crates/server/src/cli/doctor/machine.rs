@@ -93,6 +93,9 @@ pub(super) fn open_files(config: &Config) -> Finding {
 
 fn files_finding(config: &Config, files: Option<u64>) -> Finding {
     let Some(limit) = files else { return Finding::ok(FILES, "There is no limit.") };
+    if let Err(error) = open_files::check(files) {
+        return Finding::problem(FILES, format!("{error}."), "Raise the hard limit to 65536.");
+    }
     let wanted = config.listener_bounds();
     let fitted = open_files::fit(wanted, files);
     if fitted.connections == wanted.connections {
@@ -130,7 +133,12 @@ mod tests {
     fn a_limit_of_open_files_that_leaves_fewer_connections_is_reported() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let config = Config::for_tests(folder.path());
-        for (limit, status) in [(None, Status::Ok), (Some(65_536), Status::Ok), (Some(1_024), Status::Warning)] {
+        for (limit, status) in [
+            (None, Status::Ok),
+            (Some(65_536), Status::Ok),
+            (Some(1_024), Status::Warning),
+            (Some(24), Status::Problem),
+        ] {
             assert_eq!(files_finding(&config, limit).status, status, "{limit:?}");
         }
     }

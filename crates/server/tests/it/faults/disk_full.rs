@@ -33,8 +33,7 @@ async fn until_the_lease_is_over(node: &Node) {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_full_disk_can_be_read_and_says_so_and_writes_resume_when_there_is_room() {
     let node = Node::on(None);
-    // The kernel would otherwise kill a process that writes beyond the limit.
-    let service = node.serve_after("trap '' XFSZ");
+    let service = node.serve();
     let client = tenant_of(&node, &service);
     let agent = client.scripted_agent(json!({ "silence": { "hangup_after_seconds": null } })).await;
     let mut receiver = client.receiver().await;
@@ -69,4 +68,20 @@ async fn a_full_disk_can_be_read_and_says_so_and_writes_resume_when_there_is_roo
     let call = client.place(&agent, "+12025550100").await;
     client.hang_up_after(&call, 1).await;
     assert_ne!(deliveries_of(&mut receiver, &call).await.len(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_service_whose_database_file_was_moved_away_is_not_ready() {
+    let node = Node::on(None);
+    let service = node.serve();
+    let client = tenant_of(&node, &service);
+    client.look_until("/readyz", |ready| ready["status"] == "ready").await;
+    let file = node.database_url();
+    let file = file.strip_prefix("sqlite://").expect("a file");
+    let aside = format!("{file}.aside");
+    std::fs::rename(file, &aside).expect("moved");
+    let moved = |ready: &serde_json::Value| ready["detail"].to_string().contains("was moved, replaced or deleted");
+    client.look_until("/readyz", moved).await;
+    std::fs::rename(&aside, file).expect("moved back");
+    client.look_until("/readyz", |ready| ready["status"] == "ready").await;
 }

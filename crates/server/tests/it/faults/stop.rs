@@ -2,6 +2,10 @@
 
 use std::time::Duration;
 
+use serde_json::json;
+
+use super::tenant_of;
+use crate::cluster::until;
 use crate::harness::Client;
 use crate::harness::process::Node;
 
@@ -21,5 +25,26 @@ async fn the_port_stays_open_for_a_while_after_the_service_is_no_longer_ready() 
         assert_eq!((status.as_u16(), &body["status"]), (200, &"ok".into()));
     }
     service.signal("TERM");
+    service.ended().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn signals_of_log_rotation_and_reloads_leave_calls_alone_and_quit_drains() {
+    let node = Node::new().await.with("SWITCHHOOK_SHUTDOWN_DELAY", "1h");
+    let service = node.serve();
+    let client = tenant_of(&node, &service);
+    let agent = client.scripted_agent(json!({ "silence": { "hangup_after_seconds": null } })).await;
+    let live = client.place(&agent, "+12025550109").await;
+    client.wait_for(&live, |call| call["status"] == "in_progress").await;
+    for signal in ["HUP", "USR1", "USR2"] {
+        service.signal(signal);
+        let line = format!("SIG{signal} has no effect");
+        until("the signal is logged", Duration::from_secs(30), async || node.log().contains(&line)).await;
+    }
+    let (_, call) = client.get(&format!("/v1/calls/{live}")).await;
+    assert_eq!((client.get("/readyz").await.0.as_u16(), &call["status"]), (200, &json!("in_progress")));
+    service.signal("QUIT");
+    client.look_until("/readyz", |ready| ready["code"] == "draining").await;
+    service.signal("QUIT");
     service.ended().await;
 }
