@@ -21,6 +21,7 @@ BEYOND_A_SCHEMA = [
     r"is one of your own numbers",
     r"is refused by this tenant's dial policy",
     r"cannot be registered: endpoint limit reached",
+    r"cannot be created: limit of API keys reached",
     r"must all be sent again",
     r"is not the number of number_id",
     r"is in several connections",

@@ -16,10 +16,12 @@ use uuid::Uuid;
 
 use super::HttpState;
 use super::auth::Tenant;
+use super::bounds;
 use super::error::ApiError;
 use super::extract::{Body, PathId, check_name};
 use super::response::{JsonResponse, List, WithWarnings, created};
 use crate::store::api_keys::{self, ApiKeyRow, Issued};
+use crate::store::bounds::Stored;
 use crate::store::page::PageRequest;
 
 const MAX_DAYS: i64 = 3650;
@@ -153,6 +155,7 @@ async fn create(
     let now = state.clock.now();
     let (name, expires_at) = (request.name.as_deref(), request.expires_at(now));
     let mut tx = state.store.begin().await?;
+    bounds::lock_for_one_more(&mut tx, tenant.id, Stored::ApiKeys).await?;
     let issued = api_keys::issue(&mut tx, tenant.id, state.config.env, name, expires_at, now).await?;
     tx.commit().await?;
     Ok(created(&format!("/v1/api-keys/{}", issued.row.id), NewApiKey::from(issued), warnings))

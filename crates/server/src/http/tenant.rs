@@ -62,6 +62,8 @@ pub struct StoredResource {
     webhooks: StoredAmount,
     /// People, including invited ones.
     people: StoredAmount,
+    /// API keys that are not revoked.
+    api_keys: StoredAmount,
     /// Bytes of the versions of agents, including versions of deleted agents that calls keep.
     agent_bytes: StoredAmount,
 }
@@ -87,6 +89,7 @@ impl StoredResource {
             numbers: amount(Stored::Numbers),
             webhooks: amount(Stored::Webhooks),
             people: amount(Stored::People),
+            api_keys: amount(Stored::ApiKeys),
             agent_bytes: amount(Stored::AgentBytes),
         })
     }

@@ -22,6 +22,8 @@ pub enum Stored {
     Webhooks,
     /// People and invitations.
     People,
+    /// API keys that are not revoked.
+    ApiKeys,
     /// Bytes of the versions of all agents, those of deleted agents among them as long as calls keep them.
     AgentBytes,
 }
@@ -49,7 +51,7 @@ pub struct Bound {
 }
 
 /// The limits, in the order of [`Stored`].
-pub const BOUNDS: [Bound; 6] = [
+pub const BOUNDS: [Bound; 7] = [
     Bound {
         of: Stored::Agents,
         name: "agents",
@@ -104,6 +106,17 @@ pub const BOUNDS: [Bound; 6] = [
         refusal: "cannot be invited: limit of people and invitations reached",
         remedy: "Remove somebody first",
         count: "SELECT COUNT(*) FROM people WHERE tenant_id = $1",
+    },
+    Bound {
+        of: Stored::ApiKeys,
+        name: "api_keys",
+        default: 500,
+        option: "max-api-keys",
+        help: "API keys that are not revoked",
+        field: "name",
+        refusal: "cannot be created: limit of API keys reached",
+        remedy: "Revoke one first",
+        count: "SELECT COUNT(*) FROM api_keys WHERE tenant_id = $1 AND revoked_at IS NULL",
     },
     Bound {
         of: Stored::AgentBytes,

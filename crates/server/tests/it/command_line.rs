@@ -170,12 +170,13 @@ async fn an_operator_sets_what_a_tenant_may_store_and_restores_it() {
         json_of(command.args(["tenant", "set", &id, "--json"]).args(options))["stored_limits"].clone()
     };
     let defaults = json!({ "agents": 500, "connections": 200, "numbers": 1000, "webhooks": 20, "people": 200,
-        "agent_bytes": 268_435_456 });
+        "api_keys": 500, "agent_bytes": 268_435_456 });
     assert_eq!(created["tenant"]["stored_limits"], defaults);
     let own = ["--max-agents", "1", "--max-connections", "2", "--max-numbers", "3", "--max-webhooks", "4"];
-    let own = set(&[&own[..], &["--max-people", "5", "--max-agent-bytes", "6000000000"]].concat());
+    let own =
+        set(&[&own[..], &["--max-people", "5", "--max-api-keys", "6", "--max-agent-bytes", "6000000000"]].concat());
     let expected = json!({ "agents": 1, "connections": 2, "numbers": 3, "webhooks": 4, "people": 5,
-        "agent_bytes": 6_000_000_000_i64 });
+        "api_keys": 6, "agent_bytes": 6_000_000_000_i64 });
     assert_eq!(own, expected);
     assert_eq!(set(&["--max-agents", "none"])["agents"], 500);
     assert_eq!(json_of(node.command().args(["tenant", "show", &id, "--json"]))["stored_limits"]["people"], 5);

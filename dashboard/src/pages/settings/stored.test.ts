@@ -9,6 +9,7 @@ test("what is stored is counted, and versions of agents are measured", () => {
     numbers: of(1200, 1000),
     webhooks: of(2, 20),
     people: of(1, 200),
+    api_keys: of(2, 500),
     agent_bytes: of(1_400_000, 268_435_456),
   });
   expect(amounts.map(({ name, used, limit, format }) => `${name}: ${format(used)} of ${format(limit)}`)).toEqual([
@@ -18,5 +19,6 @@ test("what is stored is counted, and versions of agents are measured", () => {
     "Numbers: 1,200 of 1,000",
     "Webhook endpoints: 2 of 20",
     "People: 1 of 200",
+    "API keys: 2 of 500",
   ]);
 });

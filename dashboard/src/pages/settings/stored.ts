@@ -26,5 +26,6 @@ export function storedAmounts(stored: Tenant["stored"]): StoredAmount[] {
     amount("Numbers", stored.numbers),
     amount("Webhook endpoints", stored.webhooks),
     amount("People", stored.people, "Invitations included"),
+    amount("API keys", stored.api_keys, "Without revoked ones"),
   ];
 }

@@ -41,7 +41,7 @@ async fn of_racing_requests_as_many_succeed_as_the_limit_allows() {
     let service = TestService::start().await;
     let client = &service.client;
     let carrier = client.create("/v1/connections", json!({ "name": "carrier", "provider": "simulator" })).await;
-    let table: [(Stored, Make); 5] = [
+    let table: [(Stored, Make); 6] = [
         (Stored::Agents, |n, _| ("/v1/agents", json!({ "name": format!("Ava {n}"), "instructions": "Hi." }))),
         (Stored::Connections, |n, _| ("/v1/connections", json!({ "name": format!("n{n}"), "provider": "scripted" }))),
         (Stored::Numbers, |n, carrier| {
@@ -49,6 +49,7 @@ async fn of_racing_requests_as_many_succeed_as_the_limit_allows() {
         }),
         (Stored::Webhooks, |n, _| ("/v1/webhooks", json!({ "url": format!("http://127.0.0.1:9/{n}") }))),
         (Stored::People, |n, _| ("/v1/people", json!({ "email": format!("ana{n}@example.com") }))),
+        (Stored::ApiKeys, |n, _| ("/v1/api-keys", json!({ "name": format!("key {n}") }))),
     ];
     for (of, make) in table {
         set(&service, of, 5).await;
