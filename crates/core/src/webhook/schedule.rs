@@ -13,13 +13,6 @@ pub struct Schedule {
     delays: [Duration; MAX_ATTEMPTS as usize - 1],
 }
 
-impl Default for Schedule {
-    /// Returns delays of about a day in total.
-    fn default() -> Self {
-        Self { delays: [5, 30, 5 * 60, 30 * 60, 2 * 3600, 6 * 3600, 16 * 3600].map(Duration::from_secs) }
-    }
-}
-
 impl Schedule {
     /// Creates a schedule of seven delays between eight attempts.
     ///
@@ -81,13 +74,19 @@ mod tests {
 
     const MIDDLE: u32 = u32::MAX / 2;
 
+    /// Returns the delays of `config.default.toml`.
+    fn about_a_day() -> Schedule {
+        let delays = [5, 30, 5 * 60, 30 * 60, 2 * 3600, 6 * 3600, 16 * 3600].map(Duration::from_secs);
+        Schedule::new(&delays).expect("seven delays")
+    }
+
     fn now() -> Timestamp {
         Timestamp::parse("1994-11-06T08:49:30Z").expect("a date")
     }
 
     #[test]
     fn eight_attempts_are_spread_over_a_day() {
-        let schedule = Schedule::default();
+        let schedule = about_a_day();
         let delays: Vec<u64> = (1..)
             .map_while(|attempts| schedule.next_attempt(attempts, now(), None, MIDDLE))
             .map(|at| at.since(now() - Duration::from_millis(500)).as_secs())
@@ -97,7 +96,7 @@ mod tests {
 
     #[test]
     fn a_receiver_can_postpone_but_neither_hasten_nor_stall() {
-        let schedule = Schedule::default();
+        let schedule = about_a_day();
         let wait = |seconds| {
             let requested = Some(Duration::from_secs(seconds));
             schedule.next_attempt(1, now(), requested, 0).expect("not the last").since(now()).as_secs()
@@ -136,7 +135,7 @@ mod tests {
     proptest! {
         #[test]
         fn jitter_stays_within_a_fifth(attempts in 1_u32..8, random in any::<u32>()) {
-            let schedule = Schedule::default();
+            let schedule = about_a_day();
             let delay = schedule.delays[attempts as usize - 1];
             let at = schedule.next_attempt(attempts, now(), None, random).expect("not the last");
             let slack = Duration::from_micros(1);

@@ -1,5 +1,5 @@
 //! Cartesia's voices over its websocket with contexts (`/tts/websocket`, API version 2026-08-14): one context per utterance, µ-law
-//! at 8 kHz, and word timings from the start of the context.
+//! at 8 kHz or linear samples at 16 kHz, and word timings from the start of the context.
 
 use std::sync::Arc;
 use std::time::Duration;

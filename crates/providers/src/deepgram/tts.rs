@@ -1,4 +1,5 @@
-//! Deepgram's Aura voices over the websocket of API version 1 (`/v1/speak`), in µ-law at 8 kHz.
+//! Deepgram's Aura voices over the websocket of API version 1 (`/v1/speak`), in µ-law at 8 kHz or
+//! linear samples at 16 kHz.
 //!
 //! Audio does not say which utterance it belongs to, so a socket speaks one at a time, and after `Clear` it is not used until
 //! `Cleared` arrives. The voice is the model, and is fixed per socket. There are no word timings.

@@ -1,5 +1,6 @@
 //! ElevenLabs' voices over its multi-context websocket (`/v1/text-to-speech/{voice}/multi-stream-input`): voice and model are fixed
-//! per socket, each utterance is a context, audio is µ-law at 8 kHz with character timings.
+//! per socket, each utterance is a context, audio is µ-law at 8 kHz or linear at
+//! 16 kHz, with character timings.
 //!
 //! At most five contexts may be open on a socket, and closing one takes effect only when `isFinal` arrives, so one slot always stays
 //! free. Models of the third version are not available over this websocket.

@@ -158,7 +158,8 @@ const RETRY_AFTER: Target = Target {
     read: |messages| {
         Read::each_text(messages, |text| {
             let asked = retry_after(503, text, now()).ok_or(())?;
-            Ok::<_, ()>(usize::from(Schedule::default().next_attempt(1, now(), Some(asked), 7).is_some()))
+            let schedule = Schedule::new(&[Duration::from_secs(5); 7]).expect("seven delays");
+            Ok::<_, ()>(usize::from(schedule.next_attempt(1, now(), Some(asked), 7).is_some()))
         })
     },
 };
