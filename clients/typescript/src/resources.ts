@@ -135,9 +135,8 @@ export class Calls extends Resource {
   /**
    * Transfers the caller without an announcement (a cold transfer).
    *
-   * The agent stops speaking and the carrier transfers the call. If the carrier accepts, the call ends as `completed` with
-   * `end_reason` `transferred`, and the caller's line continues without Switchhook. Otherwise the agent tells the caller and the
-   * conversation continues.
+   * The agent stops speaking and the carrier transfers the call. Once the number answers, the call ends as `completed` with `end_reason`
+   * `transferred`. Otherwise the agent takes the caller back.
    */
   transfer(id: string, body: types.TransferCall, options: RequestOptions = {}): Promise<types.Call> {
     return this.fetchJson<types.Call>({ method: "POST", path: `/v1/calls/${segment(id)}/transfer`, body }, options);

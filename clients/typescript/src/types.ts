@@ -231,8 +231,7 @@ export type RecordingInput = Schemas["RecordingInput"];
 /** A kind of private data. */
 export type RedactedKind = Schemas["RedactedKind"];
 export type RequestWarnings = Schemas["RequestWarnings"];
-/** When a response reached which stage, in milliseconds since the conversation began. What lies between two stages was spent on: the
- * end of the turn, the model, the voice, the line. */
+/** When a response reached each stage, in milliseconds since the conversation began. */
 export type ResponseStages = Schemas["ResponseStages"];
 /** Response times in milliseconds, within 5 %. */
 export type ResponseTimes = Schemas["ResponseTimes"];

@@ -7,7 +7,9 @@ use std::time::Duration;
 use anyhow::Context as _;
 use switchhook_carriers::address::Addresses;
 use switchhook_core::id::NodeId;
+use switchhook_net::outbound::Exemptions;
 use switchhook_providers::ProviderError;
+use switchhook_providers::check::{self, Check};
 use switchhook_providers::local::LocalSpeech;
 use switchhook_providers::registry::Registry;
 use switchhook_runtime::clock::{self, Clock};
@@ -29,6 +31,7 @@ use crate::listener;
 use crate::open_files;
 use crate::sign_in::SignIn;
 use crate::store::Store;
+use crate::store::connections::ConnectionRow;
 use crate::wakeups::Wakeups;
 use crate::webhooks::worker::Worker;
 
@@ -50,6 +53,8 @@ pub struct Service {
     apart: [Store; 3],
     live: Live,
     speech: Option<Arc<LocalSpeech>>,
+    setup: Option<Arc<Setup>>,
+    exemptions: Exemptions,
     draining: Draining,
     /// Stops new calls.
     stop_calls: CancellationToken,
@@ -97,6 +102,8 @@ impl Service {
             apart,
             live: Live::default(),
             speech: None,
+            setup: None,
+            exemptions: state.exemptions.clone(),
             draining: state.draining.clone(),
             stop_calls: CancellationToken::new(),
             end_now: CancellationToken::new(),
@@ -124,6 +131,7 @@ impl Service {
                 live: service.live.clone(),
                 runners: TaskTracker::new(),
             };
+            service.setup = Some(context.setup.clone());
             state = state.with_calls(context.clone());
             context.heartbeats.calls.beat();
             context.heartbeats.leases.beat();
@@ -172,6 +180,16 @@ impl Service {
     #[must_use]
     pub fn sign_in(&self) -> &SignIn {
         &self.sign_in
+    }
+
+    /// Tests a language model's connection with a small request.
+    ///
+    /// # Errors
+    /// When the database fails, or this node takes no calls.
+    pub async fn check_language_model(&self, row: &ConnectionRow) -> anyhow::Result<Vec<Check>> {
+        exemptions::load(&self.exemptions, &self.store).await?;
+        let setup = self.setup.as_ref().context("this node takes no calls")?;
+        Ok(setup.check(&self.store, row, false, check::DEADLINE).await?)
     }
 
     /// Returns the live calls of this process.

@@ -44,8 +44,10 @@ impl StopSignals {
     /// Waits for one of them; returns which one.
     pub async fn next(&mut self) -> SignalKind {
         poll_fn(|context| {
-            let received = self.0.iter_mut().find(|(_, signal)| signal.poll_recv(context) == Poll::Ready(Some(())));
-            received.map_or(Poll::Pending, |(kind, _)| Poll::Ready(*kind))
+            // All are polled, so that any of them wakes this up.
+            let received =
+                self.0.iter_mut().filter_map(|(kind, signal)| signal.poll_recv(context).is_ready().then_some(*kind));
+            received.fold(Poll::Pending, |first, kind| if first.is_pending() { Poll::Ready(kind) } else { first })
         })
         .await
     }

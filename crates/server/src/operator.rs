@@ -12,6 +12,7 @@ use switchhook_core::id::{AgentId, ApiKeyId, ConnectionId, NumberId, TenantId};
 use switchhook_core::private::Private;
 use switchhook_runtime::clock::{self, Clock};
 
+use crate::catalogue::{self, ConnectionKind};
 use crate::config::Config;
 use crate::http::tenant::DialPolicyResource;
 use crate::store::agents::AgentRow;
@@ -21,6 +22,9 @@ use crate::store::numbers::NumberRow;
 use crate::store::page::PageRequest;
 use crate::store::tenants::{OwnLimits, OwnRules, TenantRow};
 use crate::store::{Store, agents, api_keys, connections, dial_policy, numbers, tenants};
+
+/// The provider of the demo agent's language model, which follows a script.
+const DEMO_SCRIPT: &str = "scripted";
 
 /// A tenant for output.
 #[derive(Clone, Debug, Serialize)]
@@ -226,7 +230,7 @@ async fn seed_anew(store: &Store, config: &Config) -> anyhow::Result<Seeded> {
         let connection = ConnectionId::new(now, clock::random());
         ConnectionRow::new(connection, id, provider.to_owned(), provider.to_owned(), now)
     };
-    let (simulator, local, scripted) = (connection("simulator"), connection("local"), connection("scripted"));
+    let (simulator, local, scripted) = (connection("simulator"), connection("local"), connection(DEMO_SCRIPT));
     for row in [&simulator, &local, &scripted] {
         connections::insert(&mut tx, row).await?;
     }
@@ -278,7 +282,20 @@ pub struct LanguageModel {
     pub found: String,
 }
 
-/// Connects a language model for a tenant and permits the tenant to reach its server; returns the connection. Reuses one to the same server.
+/// Returns whether a tenant has a connection to a language model that can follow instructions.
+///
+/// # Errors
+/// When the database fails.
+pub async fn has_language_model(store: &Store, tenant: TenantId) -> Result<bool, sqlx::Error> {
+    let known = connections::list(&mut store.read().await?, tenant, PageRequest::first(100)).await?.rows;
+    let follows = |row: &ConnectionRow| {
+        row.provider != DEMO_SCRIPT && catalogue::kinds(&row.provider, &row.settings).contains(&ConnectionKind::Llm)
+    };
+    Ok(known.iter().any(follows))
+}
+
+/// Connects a language model for a tenant and permits the tenant to reach its server; returns the connection, and whether it is new. One to
+/// the same server gets the model and the key.
 ///
 /// # Errors
 /// When the database fails, the key file is unusable, or the name is taken.
@@ -287,20 +304,21 @@ pub async fn connect_language_model(
     config: &Config,
     tenant: TenantId,
     model: &LanguageModel,
-) -> anyhow::Result<ConnectionId> {
+) -> anyhow::Result<(ConnectionRow, bool)> {
     let now = Clock::system().now();
     let known = connections::list(&mut store.read().await?, tenant, PageRequest::first(100)).await?.rows;
     let same = |row: &&ConnectionRow| {
         let url = row.settings.get("base_url").and_then(serde_json::Value::as_str);
         row.provider == model.provider && url == model.base_url.as_deref()
     };
-    if let Some(row) = known.iter().find(same) {
-        return Ok(ConnectionId::from_uuid(row.id));
-    }
-    let id = ConnectionId::new(now, clock::random());
-    let taken = |name: &str| known.iter().any(|row| row.name == name);
-    let name = if taken(&model.name) { format!("{} {id}", model.name) } else { model.name.clone() };
-    let mut row = ConnectionRow::new(id, tenant, name, model.provider.to_owned(), now);
+    let found = known.iter().find(same).cloned();
+    let is_new = found.is_none();
+    let mut row = found.unwrap_or_else(|| {
+        let id = ConnectionId::new(now, clock::random());
+        let taken = known.iter().any(|row| row.name == model.name);
+        let name = if taken { format!("{} {id}", model.name) } else { model.name.clone() };
+        ConnectionRow::new(id, tenant, name, model.provider.to_owned(), now)
+    });
     if model.base_url.is_some() {
         // A self-hosted server need not have OpenAI's other APIs.
         row.settings.0.insert("kinds".to_owned(), json!(["llm"]));
@@ -310,18 +328,40 @@ pub async fn connect_language_model(
             row.settings.0.insert(setting.to_owned(), json!(value));
         }
     }
-    let key = model.key.iter().map(|key| ("api_key".to_owned(), key.reveal().clone()));
-    row.seal(&config.open_vault()?, &Private::new(key.collect()));
+    if let Some(key) = &model.key {
+        let key = [("api_key".to_owned(), key.reveal().clone())];
+        row.seal(&config.open_vault()?, &Private::new(key.into()));
+    } else if is_new {
+        row.seal(&config.open_vault()?, &Private::default());
+    }
     let mut tx = store.begin().await?;
-    connections::insert(&mut tx, &row).await?;
+    if is_new {
+        connections::insert(&mut tx, &row).await?;
+    } else {
+        row.updated_at = now.as_micros();
+        connections::update(&mut tx, &row).await?;
+    }
     if let Some(near) = model.base_url.as_deref().and_then(exemption) {
-        let row = tenants::get(&mut tx, tenant).await?.context("the tenant no longer exists")?;
-        let allowed = [row.outbound_allow, near].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>();
-        let rules = OwnRules { outbound_allow: Some(allowed.join(",")), ..OwnRules::default() };
-        tenants::set_rules_for_operator(&mut tx, tenant, &rules, now).await?;
+        let tenant_row = tenants::get(&mut tx, tenant).await?.context("the tenant no longer exists")?;
+        let rules = tenant_row.outbound_allow;
+        if !rules.contains(&near) {
+            let allowed = [rules, near].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>();
+            let rules = OwnRules { outbound_allow: Some(allowed.join(",")), ..OwnRules::default() };
+            tenants::set_rules_for_operator(&mut tx, tenant, &rules, now).await?;
+        }
     }
     tx.commit().await?;
-    Ok(id)
+    Ok((row, is_new))
+}
+
+/// Deletes a connection that nothing uses yet.
+///
+/// # Errors
+/// When the database fails.
+pub async fn disconnect(store: &Store, row: &ConnectionRow) -> Result<(), sqlx::Error> {
+    let mut tx = store.begin().await?;
+    connections::delete(&mut tx, TenantId::from_uuid(row.tenant_id), ConnectionId::from_uuid(row.id)).await?;
+    tx.commit().await
 }
 
 /// Returns the exemption for the server at a URL: only its address and port.

@@ -423,9 +423,8 @@ export interface paths {
         put?: never;
         /**
          * Transfers the caller without an announcement (a cold transfer).
-         * @description The agent stops speaking and the carrier transfers the call. If the carrier accepts, the call ends as `completed` with
-         *     `end_reason` `transferred`, and the caller's line continues without Switchhook. Otherwise the agent tells the caller and the
-         *     conversation continues.
+         * @description The agent stops speaking and the carrier transfers the call. Once the number answers, the call ends as `completed` with `end_reason`
+         *     `transferred`. Otherwise the agent takes the caller back.
          */
         post: operations["transfer_call"];
         delete?: never;
@@ -960,7 +959,7 @@ export interface components {
          *         "mode": "off",
          *         "on_machine": "hangup"
          *       },
-         *       "created_at": "2026-01-31T12:00:00.021256Z",
+         *       "created_at": "2026-01-31T12:00:00.032488Z",
          *       "dtmf": {
          *         "digit_timeout_ms": 2000,
          *         "enabled": true,
@@ -1042,7 +1041,7 @@ export interface components {
          *         "min_silence_ms": 400,
          *         "speculative": true
          *       },
-         *       "updated_at": "2026-01-31T12:00:00.021256Z",
+         *       "updated_at": "2026-01-31T12:00:00.032488Z",
          *       "variables": {},
          *       "version": 1
          *     }
@@ -1235,7 +1234,7 @@ export interface components {
          *       "created_at": "2026-01-31T12:00:00.000000Z",
          *       "expires_at": null,
          *       "id": "0198c6a0-0000-7000-8000-000000000002",
-         *       "last_used_at": "2026-01-31T12:00:09.730098Z",
+         *       "last_used_at": "2026-01-31T12:00:09.730607Z",
          *       "name": "first key",
          *       "prefix": "k3v9x0a1b2c3",
          *       "revoked_at": null
@@ -1349,7 +1348,7 @@ export interface components {
          *         "error": null,
          *         "status": "completed"
          *       },
-         *       "answered_at": "2026-01-31T12:00:00.144887Z",
+         *       "answered_at": "2026-01-31T12:00:00.166823Z",
          *       "answered_by": null,
          *       "carrier": {
          *         "call_id": "SIM-0198c6a0-0000-7000-8000-000000000003",
@@ -1358,12 +1357,12 @@ export interface components {
          *         "provider": "simulator",
          *         "sip_code": null
          *       },
-         *       "created_at": "2026-01-31T12:00:00.036422Z",
-         *       "dialing_at": "2026-01-31T12:00:00.059368Z",
+         *       "created_at": "2026-01-31T12:00:00.050768Z",
+         *       "dialing_at": "2026-01-31T12:00:00.080583Z",
          *       "direction": "outbound",
          *       "duration_seconds": 9,
          *       "end_reason": "api_hangup",
-         *       "ended_at": "2026-01-31T12:00:09.617951Z",
+         *       "ended_at": "2026-01-31T12:00:09.615603Z",
          *       "ended_by": "api",
          *       "error": null,
          *       "error_code": null,
@@ -1371,17 +1370,17 @@ export interface components {
          *       "id": "0198c6a0-0000-7000-8000-000000000003",
          *       "latency": {
          *         "after_turn_ms": {
-         *           "max": 21,
+         *           "max": 5,
          *           "n": 1,
-         *           "p50": 21,
-         *           "p95": 21
+         *           "p50": 5,
+         *           "p95": 5
          *         },
-         *         "greeting_ms": 9,
+         *         "greeting_ms": 10,
          *         "response_ms": {
-         *           "max": 461,
+         *           "max": 443,
          *           "n": 1,
-         *           "p50": 461,
-         *           "p95": 461
+         *           "p50": 443,
+         *           "p95": 443
          *         }
          *       },
          *       "metadata": {
@@ -1396,7 +1395,7 @@ export interface components {
          *         "time": null
          *       },
          *       "recording_url": "/v1/calls/0198c6a0-0000-7000-8000-000000000003/recording",
-         *       "ringing_at": "2026-01-31T12:00:00.083693Z",
+         *       "ringing_at": "2026-01-31T12:00:00.105128Z",
          *       "schedule_at": null,
          *       "status": "completed",
          *       "summary": "The caller confirmed nothing, but gave: name Sarah Miller.",
@@ -1419,7 +1418,7 @@ export interface components {
          *         "llm_estimated": false,
          *         "llm_input_tokens": 0,
          *         "llm_output_tokens": 0,
-         *         "stt_audio_ms": 9420,
+         *         "stt_audio_ms": 9400,
          *         "tts_characters": 83,
          *         "unpriced": false
          *       },
@@ -1539,7 +1538,7 @@ export interface components {
          *       ],
          *       "kind": "turn_ended",
          *       "probability": 0.758,
-         *       "silence_ms": 401,
+         *       "silence_ms": 402,
          *       "silence_needed_ms": 400
          *     }
          */
@@ -1654,7 +1653,7 @@ export interface components {
         /**
          * @description An event of a call, as the API returns it.
          * @example {
-         *       "created_at": "2026-01-31T12:00:09.621064Z",
+         *       "created_at": "2026-01-31T12:00:09.618512Z",
          *       "data": {
          *         "agent_id": "0198c6a0-0000-7000-8000-000000000000",
          *         "call_id": "0198c6a0-0000-7000-8000-000000000003",
@@ -1921,7 +1920,7 @@ export interface components {
         /**
          * @description A connection.
          * @example {
-         *       "created_at": "2026-01-31T12:00:00.018518Z",
+         *       "created_at": "2026-01-31T12:00:00.026978Z",
          *       "credentials": {},
          *       "id": "0198c6a0-0000-7000-8000-000000000004",
          *       "kind": "carrier",
@@ -1936,7 +1935,7 @@ export interface components {
          *       "settings": {
          *         "time_scale": 0.05
          *       },
-         *       "updated_at": "2026-01-31T12:00:00.018518Z"
+         *       "updated_at": "2026-01-31T12:00:00.026978Z"
          *     }
          */
         Connection: {
@@ -2698,13 +2697,13 @@ export interface components {
          * @description A phone number.
          * @example {
          *       "connection_id": "0198c6a0-0000-7000-8000-000000000004",
-         *       "created_at": "2026-01-31T12:00:00.025272Z",
+         *       "created_at": "2026-01-31T12:00:00.036356Z",
          *       "id": "0198c6a0-0000-7000-8000-000000000005",
          *       "inbound_agent_id": "0198c6a0-0000-7000-8000-000000000000",
          *       "inbound_url": null,
          *       "label": "Reception",
          *       "number": "+12025550199",
-         *       "updated_at": "2026-01-31T12:00:00.025272Z"
+         *       "updated_at": "2026-01-31T12:00:00.036356Z"
          *     }
          */
         PhoneNumber: {
@@ -2754,20 +2753,14 @@ export interface components {
         PhoneNumberWithWarnings: components["schemas"]["PhoneNumber"] & components["schemas"]["RequestWarnings"];
         /** @description Redaction and retention of a call's words. */
         Privacy: {
-            /**
-             * @description What to redact from everything stored about a conversation, and from its events. The agent hears the original words,
-             *     and recordings are not changed.
-             */
+            /** @description What to redact from everything stored about a conversation, and from its events. The agent hears the original; recordings keep it. */
             redact: components["schemas"]["RedactedKind"][];
             /** @description Days after the end of a call until its words are deleted, 1 to 3650; `null` keeps them. */
             retention_days: number | null;
         };
         /** @description Redaction and retention of a call's words. */
         PrivacyInput: {
-            /**
-             * @description What to redact from everything stored about a conversation, and from its events. The agent hears the original words,
-             *     and recordings are not changed. Default: `[]`.
-             */
+            /** @description What to redact from everything stored about a conversation, and from its events. The agent hears the original; recordings keep it. Default: `[]`. */
             redact?: components["schemas"]["RedactedKind"][] | null;
             /** @description Days after the end of a call until its words are deleted, 1 to 3650; `null` keeps them. */
             retention_days?: number | null;
@@ -2871,10 +2864,7 @@ export interface components {
             /** @description Warnings about the request, one sentence each; absent if there are none. */
             warnings?: string[];
         };
-        /**
-         * @description When a response reached which stage, in milliseconds since the conversation began. What lies between two stages was spent on: the
-         *     end of the turn, the model, the voice, the line.
-         */
+        /** @description When a response reached each stage, in milliseconds since the conversation began. */
         ResponseStages: {
             /**
              * Format: int64
@@ -3040,6 +3030,8 @@ export interface components {
             agent_bytes: components["schemas"]["StoredAmount"];
             /** @description Agents. */
             agents: components["schemas"]["StoredAmount"];
+            /** @description API keys that are not revoked. */
+            api_keys: components["schemas"]["StoredAmount"];
             /** @description Connections. */
             connections: components["schemas"]["StoredAmount"];
             /** @description Phone numbers. */
@@ -3121,6 +3113,10 @@ export interface components {
          *           "limit": 268435456
          *         },
          *         "agents": {
+         *           "in_use": 1,
+         *           "limit": 500
+         *         },
+         *         "api_keys": {
          *           "in_use": 1,
          *           "limit": 500
          *         },
@@ -3328,22 +3324,22 @@ export interface components {
          * @example {
          *       "data": [
          *         {
-         *           "end_ms": 2001,
+         *           "end_ms": 2002,
          *           "interrupted": false,
          *           "latency_ms": null,
          *           "role": "agent",
          *           "stages": null,
-         *           "start_ms": 10,
+         *           "start_ms": 11,
          *           "text": "Hello, how can I help you?",
          *           "turn": null
          *         },
          *         {
-         *           "end_ms": 4880,
+         *           "end_ms": 4879,
          *           "interrupted": false,
          *           "latency_ms": null,
          *           "role": "caller",
          *           "stages": null,
-         *           "start_ms": 2815,
+         *           "start_ms": 2814,
          *           "text": "Hi Ava. My name is Sarah Miller.",
          *           "turn": {
          *             "because": [
@@ -3355,22 +3351,22 @@ export interface components {
          *             ],
          *             "ended_by": "silence",
          *             "speculations": 1,
-         *             "waited_ms": 401
+         *             "waited_ms": 402
          *           }
          *         },
          *         {
-         *           "end_ms": 9381,
+         *           "end_ms": 9362,
          *           "interrupted": false,
-         *           "latency_ms": 461,
+         *           "latency_ms": 443,
          *           "role": "agent",
          *           "stages": {
-         *             "end_of_speech_ms": 4880,
+         *             "end_of_speech_ms": 4879,
          *             "end_of_turn_ms": 5281,
          *             "first_audio_ms": 5282,
-         *             "first_token_ms": 5001,
-         *             "heard_ms": 5341
+         *             "first_token_ms": 5000,
+         *             "heard_ms": 5322
          *           },
-         *           "start_ms": 5341,
+         *           "start_ms": 5322,
          *           "text": "Thank you, Sarah Miller. Which day would you like to come?",
          *           "turn": null
          *         }
@@ -3877,13 +3873,13 @@ export interface components {
         /**
          * @description A webhook endpoint.
          * @example {
-         *       "created_at": "2026-01-31T12:00:00.027990Z",
+         *       "created_at": "2026-01-31T12:00:00.042406Z",
          *       "disabled_reason": null,
          *       "enabled": true,
          *       "events": [],
          *       "failing_since": null,
          *       "id": "0198c6a0-0000-7000-8000-000000000008",
-         *       "updated_at": "2026-01-31T12:00:00.027990Z",
+         *       "updated_at": "2026-01-31T12:00:00.042406Z",
          *       "url": "https://example.com/hooks/calls"
          *     }
          */
@@ -3925,7 +3921,7 @@ export interface components {
          * @example {
          *       "attempts": 1,
          *       "call_id": "0198c6a0-0000-7000-8000-000000000003",
-         *       "created_at": "2026-01-31T12:00:09.621064Z",
+         *       "created_at": "2026-01-31T12:00:09.618512Z",
          *       "event": "call.completed",
          *       "id": "0198c6a0-0000-7000-8000-000000000009",
          *       "next_attempt_at": null,

@@ -171,9 +171,8 @@ class AsyncCalls(AsyncResource):
     async def transfer(self, id: str, /, **body: Unpack[params.TransferCall]) -> models.Call:
         """Transfers the caller without an announcement (a cold transfer).
 
-        The agent stops speaking and the carrier transfers the call. If the carrier accepts, the call ends as `completed` with
-        `end_reason` `transferred`, and the caller's line continues without Switchhook. Otherwise the agent tells the caller and the
-        conversation continues.
+        The agent stops speaking and the carrier transfers the call. Once the number answers, the call ends as `completed` with
+        `end_reason` `transferred`. Otherwise the agent takes the caller back.
         """
         return await self._model(Request("POST", path("/v1/calls/{}/transfer", id), body=body), models.Call)
 

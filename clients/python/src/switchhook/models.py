@@ -1282,8 +1282,7 @@ class Privacy(Model):
 
     redact: list[Literal["card_numbers", "phone_numbers", "email_addresses", "digits", "dtmf"] | str]
     """
-    What to redact from everything stored about a conversation, and from its events. The agent hears the original words,
-    and recordings are not changed.
+    What to redact from everything stored about a conversation, and from its events. The agent hears the original; recordings keep it.
     """
     retention_days: int | None
     """
@@ -1361,8 +1360,7 @@ class Recording(Model):
 
 class ResponseStages(Model):
     """
-    When a response reached which stage, in milliseconds since the conversation began. What lies between two stages was spent on: the
-    end of the turn, the model, the voice, the line.
+    When a response reached each stage, in milliseconds since the conversation began.
     """
 
     end_of_speech_ms: int
@@ -1538,6 +1536,10 @@ class Stored(Model):
     agents: StoredAmount
     """
     Agents.
+    """
+    api_keys: StoredAmount
+    """
+    API keys that are not revoked.
     """
     connections: StoredAmount
     """

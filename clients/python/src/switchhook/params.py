@@ -570,8 +570,7 @@ class PrivacyInput(TypedDict):
 
     redact: NotRequired[list[Literal["card_numbers", "phone_numbers", "email_addresses", "digits", "dtmf"] | str] | None]
     """
-    What to redact from everything stored about a conversation, and from its events. The agent hears the original words,
-    and recordings are not changed. Default: `[]`.
+    What to redact from everything stored about a conversation, and from its events. The agent hears the original; recordings keep it. Default: `[]`.
     """
     retention_days: NotRequired[int | None]
     """

@@ -9,8 +9,7 @@ use crate::privacy::Redact;
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct Privacy {
-    /// What to redact from everything stored about a conversation, and from its events. The agent hears the original words,
-    /// and recordings are not changed.
+    /// What to redact from everything stored about a conversation, and from its events. The agent hears the original; recordings keep it.
     pub redact: Vec<Redact>,
     /// Days after the end of a call until its words are deleted, 1 to 3650; `null` keeps them.
     #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 3650))]

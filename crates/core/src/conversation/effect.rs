@@ -129,8 +129,7 @@ pub struct TurnTimes {
     pub first_audio_played: Timestamp,
 }
 
-/// When a response reached which stage, in milliseconds since the conversation began. What lies between two stages was spent on: the
-/// end of the turn, the model, the voice, the line.
+/// When a response reached each stage, in milliseconds since the conversation began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ResponseStages {

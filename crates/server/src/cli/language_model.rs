@@ -6,17 +6,73 @@ use std::time::Duration;
 
 use serde_json::Value;
 use switchhook_core::private::Private;
+use url::Url;
 
 use super::{CliError, output};
 use crate::operator::LanguageModel;
 
 /// How long a server on this machine has to list its models.
 const PROBE: Duration = Duration::from_millis(500);
-/// Providers by the variable that holds their key.
-const KEYS: [(&str, &str); 3] =
-    [("OPENAI_API_KEY", "openai"), ("ANTHROPIC_API_KEY", "anthropic"), ("GEMINI_API_KEY", "gemini")];
-/// Servers on this machine.
-const LOCAL: [(&str, &str); 2] = [("Ollama", "http://127.0.0.1:11434/v1"), ("llama.cpp", "http://127.0.0.1:8080/v1")];
+/// Providers of keys, in the order in which they are tried.
+const HOSTED: [Hosted; 5] = [
+    Hosted { variable: "OPENAI_API_KEY", name: "openai", provider: "openai", prefix: "sk-", server: None },
+    Hosted { variable: "ANTHROPIC_API_KEY", name: "anthropic", provider: "anthropic", prefix: "sk-ant-", server: None },
+    Hosted { variable: "GEMINI_API_KEY", name: "gemini", provider: "gemini", prefix: "AIza", server: None },
+    Hosted {
+        variable: "GROQ_API_KEY",
+        name: "groq",
+        provider: "openai",
+        prefix: "gsk_",
+        server: Some(("https://api.groq.com/openai/v1", "openai/gpt-oss-120b")),
+    },
+    Hosted {
+        variable: "OPENROUTER_API_KEY",
+        name: "openrouter",
+        provider: "openai",
+        prefix: "sk-or-",
+        server: Some(("https://openrouter.ai/api/v1", "openai/gpt-oss-120b")),
+    },
+];
+/// Servers on this machine, at their usual ports.
+const LOCAL: [(&str, &str); 4] = [
+    ("Ollama", "http://127.0.0.1:11434/v1"),
+    ("llama.cpp", "http://127.0.0.1:8080/v1"),
+    ("LM Studio", "http://127.0.0.1:1234/v1"),
+    ("vLLM", "http://127.0.0.1:8000/v1"),
+];
+
+/// A provider that is known by its keys.
+struct Hosted {
+    /// The environment variable with its key.
+    variable: &'static str,
+    /// The name of its connection.
+    name: &'static str,
+    /// The adapter.
+    provider: &'static str,
+    /// How its keys begin; the longest that fits counts.
+    prefix: &'static str,
+    /// Its address and a fast model, where they are not the adapter's defaults.
+    server: Option<(&'static str, &'static str)>,
+}
+
+impl Hosted {
+    fn with_key(&self, key: Private<String>, found: &str) -> LanguageModel {
+        let (base_url, model) = self.server.unzip();
+        LanguageModel {
+            name: self.name.to_owned(),
+            provider: self.provider,
+            base_url: base_url.map(str::to_owned),
+            model: model.map(str::to_owned),
+            key: Some(key),
+            found: found.to_owned(),
+        }
+    }
+}
+
+/// Where the language model comes from without options, for the help of `switchhook dev`.
+pub(super) const HELP: &str = "\
+Without --llm-url, dev connects the first language model that it finds: a key in OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY,
+GROQ_API_KEY or OPENROUTER_API_KEY, or Ollama, llama.cpp, LM Studio or vLLM at its usual port on this machine.";
 
 /// Options of `switchhook dev`.
 #[derive(clap::Args, Debug)]
@@ -36,6 +92,7 @@ pub(super) struct Args {
 /// Finds a language model; asks for one if `may_ask` and somebody sits at a terminal. Never waits for anybody else.
 pub(super) async fn find(args: &Args, may_ask: bool) -> Result<Option<LanguageModel>, CliError> {
     if let Some(url) = &args.llm_url {
+        let url = &server_url(url).map_err(|wrong| CliError::Usage(format!("--llm-url {wrong}")))?;
         let key = match &args.llm_key_env {
             Some(name) => Some(
                 variable(name).ok_or_else(|| CliError::Usage(format!("the environment variable {name} is not set")))?,
@@ -48,9 +105,9 @@ pub(super) async fn find(args: &Args, may_ask: bool) -> Result<Option<LanguageMo
         };
         return Ok(Some(server("llm", url, model, key)));
     }
-    for (name, provider) in KEYS {
-        if let Some(key) = variable(name) {
-            return Ok(Some(hosted(provider, key, name)));
+    for hosted in &HOSTED {
+        if let Some(key) = variable(hosted.variable) {
+            return Ok(Some(hosted.with_key(key, hosted.variable)));
         }
     }
     for (name, url) in LOCAL {
@@ -70,12 +127,31 @@ pub(super) async fn find(args: &Args, may_ask: bool) -> Result<Option<LanguageMo
     let typed = tokio::task::spawn_blocking(ask).await.map_err(anyhow::Error::from)?;
     Ok(match typed.as_deref().map(|typed| typed.trim()) {
         None | Some("") => None,
-        Some(url) if url.starts_with("http://") || url.starts_with("https://") => {
-            let model = models(url, None).await.and_then(|models| models.into_iter().next());
-            Some(server("llm", url, model, None))
+        Some(key) if !key.contains("://") => Some(provider_of(key).with_key(Private::new(key.to_owned()), "your key")),
+        Some(url) => {
+            let url = server_url(url).map_err(|wrong| CliError::Usage(format!("the URL {wrong}")))?;
+            let model = models(&url, None).await.and_then(|models| models.into_iter().next());
+            Some(server("llm", &url, model, None))
         }
-        Some(key) => Some(hosted(provider_of(key), Private::new(key.to_owned()), "your key")),
     })
+}
+
+/// Says what `dev` found nothing of, and the shortest way to a model.
+pub(super) fn nothing_found() -> String {
+    let variables = HOSTED.map(|hosted| hosted.variable).join(", ");
+    format!(
+        "No language model is connected, and agents of your own need one. The shortest way: start Ollama on this machine, or set one \
+         of {variables}, and start `dev` again."
+    )
+}
+
+/// Checks the address of a server, and returns it without a slash at its end.
+fn server_url(text: &str) -> Result<String, String> {
+    let url = Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
+    match url {
+        Some(_) => Ok(text.trim_end_matches('/').to_owned()),
+        None => Err(format!("must be an http or https address, such as http://127.0.0.1:11434/v1, not {text}")),
+    }
 }
 
 fn variable(name: &str) -> Option<Private<String>> {
@@ -83,31 +159,25 @@ fn variable(name: &str) -> Option<Private<String>> {
 }
 
 fn server(name: &str, url: &str, model: Option<String>, key: Option<Private<String>>) -> LanguageModel {
-    let url = url.trim_end_matches('/').to_owned();
+    let url = url.to_owned();
     LanguageModel { name: name.to_owned(), provider: "openai", found: url.clone(), base_url: Some(url), model, key }
 }
 
-fn hosted(provider: &'static str, key: Private<String>, found: &str) -> LanguageModel {
-    let name = provider.to_owned();
-    LanguageModel { name, provider, base_url: None, model: None, key: Some(key), found: found.to_owned() }
-}
-
 /// The provider whose keys look like this one.
-fn provider_of(key: &str) -> &'static str {
-    match key {
-        key if key.starts_with("sk-ant-") => "anthropic",
-        key if key.starts_with("AIza") => "gemini",
-        _ => "openai",
-    }
+fn provider_of(key: &str) -> &'static Hosted {
+    let fitting = HOSTED.iter().filter(|hosted| key.starts_with(hosted.prefix));
+    fitting.max_by_key(|hosted| hosted.prefix.len()).unwrap_or(&HOSTED[0])
 }
 
 /// Asks at the terminal, without showing what is typed.
 fn ask() -> Option<String> {
-    output::line(
-        "\nNo language model was found: no Ollama or llama.cpp on this machine, and no OPENAI_API_KEY, ANTHROPIC_API_KEY or\n\
-         GEMINI_API_KEY. The demo agent needs none; agents of your own do.\n\
-         Paste an API key, or the URL of an OpenAI-compatible server, and press Enter (it is not shown). Only Enter skips.",
-    );
+    let (servers, variables) =
+        (LOCAL.map(|(name, _)| name).join(", "), HOSTED.map(|hosted| hosted.variable).join(", "));
+    output::line(&format!(
+        "\nNo language model was found: no server on this machine ({servers}), and none of {variables}.\n\
+         The demo agent needs none; agents of your own do.\n\
+         Paste an API key, or the URL of an OpenAI-compatible server, and press Enter (it is not shown). Only Enter skips."
+    ));
     console::Term::stdout().read_secure_line().ok()
 }
 
@@ -130,16 +200,26 @@ mod tests {
 
     #[test]
     fn keys_tell_their_provider() {
-        for (key, provider) in
-            [("sk-ant-api03-x", "anthropic"), ("AIzaSy", "gemini"), ("sk-proj-x", "openai"), ("x", "openai")]
-        {
-            assert_eq!(provider_of(key), provider, "{key}");
+        for (key, name) in [
+            ("sk-ant-api03-x", "anthropic"),
+            ("AIzaSy", "gemini"),
+            ("gsk_x", "groq"),
+            ("sk-or-v1-x", "openrouter"),
+            ("sk-proj-x", "openai"),
+            ("x", "openai"),
+        ] {
+            assert_eq!(provider_of(key).name, name, "{key}");
         }
+        let groq = provider_of("gsk_x").with_key(Private::new("gsk_x".to_owned()), "your key");
+        assert_eq!(groq.base_url.as_deref(), Some("https://api.groq.com/openai/v1"));
     }
 
     #[test]
-    fn a_server_is_named_without_a_slash_at_its_end() {
-        let model = server("x", "http://127.0.0.1:1/v1/", None, None);
-        assert_eq!(model.base_url.as_deref(), Some("http://127.0.0.1:1/v1"));
+    fn a_server_has_an_address_without_a_slash_at_its_end() {
+        assert_eq!(server_url("http://127.0.0.1:1/v1/").as_deref(), Ok("http://127.0.0.1:1/v1"));
+        for wrong in ["nonsense", "127.0.0.1:11434", "ftp://127.0.0.1", "http://"] {
+            let refused = server_url(wrong).expect_err(wrong);
+            assert!(refused.contains("http://127.0.0.1:11434/v1") && refused.contains(wrong), "{refused}");
+        }
     }
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use switchhook_core::api_key::Environment;
+use switchhook_providers::check::Check;
 use switchhook_runtime::clock::Clock;
 use switchhook_speech::models::ModelStore;
 use url::Url;
@@ -32,6 +33,7 @@ pub(super) struct Args {
 
 /// Arguments of `switchhook dev`.
 #[derive(clap::Args, Debug)]
+#[command(after_help = language_model::HELP)]
 pub(super) struct DevArgs {
     #[command(flatten)]
     pub(super) serve: Args,
@@ -99,16 +101,14 @@ pub(super) async fn dev(args: &DevArgs, config: Arc<Config>, json: bool) -> Resu
     if let SignIn::Local(link) = service.sign_in() {
         tokio::spawn(show_links(link.clone(), config.reached_at(service.address()), json));
     }
-    if first || args.model.llm_url.is_some() {
-        // It may ask for a key, and Ctrl-C is an answer.
-        let asked = tokio::select! {
-            connected = connect_model(args, &service, &config, key.as_deref(), json) => connected.map(|()| true),
-            _ = signals.next() => Ok(false),
-        };
-        if !asked? {
-            stop(service, &config, signals).await;
-            return Ok(ExitCode::SUCCESS);
-        }
+    // It may ask for a key, and Ctrl-C is an answer.
+    let asked = tokio::select! {
+        connected = connect_model(args, &service, &config, key.as_deref(), json) => connected.map(|()| true),
+        _ = signals.next() => Ok(false),
+    };
+    if !asked? {
+        stop(service, &config, signals).await;
+        return Ok(ExitCode::SUCCESS);
     }
     if !json && !args.no_open && matches!(service.sign_in(), SignIn::Local(_)) {
         open_dashboard(&service, &config);
@@ -145,7 +145,7 @@ fn dashboard(service: &Service, config: &Config) -> String {
     }
 }
 
-/// Connects a language model, if one is found, and says how an agent uses it.
+/// Connects a language model to the tenant of the first start, if one is found and responds, and says how an agent uses it.
 async fn connect_model(
     args: &DevArgs,
     service: &Service,
@@ -154,25 +154,48 @@ async fn connect_model(
     json: bool,
 ) -> Result<(), CliError> {
     let Some(tenant) = operator::seeded_tenant(service.store()).await? else { return Ok(()) };
-    let Some(model) = language_model::find(&args.model, !json).await? else {
+    let tenant = tenant.tenant();
+    if args.model.llm_url.is_none() && operator::has_language_model(service.store(), tenant).await? {
+        return Ok(());
+    }
+    // Only the first start asks.
+    let Some(model) = language_model::find(&args.model, key.is_some() && !json).await? else {
         if !json {
-            output::line("No language model is connected: agents of your own need one, see `switchhook dev --help`.");
+            output::line(&language_model::nothing_found());
         }
         return Ok(());
     };
-    let id = operator::connect_language_model(service.store(), config, tenant.tenant(), &model).await?;
+    let (row, is_new) = operator::connect_language_model(service.store(), config, tenant, &model).await?;
+    let checks = service.check_language_model(&row).await?;
+    let failed = checks.iter().find(|check| !check.ok);
+    if failed.is_some() && is_new {
+        operator::disconnect(service.store(), &row).await?;
+    }
+    let kept = failed.is_none() || !is_new;
     if json {
-        output::json_line(
-            &json!({ "language_model": { "connection_id": id, "provider": model.provider, "model": model.model } }),
-        )?;
+        output::json_line(&json!({ "language_model": {
+            "connection_id": kept.then_some(row.id), "provider": model.provider, "model": model.model,
+            "ok": failed.is_none(), "detail": failed.or(checks.first()).map(|check| &check.detail),
+        } }))?;
         return Ok(());
     }
     let named = model.model.as_ref().map(|name| format!(", model {name}")).unwrap_or_default();
+    if let Some(Check { detail, .. }) = failed {
+        let then = if kept { "The connection is kept as it is." } else { "It is not connected." };
+        output::note(&format!(
+            "The language model {}{named} cannot be used: {detail} {then} Correct that and start `dev` again, or name another one \
+             with --llm-url and --llm-model.",
+            model.found
+        ));
+        return Ok(());
+    }
+    let time = checks.first().map_or(0, |check| check.duration_ms);
+    let (id, address, key) = (row.id, service.address(), key.unwrap_or("$KEY"));
     output::line(&format!(
-        "\nLanguage model  {}{named}: connection {id}. Create an agent of your own with:\n",
+        "\nLanguage model  {}{named}: it responded in {time} ms. Change it on the dashboard's page Connections, or with --llm-url and \
+         --llm-model.\nCreate an agent of your own with:\n",
         model.found
     ));
-    let (address, key) = (service.address(), key.unwrap_or("$KEY"));
     output::line(&format!(
         "  curl -s http://{address}/v1/agents -H 'Authorization: Bearer {key}' \\\n    -H 'Content-Type: application/json' \
          -d '{{\"name\":\"Reception\",\"instructions\":\"You answer the phone of a dentist.\",\"llm\":{{\"connection_id\":\"{id}\"}}}}'\n"

@@ -35,9 +35,8 @@ impl CommandBody for Transfer {
 
 /// Transfers the caller without an announcement (a cold transfer).
 ///
-/// The agent stops speaking and the carrier transfers the call. If the carrier accepts, the call ends as `completed` with
-/// `end_reason` `transferred`, and the caller's line continues without Switchhook. Otherwise the agent tells the caller and the
-/// conversation continues.
+/// The agent stops speaking and the carrier transfers the call. Once the number answers, the call ends as `completed` with `end_reason`
+/// `transferred`. Otherwise the agent takes the caller back.
 #[utoipa::path(
     post, path = "/calls/{id}/transfer", operation_id = "transfer_call", tag = "Calls", request_body = Transfer,
     params(("id" = uuid::Uuid, Path, description = "The call")),

@@ -218,11 +218,6 @@ impl Client {
         Self::ask_until(path, || self.get(path), done).await
     }
 
-    /// Posts an empty body to `path` until `done` holds. Returns the response.
-    pub(crate) async fn post_until(&self, path: &str, done: impl Fn(&Value) -> bool) -> Value {
-        Self::ask_until(path, || self.post(path, json!({})), done).await
-    }
-
     async fn ask_until<Asked: Future<Output = (StatusCode, Value)>>(
         path: &str,
         ask: impl Fn() -> Asked,
