@@ -35,7 +35,8 @@ const UNWILLING: [&str; 6] = [
     "prohibited_content",
 ];
 /// The same in sentences, where the code does not say it.
-const UNWILLING_WORDS: [&str; 5] = [
+const UNWILLING_WORDS: [&str; 6] = [
+    "violates usage guidelines",
     "content management policy",
     "content filtering policy",
     "content exists risk",
@@ -295,6 +296,11 @@ impl ErrorBody {
         let sentence = sentences.iter().find_map(text);
         let codes = ["code", "err_code", "error_code", "variant", "type", "status", "error"];
         let codes = codes.iter().filter_map(text).filter(|code| Some(*code) != sentence);
+        // OpenRouter's copy of what the provider behind it said, as text.
+        let copied = error.get("metadata").and_then(|metadata| metadata.get("raw")).and_then(Value::as_str);
+        let copied =
+            copied.map(|raw| serde_json::from_str(raw).map_or_else(|_| Self::text(raw), |raw| Self::read(&raw)));
+        let Self { message, codes: of_copied, .. } = copied.unwrap_or_default();
         // Azure's specific code.
         let inner = error.get("innererror").and_then(|inner| inner.get("code")).and_then(Value::as_str);
         Self {
@@ -303,9 +309,10 @@ impl ErrorBody {
                 .chain(inner)
                 .chain(error.contains_key("failed_generation").then_some("failed_generation"))
                 .map(str::to_owned)
+                .chain(of_copied)
                 .collect(),
-            number: error.get("code").and_then(Value::as_u64).and_then(|code| u16::try_from(code).ok()),
-            ..sentence.map(Self::text).unwrap_or_default()
+            number: error.get("code").and_then(number),
+            message: message.or_else(|| sentence.and_then(|sentence| Self::text(sentence).message)),
         }
     }
 
@@ -376,6 +383,14 @@ impl ErrorBody {
         let nameless = self.codes.is_empty() || reason.trim_end_matches('.').eq_ignore_ascii_case("not found");
         let missed = matches!(status, 404 | 405) && nameless;
         ErrorMessage { reason: format!("{rate}{reason}"), details: details.join(", "), missed }
+    }
+}
+
+/// Reads a status, which some proxies send as text.
+fn number(code: &Value) -> Option<u16> {
+    match code {
+        Value::String(text) => text.trim().parse().ok(),
+        code => code.as_u64().and_then(|code| u16::try_from(code).ok()),
     }
 }
 

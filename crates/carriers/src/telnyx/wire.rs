@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use bytes::BytesMut;
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use crate::stream::codec::{Encoding, StreamFormat};
@@ -132,8 +132,18 @@ struct Start {
 #[derive(Deserialize)]
 struct MediaFormat {
     encoding: String,
+    #[serde(default, deserialize_with = "number_or_text")]
     sample_rate: Option<u32>,
+    #[serde(default, deserialize_with = "number_or_text")]
     channels: Option<u32>,
+}
+
+/// A number that some proxies pass on as text.
+fn number_or_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
+    Ok(match Value::deserialize(deserializer)? {
+        Value::String(text) => text.trim().parse().ok(),
+        value => value.as_u64().and_then(|number| u32::try_from(number).ok()),
+    })
 }
 
 #[derive(Deserialize)]
@@ -256,7 +266,7 @@ fn inbound_format(format: &MediaFormat) -> Option<StreamFormat> {
     if format.channels.is_some_and(|channels| channels != 1) {
         return None;
     }
-    let codec = Codec::named(&format.encoding)?.format();
+    let codec = Codec::ALL.into_iter().find(|codec| codec.word().eq_ignore_ascii_case(&format.encoding))?.format();
     let rate = format.sample_rate.unwrap_or(codec.rate);
     (codec.coding == Encoding::L16 || rate == codec.rate).then_some(StreamFormat { rate, ..codec })
 }
@@ -333,10 +343,20 @@ mod tests {
             (("v3:x", Some("abc")), StreamFormat::MU_LAW, StreamFormat::A_LAW)
         );
         assert_eq!(started("L16", 16_000).expect("it starts").inbound, StreamFormat::L16);
-        assert!(started("PCMA", 8_000).is_some());
+        assert!(started("PCMA", 8_000).is_some() && started("pcma", 8_000).is_some());
         assert!(
             started("G722", 8_000).is_none() && started("OPUS", 16_000).is_none() && started("PCMU", 16_000).is_none()
         );
+    }
+
+    #[test]
+    fn numbers_of_a_start_may_be_text() {
+        let format = json!({ "encoding": "PCMU", "sample_rate": "8000", "channels": "1" });
+        let start = json!({ "call_control_id": "v3:x", "client_state": "YWJj", "media_format": format });
+        let message = json!({ "event": "start", "start": start, "stream_id": "s" });
+        assert!(matches!(read(&message.to_string()), StreamEvent::Start(_)));
+        let stereo = message.to_string().replace("\"1\"", "\"2\"");
+        assert!(matches!(read(&stereo), StreamEvent::Malformed(_)));
     }
 
     #[test]

@@ -17,13 +17,13 @@ const EPOCH_MS: f64 = 1e12;
 /// Texts before a pause in a sentence.
 const BEFORE: [&str; 4] = ["try again in ", "retry in ", "retry after ", "try again after "];
 
-/// Reads `retry-after-ms`, `retry-after` in seconds or as a date, and, for a rate limit, when it resets.
+/// Reads `retry-after-ms`, `retry-after` in seconds, as a date or as a time since 1970, and, for a rate limit, when it resets.
 pub(super) fn in_headers(status: u16, headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
     if let Some(ms) = header(headers, "retry-after-ms").and_then(|text| text.parse().ok()) {
         return seconds(ms).map(|ms| ms / 1_000);
     }
     if let Some(text) = header(headers, "retry-after") {
-        return text.parse().ok().map_or_else(|| retry_after(text, now).or_else(|| duration(text)), seconds);
+        return reset(text, now);
     }
     (status == 429).then(|| limit_resets(headers, now)).flatten()
 }

@@ -100,6 +100,8 @@ fn an_error_for_a_whole_response_blames_the_settings_unless_it_says_otherwise() 
         (json!({ "error": "The server is busy, please try again." }), theirs),
         (json!({ "error": { "message": "Overloaded", "type": "overloaded_error" } }), theirs),
         (json!({ "error": { "message": "Oh.", "code": 503 } }), theirs),
+        (json!({ "error": { "message": "Internal server error", "code": "500" } }), theirs),
+        (json!({ "error": { "message": "Took too long.", "code": "408" } }), FailureClass::Timeout),
     ] {
         assert_eq!(classify_body(&body).class, class, "{body}");
     }
@@ -289,4 +291,35 @@ fn what_ends_a_stream_is_our_fault_unless_it_says_otherwise() {
     ] {
         assert_eq!(is_configuration_error(&message), ours, "{message}");
     }
+}
+
+#[test]
+fn what_the_provider_behind_a_proxy_said_is_read_where_the_proxy_copies_it() {
+    let behind = |raw: &str| {
+        let metadata = json!({ "raw": raw, "provider_name": "Groq" });
+        let body = json!({ "error": { "message": "Provider returned error", "code": 400, "metadata": metadata } });
+        classify_response(400, &HeaderMap::new(), &body.to_string())
+    };
+    let unusable = behind(r#"{"error":{"message":"Failed to call a function.","code":"tool_use_failed"}}"#);
+    assert_eq!(unusable.class, FailureClass::Provider);
+    let long = behind(r#"{"error":{"message":"Please reduce the length.","code":"context_length_exceeded"}}"#);
+    assert_eq!(long.class, FailureClass::ContextTooLong);
+    let plain = behind("no such voice");
+    assert_eq!(plain.class, FailureClass::Configuration);
+    assert!(plain.words.without_key(None).starts_with("no such voice"), "in its own words");
+}
+
+#[test]
+fn a_refusal_of_the_content_costs_a_sentence_and_not_the_call() {
+    let body = json!({ "code": "The caller does not have permission", "error": "Content violates usage guidelines. Failed check: SAFETY_CHECK" });
+    assert_eq!(classify_response(403, &HeaderMap::new(), &body.to_string()).class, FailureClass::ContentRefused);
+}
+
+#[test]
+fn a_retry_after_may_be_a_time_since_1970() {
+    let soon = Clock::system().now().as_millis() / 1_000 + 1;
+    let mut headers = HeaderMap::new();
+    headers.insert("retry-after", soon.to_string().parse().expect("a header"));
+    let wait = classify_response(429, &headers, "{}").retry_after.expect("soon enough");
+    assert!(wait <= Duration::from_secs(2), "{wait:?}");
 }

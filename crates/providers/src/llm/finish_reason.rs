@@ -14,13 +14,31 @@ pub(crate) enum FinishReason {
 }
 
 /// Reasons that refuse, as they begin: some servers add details, such as `content_filter: PROHIBITED_CONTENT`.
-const REFUSED: [&str; 8] =
-    ["content_filter", "safety", "blocklist", "prohibited_content", "spii", "language", "recitation", "refusal"];
+const REFUSED: [&str; 9] = [
+    "content_filter",
+    "safety",
+    "blocklist",
+    "prohibited_content",
+    "spii",
+    "language",
+    "recitation",
+    "refusal",
+    "sensitive",
+];
 const MALFORMED_CALL: [&str; 4] =
     ["malformed_function_call", "unexpected_tool_call", "too_many_tool_calls", "function_call_filter"];
 const LENGTH: [&str; 3] = ["length", "max_tokens", "model_length"];
 
+/// Ends that the model chose itself. No reason at all counts, behind the mark that the stream is complete.
+const COMPLETE: [&str; 9] =
+    ["", "stop", "tool_calls", "function_call", "tool_use", "end_turn", "stop_sequence", "eos", "eos_token"];
+
 impl FinishReason {
+    /// Returns whether the model completed what it wrote, as far as the reason says.
+    pub(crate) fn is_complete(reason: &str) -> bool {
+        COMPLETE.iter().any(|complete| complete.eq_ignore_ascii_case(reason))
+    }
+
     /// Reads a reason in any case.
     pub(crate) fn read(reason: &str) -> Self {
         let reason = reason.to_ascii_lowercase();
@@ -42,6 +60,14 @@ mod tests {
     use super::*;
 
     #[test]
+    fn only_ends_that_the_model_chose_are_complete() {
+        assert!(["", "stop", "STOP", "tool_calls", "end_turn"].into_iter().all(FinishReason::is_complete));
+        for cut in ["length", "content_filter", "abort", "error", "cancelled", "something_new"] {
+            assert!(!FinishReason::is_complete(cut), "{cut}");
+        }
+    }
+
+    #[test]
     fn a_reason_is_known_in_any_case_and_with_details() {
         for (reason, expected) in [
             ("content_filter", FinishReason::Refused),
@@ -53,6 +79,7 @@ mod tests {
             ("SPII", FinishReason::Refused),
             ("LANGUAGE", FinishReason::Refused),
             ("RECITATION", FinishReason::Refused),
+            ("sensitive", FinishReason::Refused),
             ("MALFORMED_FUNCTION_CALL", FinishReason::MalformedCall),
             ("function_call_filter: MALFORMED_FUNCTION_CALL", FinishReason::MalformedCall),
             ("UNEXPECTED_TOOL_CALL", FinishReason::MalformedCall),

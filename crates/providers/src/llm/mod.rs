@@ -43,6 +43,8 @@ pub use self::withheld::Withheld;
 use crate::sse::{EventStream, TooLong};
 use crate::{Analysis, AnalysisRequest, Llm, LlmEvent, LlmRequest, ProviderError, RefusedTool, Spent, ToolSpec, Usage};
 
+/// The longest word that keeps a connection open as the data of an event, in bytes.
+const LONGEST_HEARTBEAT: usize = 24;
 /// How long the headers of a response may take.
 const FIRST_BYTE: Duration = Duration::from_secs(5);
 
@@ -290,12 +292,19 @@ impl<D: LlmAdapter> LlmClient<D> {
                 LlmFailure::too_large()
             })?;
             for data in complete {
-                reading.seen = true;
                 if data.trim() == "[DONE]" {
-                    reading.done = true;
+                    (reading.seen, reading.done) = (true, true);
                     break 'reading;
                 }
-                let event = serde_json::from_str(&data).map_err(|_| LlmFailure::unreadable())?;
+                let event = match serde_json::from_str(&data) {
+                    Ok(event) => event,
+                    Err(_) if is_heartbeat(&data) => {
+                        tracing::debug!(provider = self.dialect.name(), "LLM server sent a heartbeat as data");
+                        continue;
+                    }
+                    Err(_) => return Err(LlmFailure::unreadable()),
+                };
+                reading.seen = true;
                 if reading.take(parsed.take(&event)?, events).await? {
                     break 'reading;
                 }
@@ -482,6 +491,7 @@ impl StreamState {
         let written =
             self.filter.calls().ok_or_else(|| LlmFailure::unusable("it wrote a tool call that cannot be read"))?;
         calls.extend(written);
+        drop_repeated(provider, &mut calls);
         if calls.len() > MOST_TOOLS || calls.iter().map(bytes).sum::<usize>() > CALL_BYTES {
             Queue::LlmStream.full();
             return Err(LlmFailure::too_large());
@@ -502,6 +512,29 @@ impl StreamState {
         }
         Ok(())
     }
+}
+
+/// Returns whether the data of an event is a word to keep the connection open, such as `ping` or `[HEARTBEAT]`, and no torn JSON.
+fn is_heartbeat(data: &str) -> bool {
+    let word = data.trim().trim_matches(['[', ']', ':']);
+    (1..=LONGEST_HEARTBEAT).contains(&word.len())
+        && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b" _-".contains(&byte))
+}
+
+/// Drops calls that a response makes twice: under two ids, or as text beside the structured one. Pressing a key twice is meant.
+fn drop_repeated(provider: &'static str, calls: &mut Vec<ToolCall>) {
+    let mut made = HashSet::new();
+    calls.retain(|call| {
+        let first = call.name == SEND_DTMF || made.insert((call.name.clone(), call.arguments.to_string()));
+        if !first {
+            tracing::warn!(
+                provider,
+                tool = call.name,
+                "LLM made the same tool call twice in one response; it is made once"
+            );
+        }
+        first
+    });
 }
 
 /// Returns the size of a tool call in the history of the conversation, in bytes.

@@ -1,4 +1,6 @@
-//! Responses that end at their token limit.
+//! Responses: their limit, heartbeats between their events, and calls that they repeat.
+
+use serde_json::json;
 
 use super::*;
 
@@ -63,4 +65,34 @@ async fn a_response_of_reasoning_alone_that_ends_at_its_limit_says_so() {
     assert!(of_settings.retry == Retry::None, "the settings would replace another limit");
     let advice = "before its first word: raise the limit in settings.request or turn reasoning down";
     assert_eq!(of_settings.message(None), format!("it used all 500 tokens {advice}"));
+}
+
+#[test]
+fn a_word_that_keeps_a_connection_open_is_no_torn_event() {
+    for word in ["ping", "[HEARTBEAT]", "keep-alive", ": heartbeat", " keepalive "] {
+        assert!(is_heartbeat(word), "{word}");
+    }
+    for torn in ["", "{\"choices\":[", "[{\"choices\"", "\"text", "a word that is much too long for that"] {
+        assert!(!is_heartbeat(torn), "{torn}");
+    }
+}
+
+#[test]
+fn a_call_that_a_response_makes_twice_is_made_once() {
+    let call = |id: &str, name: &str, arguments: Value| ToolCall {
+        id: id.to_owned(),
+        name: name.to_owned(),
+        arguments,
+        signature: None,
+    };
+    let mut calls = vec![
+        call("a", "book", json!({ "day": "Friday" })),
+        call("b", "book", json!({ "day": "Friday" })),
+        call("c", "book", json!({ "day": "Monday" })),
+        call("d", SEND_DTMF, json!({ "digits": "1" })),
+        call("e", SEND_DTMF, json!({ "digits": "1" })),
+    ];
+    drop_repeated("openai", &mut calls);
+    let ids: Vec<_> = calls.iter().map(|call| call.id.as_str()).collect();
+    assert_eq!(ids, ["a", "c", "d", "e"]);
 }

@@ -12,7 +12,7 @@
 //! | `headers`, `query`, `request`, `timeouts_ms` | see `LlmServer::read` |
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use serde_json::json;
 
@@ -32,7 +32,9 @@ const CAN_ANSWER_AT_ONCE: &str = "-luna";
 const LIMITS: [&str; 2] = ["max_tokens", "max_completion_tokens"];
 const OPENAI_HOST: &str = "://api.openai.com";
 /// Error texts of servers whose template does not accept a conversation as it is.
-const TEMPLATE: [&str; 14] = [
+const TEMPLATE: [&str; 16] = [
+    "only supports single tool-calls",
+    "either content or tool_calls",
     "must alternate",
     "system role",
     "role system",
@@ -49,6 +51,10 @@ const TEMPLATE: [&str; 14] = [
     "roles are supported",
 ];
 
+/// Error texts of servers or models that take no tools.
+const NO_TOOLS: [&str; 4] =
+    ["does not support tools", "does not support tool", "does not support function", "tool choice requires"];
+
 /// Creates the language model of a connection.
 ///
 /// # Errors
@@ -59,7 +65,10 @@ pub fn connect(config: &AdapterConfig<'_>) -> Result<Arc<dyn Llm>, String> {
     let limit = config.choice("max_tokens_field", &LIMITS.map(|field| (field, field)))?;
     let limit = limit.unwrap_or(LIMITS[usize::from(base.contains(OPENAI_HOST))]);
     let (url, models) = (format!("{base}/chat/completions"), format!("{base}/models"));
-    Ok(Arc::new(LlmClient::new(Chat { url, models, limit, template: AtomicU8::default() }, server)))
+    Ok(Arc::new(LlmClient::new(
+        Chat { url, models, limit, template: AtomicU8::default(), without_tools: AtomicBool::default() },
+        server,
+    )))
 }
 
 struct Chat {
@@ -70,6 +79,8 @@ struct Chat {
     limit: &'static str,
     /// How many times its template turned out to be stricter.
     template: AtomicU8,
+    /// Whether the server refused tools.
+    without_tools: AtomicBool,
 }
 
 impl Chat {
@@ -95,6 +106,11 @@ impl LlmAdapter for Chat {
 
     /// Learns what the server's template accepts, which only its refusals show. The connection remembers it.
     fn learn(&self, failure: &LlmFailure, times: u8) -> bool {
+        if failure.mentions(&NO_TOOLS) && !self.without_tools.swap(true, Ordering::Relaxed) {
+            tracing::warn!("LLM server takes no tools: agents talk without theirs");
+            self.template.store(2, Ordering::Relaxed);
+            return true;
+        }
         let stricter = times < 2 && failure.mentions(&TEMPLATE);
         if stricter {
             self.template.fetch_max(times + 1, Ordering::Relaxed);
@@ -117,7 +133,7 @@ impl LlmAdapter for Chat {
         if model.ends_with(CAN_ANSWER_AT_ONCE) {
             body["reasoning_effort"] = json!("none");
         }
-        if !request.tools.is_empty() {
+        if !request.tools.is_empty() && !self.without_tools.load(Ordering::Relaxed) {
             body["tools"] = request.tools.iter().map(|tool| json!({ "type": "function", "function": tool })).collect();
         }
         server.post(&self.url, body)

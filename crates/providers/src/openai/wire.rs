@@ -183,7 +183,7 @@ impl LlmResponse for ChatResponse {
                 Err(LlmFailure::content_refused(format!("its content filter withheld the response ({reason})")))
             }
             _ => {
-                let cut = finished == FinishReason::Length;
+                let cut = !FinishReason::is_complete(reason);
                 Ok(tools.into_iter().enumerate().map(|(position, call)| call.finish(position, cut)).collect())
             }
         }
@@ -218,8 +218,9 @@ impl ChatResponse {
     /// Takes a piece of a tool call and returns the call's position; `together` are those of the pieces before it in the same list.
     ///
     /// Servers identify a call by index, by id, or by neither, in which case it is the last one. Some repeat id and name in every
-    /// piece, some invent a new id for every piece, and some give all calls the same index: a different id is a different call only
-    /// if a name comes with it, and a name without an id begins another call if it cannot belong to the known one.
+    /// piece, some invent a new id for every piece, and some give all calls the same index, or the same index and id: a different id is a
+    /// different call only if a name comes with it, so is a different name, and a name without an id begins another call if it cannot belong
+    /// to the known one.
     fn take_tool_call(&mut self, piece: &Value, together: &[usize]) -> usize {
         let index = piece.get("index").and_then(Value::as_u64);
         let function = piece.get("function").unwrap_or(&Value::Null);
@@ -231,9 +232,11 @@ impl ChatResponse {
             (None, Some(id)) => call.id == id,
             (None, None) => true,
         });
-        let known = known.filter(|at| {
-            let begins = name.filter(|_| id.is_none());
-            begins.is_none_or(|name| !together.contains(at) && self.tools[*at].may_repeat(name))
+        let known = known.filter(|at| match (name, id) {
+            (Some(name), None) => !together.contains(at) && self.tools[*at].may_repeat(name),
+            // Some give several calls one index and one id.
+            (Some(name), Some(_)) => [name, ""].contains(&self.tools[*at].name.as_str()),
+            (None, _) => true,
         });
         let at = known.unwrap_or_else(|| {
             self.tools.push(OpenCall { index, ..OpenCall::default() });
@@ -416,6 +419,33 @@ mod tests {
             let second = [json!([days[1]]), json!([piece(index, "tables", json!("{\"day\":"))]), json!([unnamed])];
             assert_eq!(calls(&second), [expected[1].clone(), expected[0].clone()], "the second one in pieces");
         }
+    }
+
+    #[test]
+    fn only_a_call_that_the_model_completed_has_no_arguments() {
+        let arguments = |reason: Value| {
+            let mut response = ChatResponse::default();
+            let delta = json!({ "tool_calls": [{ "id": "a", "function": { "name": "cancel", "arguments": "" } }] });
+            assert!(response.take(&json!({ "choices": [{ "delta": delta, "finish_reason": reason }] })).is_ok());
+            response.finish(true).unwrap_or_default().pop().map(|call| call.arguments)
+        };
+        for complete in [json!("stop"), json!("tool_calls"), Value::Null] {
+            assert_eq!(arguments(complete.clone()), Some(json!({})), "{complete}");
+        }
+        for cut in ["length", "content_filter", "abort"] {
+            assert_eq!(arguments(json!(cut)), Some(json!("")), "{cut}: the tool refuses it");
+        }
+    }
+
+    #[test]
+    fn calls_with_one_index_and_one_id_are_told_apart_by_their_names() {
+        let piece =
+            |name: &str| json!([{ "index": 0, "id": "call_1", "function": { "name": name, "arguments": "{}" } }]);
+        let made = calls(&[piece("end_call"), piece("book")]);
+        assert_eq!(made, [("end_call".to_owned(), json!({})), ("book".to_owned(), json!({}))]);
+        let rest = json!([{ "index": 0, "id": "call_1", "function": { "name": "book", "arguments": "1}" } }]);
+        let begun = json!([{ "index": 0, "id": "call_1", "function": { "name": "book", "arguments": "{\"day\":" } }]);
+        assert_eq!(calls(&[begun, rest]), [("book".to_owned(), json!({ "day": 1 }))], "repeated in every piece");
     }
 
     fn call(id: &str, arguments: Value) -> ToolCall {

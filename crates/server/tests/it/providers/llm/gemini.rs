@@ -26,7 +26,8 @@ async fn a_blocked_conversation_has_no_candidates() {
 
 #[tokio::test]
 async fn what_gemini_has_signed_goes_back_and_what_another_model_called_is_excused() {
-    let calls = |ids: [&'static str; 2]| ids.map(|id| Piece::Tool { id, name: "tables", arguments: json!({}) });
+    let calls =
+        |ids: [&'static str; 2]| ids.map(|id| Piece::Tool { id, name: "tables", arguments: json!({ "of": id }) });
     let replies = vec![Reply::Answer(calls(["call_1", "call_2"]).to_vec()), says("Seven."), says("Seven.")];
     let double = Double::start(Gemini, replies).await;
     let llm = double.llm();
