@@ -150,7 +150,7 @@ impl LlmResponse for ChatResponse {
         let delta = choice.get("delta").or_else(|| choice.get("message")).unwrap_or(&Value::Null);
         let mut step = StreamStep::Nothing;
         let mut together = Vec::new();
-        for piece in delta.get("tool_calls").and_then(Value::as_array).into_iter().flatten() {
+        for piece in &pieces(delta) {
             let at = self.take_tool_call(piece, &together);
             together.push(at);
             step = StreamStep::Tool;
@@ -223,7 +223,7 @@ impl ChatResponse {
     /// to the known one.
     fn take_tool_call(&mut self, piece: &Value, together: &[usize]) -> usize {
         let index = piece.get("index").and_then(Value::as_u64);
-        let function = piece.get("function").unwrap_or(&Value::Null);
+        let function = piece.get("function").filter(|function| function.is_object()).unwrap_or(piece);
         let name = nonempty(function.get("name"));
         let id = nonempty(piece.get("id")).filter(|_| name.is_some());
         let known = self.tools.iter().rposition(|call| match (index, id) {
@@ -273,7 +273,20 @@ impl OpenCall {
 
     fn finish(self, position: usize, cut: bool) -> ToolCall {
         let id = if self.id.is_empty() { format!("call_{position}") } else { self.id };
-        ToolCall { id, name: self.name, arguments: arguments(&self.arguments, cut), signature: None }
+        // Some templates leave marks of their own around a name.
+        let name = self.name.strip_prefix("functions.").unwrap_or(&self.name);
+        let name = name.split("<|").next().unwrap_or_default().to_owned();
+        ToolCall { id, name, arguments: arguments(&self.arguments, cut), signature: None }
+    }
+}
+
+/// Returns the pieces of tool calls in a message: a list, a single one, or the one function of OpenAI's first API for tools.
+fn pieces(delta: &Value) -> Vec<Value> {
+    match (delta.get("tool_calls"), delta.get("function_call")) {
+        (Some(Value::Array(list)), _) if !list.is_empty() => list.clone(),
+        (Some(one @ Value::Object(_)), _) => vec![one.clone()],
+        (_, Some(function @ Value::Object(_))) => vec![json!({ "index": 0, "function": function })],
+        _ => Vec::new(),
     }
 }
 
@@ -435,6 +448,36 @@ mod tests {
         for cut in ["length", "content_filter", "abort"] {
             assert_eq!(arguments(json!(cut)), Some(json!("")), "{cut}: the tool refuses it");
         }
+    }
+
+    #[test]
+    fn calls_come_in_other_forms_and_with_marks_around_their_names() {
+        let made = |delta: Value| {
+            let mut response = ChatResponse::default();
+            assert!(response.take(&json!({ "choices": [{ "delta": delta, "finish_reason": "stop" }] })).is_ok());
+            response.finish(true).unwrap_or_default().pop().map(|call| (call.name, call.arguments))
+        };
+        let function = json!({ "name": "book", "arguments": "{\"day\":1}" });
+        let expected = Some(("book".to_owned(), json!({ "day": 1 })));
+        for delta in [
+            json!({ "function_call": function }),
+            json!({ "tool_calls": { "id": "a", "function": function } }),
+            json!({ "tool_calls": [{ "name": "book", "arguments": { "day": 1 } }] }),
+            json!({ "tool_calls": [{ "function": { "name": "functions.book", "arguments": "{\"day\":1}" } }] }),
+            json!({ "tool_calls": [{ "function": { "name": "book<|channel|>commentary", "arguments": "{\"day\":1}" } }] }),
+        ] {
+            assert_eq!(made(delta.clone()), expected, "{delta}");
+        }
+        let mut pieces = ChatResponse::default();
+        for function in [
+            json!({ "name": "book", "arguments": "" }),
+            json!({ "arguments": "{\"day\":" }),
+            json!({ "arguments": "1}" }),
+        ] {
+            assert!(pieces.take(&json!({ "choices": [{ "delta": { "function_call": function } }] })).is_ok());
+        }
+        let calls = pieces.finish(true).unwrap_or_default();
+        assert_eq!(calls.into_iter().map(|call| (call.name, call.arguments)).next_back(), expected, "in pieces");
     }
 
     #[test]

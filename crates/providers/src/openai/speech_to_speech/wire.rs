@@ -20,6 +20,8 @@ use crate::websocket::{StreamError, field, json as parse};
 
 /// Prefix of the `event_id` of a `response.create`, which errors quote.
 const REQUEST: &str = "request_";
+/// The most tool calls of a response whose items have not arrived.
+const MOST_CALLS: usize = 64;
 /// The status of an item or a response that is complete.
 const COMPLETED: &str = "completed";
 /// Precedes text that must be spoken verbatim.
@@ -43,6 +45,8 @@ pub(super) struct OpenAiRealtime {
     worded: HashSet<String>,
     /// Tool calls that were reported; each arrives up to three times.
     called: HashSet<String>,
+    /// Tool calls of which only the arguments have arrived.
+    arguments: Vec<Value>,
 }
 
 impl OpenAiRealtime {
@@ -66,6 +70,7 @@ impl OpenAiRealtime {
             echoes: false,
             worded: HashSet::new(),
             called: HashSet::new(),
+            arguments: Vec::new(),
         }
     }
 
@@ -128,10 +133,17 @@ impl OpenAiRealtime {
         vec![RealtimeMessage::Event(RealtimeEvent::Text { response, item: item.to_owned(), text: text.to_owned() })]
     }
 
-    /// Returns a completed tool call the first time it arrives. One that broke off may lack the arguments that restrict it.
-    fn tool_call(&mut self, response: &str, item: &Value) -> Option<RealtimeMessage> {
+    /// Returns a completed tool call the first time it arrives. One that broke off may lack the arguments that restrict it. `whole` says
+    /// whether its response is complete, once that is known.
+    fn tool_call(&mut self, response: &str, item: &Value, whole: Option<bool>) -> Option<RealtimeMessage> {
         let id = field(item, "call_id");
-        let completed = item["status"].is_null() || field(item, "status") == COMPLETED;
+        let completed = match field(item, "status") {
+            COMPLETED => true,
+            "incomplete" => false,
+            // Without arguments it may have broken off before them.
+            "" => whole.unwrap_or_else(|| item["status"].is_null() && has_arguments(item)),
+            _ => whole.unwrap_or(false),
+        };
         if field(item, "type") != "function_call" || id.is_empty() || !completed || !self.called.insert(id.to_owned()) {
             return None;
         }
@@ -145,8 +157,10 @@ impl OpenAiRealtime {
         let output = response["output"].as_array().map(Vec::as_slice).unwrap_or_default();
         // If the response broke off, only items with the status completed are whole.
         let whole = response["status"].is_null() || field(response, "status") == COMPLETED;
-        let certain = output.iter().filter(|item| whole || field(item, "status") == COMPLETED);
-        let mut messages: Vec<RealtimeMessage> = certain.filter_map(|item| self.tool_call(id, item)).collect();
+        let alone = std::mem::take(&mut self.arguments);
+        let alone = alone.iter().filter(|item| field(item, "response_id") == id);
+        let mut messages: Vec<RealtimeMessage> =
+            output.iter().chain(alone).filter_map(|item| self.tool_call(id, item, Some(whole))).collect();
         let details = &response["status_details"];
         let (failed, retry_after) = match field(response, "status") {
             "failed" => (Some(words(&details["error"], "it failed to respond")), pause(&details["error"])),
@@ -269,12 +283,30 @@ impl RealtimeProtocol for OpenAiRealtime {
                 Ok(self.words(&message, field(&message, "transcript"), true))
             }
             "response.output_item.done" => {
-                Ok(self.tool_call(field(&message, "response_id"), &message["item"]).into_iter().collect())
+                Ok(self.tool_call(field(&message, "response_id"), &message["item"], None).into_iter().collect())
+            }
+            // Some servers send nothing else of a call. It counts with the end of its response, if that is complete.
+            "response.function_call_arguments.done" if self.arguments.len() < MOST_CALLS => {
+                let (response, id, name) =
+                    (field(&message, "response_id"), field(&message, "call_id"), field(&message, "name"));
+                self.arguments.push(json!({
+                    "type": "function_call", "response_id": response, "call_id": id, "name": name,
+                    "arguments": message["arguments"],
+                }));
+                Ok(Vec::new())
             }
             "response.done" => Ok(self.response_done(&message["response"])),
             "error" => self.error(&message["error"]),
             _ => Ok(Vec::new()),
         }
+    }
+}
+
+/// Returns whether a tool call has arguments.
+fn has_arguments(item: &Value) -> bool {
+    match &item["arguments"] {
+        Value::String(text) => !text.trim().is_empty(),
+        arguments => !arguments.is_null(),
     }
 }
 

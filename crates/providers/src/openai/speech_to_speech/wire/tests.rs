@@ -222,17 +222,37 @@ fn calls_of(item: &Value, response_status: &Value) -> (usize, usize) {
 #[test]
 fn only_a_call_that_the_model_has_completed_is_reported() {
     let table = [
-        (json!("incomplete"), "", "cancelled", 0),
-        (json!("incomplete"), "{\"day\":\"Fri", "incomplete", 0),
-        (json!("incomplete"), "{}", "failed", 0),
-        (json!("in_progress"), "{}", "completed", 0),
-        (json!("completed"), "{}", "cancelled", 1),
-        (json!("completed"), "", "completed", 1),
-        (Value::Null, "", "completed", 1),
+        (json!("incomplete"), "", "cancelled", (0, 0)),
+        (json!("incomplete"), "{\"day\":\"Fri", "incomplete", (0, 0)),
+        (json!("incomplete"), "{}", "failed", (0, 0)),
+        (json!("in_progress"), "{}", "completed", (0, 1)),
+        (json!(""), "{}", "completed", (0, 1)),
+        (json!("in_progress"), "{}", "cancelled", (0, 0)),
+        (json!("completed"), "{}", "cancelled", (1, 0)),
+        (json!("completed"), "", "completed", (1, 0)),
+        (Value::Null, "{}", "completed", (1, 0)),
+        (Value::Null, "", "completed", (0, 1)),
+        (Value::Null, "", "cancelled", (0, 0)),
     ];
     for (status, arguments, response, expected) in table {
-        let (alone, again) = calls_of(&function_call("c1", &status, arguments), &json!(response));
-        assert_eq!((alone, again), (expected, 0), "{status} in a response that is {response}");
+        let made = calls_of(&function_call("c1", &status, arguments), &json!(response));
+        assert_eq!(made, expected, "{status} in a response that is {response}");
+    }
+}
+
+#[test]
+fn a_call_of_which_only_the_arguments_arrive_counts_with_the_end_of_its_response() {
+    for (status, expected) in [("completed", 1), ("cancelled", 0)] {
+        let mut wire = ready();
+        let arguments = json!({
+            "type": "response.function_call_arguments.done", "response_id": "r1", "item_id": "i1", "call_id": "c1",
+            "name": "cancel_booking", "arguments": "{\"day\":\"Friday\"}",
+        });
+        assert!(events(read(&mut wire, arguments)).is_empty(), "its response may break off");
+        let done = json!({ "type": "response.done", "response": { "id": "r1", "status": status, "output": [] } });
+        let events = events(read(&mut wire, done));
+        let calls = events.iter().filter(|event| matches!(event, RealtimeEvent::ToolCall { .. })).count();
+        assert_eq!(calls, expected, "{status}");
     }
 }
 
@@ -255,7 +275,7 @@ fn arguments_are_read_as_those_of_other_models() {
         (json!(" "), json!({})),
         (json!("{\"day\":\"Fri"), json!("{\"day\":\"Fri")),
     ] {
-        let mut item = function_call("c1", &Value::Null, "");
+        let mut item = function_call("c1", &json!("completed"), "");
         item["arguments"] = arguments;
         let done = json!({ "type": "response.output_item.done", "response_id": "r1", "item": item });
         let events = events(read(&mut ready(), done));
