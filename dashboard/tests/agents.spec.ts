@@ -51,6 +51,31 @@ test("an agent is made from a template, changed, rolled back and deleted", async
   await expect(page.getByRole("link", { name })).toHaveCount(0);
 });
 
+test("an agent that no model answers for says so, with the button that mends it", async ({ page, service }) => {
+  const stamp = Date.now();
+  const agent = await service.post<{ id: string }>("/v1/agents", { name: `Dentist ${stamp}`, instructions: "You are a dentist." });
+  await page.goto(`/agents/${agent.id}`);
+  await settled(page);
+  const notice = page.getByText("No language model follows the instructions");
+  await expect(notice).toBeVisible();
+  await expect(page.getByRole("link", { name: "Connect a model" })).toHaveAttribute("href", "/connections/new");
+
+  const model = await service.post<{ id: string }>("/v1/connections", {
+    name: `Model ${stamp}`,
+    provider: "openai",
+    credentials: { api_key: "sk-0123456789" },
+  });
+  await page.reload();
+  await page.getByRole("button", { name: `Use Model ${stamp}` }).click();
+  await expect(notice).toHaveCount(0);
+  await page.getByRole("button", { name: "Save" }).click();
+  await expect(page.getByText("Saved as version 2.")).toBeVisible();
+  const saved = await service.get<{ llm: { connection_id: string } }>(`/v1/agents/${agent.id}`);
+  expect(saved.llm.connection_id).toBe(model.id);
+  await service.delete(`/v1/agents/${agent.id}`);
+  await service.delete(`/v1/connections/${model.id}`);
+});
+
 test("what is wrong is said while one types, and what the API refuses at its field", async ({ page, seed }) => {
   await page.goto(`/agents/${seed.agent}`);
   await settled(page);

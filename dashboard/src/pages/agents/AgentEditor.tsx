@@ -15,6 +15,7 @@ import styles from "./AgentEditor.module.css";
 import { DeleteAgent } from "./DeleteAgent";
 import { labelOf, type JsonObject } from "./draft";
 import { FormProvider } from "./form";
+import { ScriptNotice } from "./ScriptNotice";
 import { SectionNav } from "./SectionNav";
 import { Analysis } from "./sections/Analysis";
 import { Behaviour } from "./sections/Behaviour";
@@ -162,6 +163,7 @@ function Problems({ state }: { state: DraftState }) {
   const problems = [...state.problems];
   return (
     <div className={styles.notices}>
+      <ScriptNotice />
       {state.isOutdated && (
         <Notice tone="warn" action={<Button size="small" onClick={state.discard}>Load it</Button>}>
           Somebody saved a newer version. Saving yours keeps both changes, field by field.

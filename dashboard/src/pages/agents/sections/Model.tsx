@@ -9,7 +9,7 @@ export function Model() {
   const hasRealtime = useStageConnections("realtime").length > 0;
   const isRealtime = Boolean(valueAt(draft, "realtime.connection_id"));
   return (
-    <Section id="model" intro={isBuiltIn && !isRealtime ? "The scripted dialogue follows rules; connect a model for a real conversation." : undefined}>
+    <Section id="model">
       <ConnectionRow stage="llm" />
       {!isBuiltIn && (
         <>
