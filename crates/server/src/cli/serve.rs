@@ -155,6 +155,10 @@ async fn connect_model(
 ) -> Result<(), CliError> {
     let Some(tenant) = operator::seeded_tenant(service.store()).await? else { return Ok(()) };
     let tenant = tenant.tenant();
+    // Only a node with calls uses one, and can test it.
+    if !config.has_role(NodeRole::Calls) {
+        return Ok(());
+    }
     if args.model.llm_url.is_none() && operator::has_language_model(service.store(), tenant).await? {
         return Ok(());
     }
@@ -181,7 +185,7 @@ async fn connect_model(
     }
     let named = model.model.as_ref().map(|name| format!(", model {name}")).unwrap_or_default();
     if let Some(Check { detail, .. }) = failed {
-        let then = if kept { "The connection is kept as it is." } else { "It is not connected." };
+        let then = if kept { "Its connection has these settings now." } else { "It is not connected." };
         output::note(&format!(
             "The language model {}{named} cannot be used: {detail} {then} Correct that and start `dev` again, or name another one \
              with --llm-url and --llm-model.",
