@@ -138,7 +138,7 @@ struct MediaFormat {
     channels: Option<u32>,
 }
 
-/// A number that some proxies pass on as text.
+/// Reads a number that some proxies send as text.
 fn number_or_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
     Ok(match Value::deserialize(deserializer)? {
         Value::String(text) => text.trim().parse().ok(),

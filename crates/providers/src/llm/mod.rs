@@ -5,6 +5,7 @@
 //! no part of the response has been emitted: a caller would hear it twice.
 
 pub(crate) mod analysis;
+mod changes;
 mod failure;
 pub(crate) mod finish_reason;
 mod refused_tools;
@@ -31,10 +32,10 @@ use switchhook_net::text::{content_type, text};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout, timeout_at};
 
+use self::changes::Changes;
 pub(crate) use self::failure::{LlmFailure, Retry};
 use self::refused_tools::RefusedTools;
 pub(crate) use self::server::{LLM_SETTINGS, LlmServer};
-use self::shorten::shorten;
 use self::speech_filter::SpeechFilter;
 use self::token_limits::{TokenLimit, TokenLimits, USED_UP, raise};
 use self::unopened_reasoning::UnopenedReasoning;
@@ -217,7 +218,7 @@ impl<D: LlmAdapter> LlmClient<D> {
         }
         let requested = request.max_tokens.unwrap_or(MAX_TOKENS);
         request.max_tokens = Some(self.limits.of(self.server.model(request, ""), requested));
-        Changes { may_withhold: request.withheld.is_some(), requested, ..Changes::default() }
+        Changes::new(request.withheld.is_some(), requested)
     }
 
     /// Returns the token limit of a request, as the server gets it.
@@ -365,46 +366,6 @@ impl<D: LlmAdapter> LlmClient<D> {
         };
         let (done, text) = tokio::join!(self.respond_within(request, events, spent), collecting);
         done.map(|()| text)
-    }
-}
-
-/// How a request was changed since it was first sent.
-#[derive(Default)]
-struct Changes {
-    /// Whether messages of the caller may be left out.
-    may_withhold: bool,
-    /// How often the server's form of request was learnt.
-    learnt: u8,
-    /// The token limit that was requested.
-    requested: u32,
-    /// Whether it was raised for this request.
-    longer: bool,
-    shortened: bool,
-    /// How often messages of the caller were left out.
-    withheld: u8,
-    /// The hashes of those, if they were the last ones.
-    last_words: Vec<u64>,
-}
-
-impl Changes {
-    /// Changes the conversation for another attempt. Returns whether there can be one.
-    fn apply(&mut self, retry: Retry, messages: &mut Vec<Message>) -> bool {
-        match retry {
-            Retry::Shortened if !self.shortened => {
-                self.shortened = true;
-                shorten(messages);
-                true
-            }
-            Retry::Withheld if self.may_withhold && self.withheld < 2 => {
-                self.withheld += 1;
-                let newest = self.withheld == 1;
-                let left_out = if newest { withheld::newest(messages) } else { withheld::all(messages) };
-                let changed = !left_out.is_empty();
-                self.last_words = if newest { left_out } else { Vec::new() };
-                changed
-            }
-            _ => false,
-        }
     }
 }
 
