@@ -34,10 +34,10 @@ pub struct Check {
     pub name: &'static str,
     /// Whether it worked.
     pub ok: bool,
-    /// What came of it, in a sentence.
+    /// Result in one sentence.
     #[schema(example = "It responded.")]
     pub detail: String,
-    /// How long it took.
+    /// Duration.
     pub duration_ms: u64,
 }
 

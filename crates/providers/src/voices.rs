@@ -34,12 +34,12 @@ pub struct Voice {
     /// Its name.
     #[schema(example = "Thalia")]
     pub name: String,
-    /// The languages it is made for, as BCP 47 tags; none if it speaks any language of its model.
+    /// Languages as BCP 47 tags; empty if it speaks all languages of its model.
     #[schema(example = json!(["en"]))]
     pub languages: Vec<String>,
-    /// What the provider says of it.
+    /// The provider's description.
     pub description: Option<String>,
-    /// Whether agents that name no voice get it.
+    /// Whether it is the default voice.
     pub default: bool,
 }
 
@@ -48,7 +48,7 @@ pub struct Voice {
 pub struct VoiceList {
     /// The voices.
     pub data: Vec<Voice>,
-    /// Whether there are no others.
+    /// Whether the list is complete.
     pub complete: bool,
 }
 

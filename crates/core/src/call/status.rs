@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::wire::wire_words;
 
 wire_words! {
-    /// Where a call stands. It only moves down this list; the last two are final.
+    /// Call status. It only moves down this list; the last two are final.
     Status {
         /// Accepted, waiting to be dialled.
         Queued = "queued",
@@ -19,7 +19,7 @@ wire_words! {
         Failed = "failed",
     }
 
-    /// Why a call failed. The list is closed: a code never changes its meaning, and none is added.
+    /// Why a call failed. Codes are final: none changes meaning, none is added.
     ErrorCode {
         /// The carrier rejected the telephony credentials.
         CarrierUnauthorized = "carrier_unauthorized",
@@ -91,7 +91,7 @@ wire_words! {
         Web = "web",
     }
 
-    /// What a carrier says about the end of a call, in one vocabulary for all carriers.
+    /// The carrier's reason for the end of a call, uniform across carriers.
     CarrierCause {
         /// One side hung up in the ordinary way.
         Normal = "normal",

@@ -51,7 +51,7 @@ pub fn routes() -> OpenApiRouter<HttpState> {
         .routes(routes!(versions::restore))
 }
 
-/// An agent to create. Only `name` and `instructions` are required.
+/// An agent to create.
 #[derive(Deserialize, ToSchema)]
 #[schema(example = json!({"name": "Reception", "instructions": "You answer the phone of a dentist."}))]
 #[expect(dead_code, reason = "describes the body; read() parses it in two parts")]
@@ -69,7 +69,7 @@ struct CreateAgent {
     config: AgentConfig,
 }
 
-/// Changes to merge into the agent, object by object. `null` restores a default. `CreateAgent` describes the fields.
+/// Changes to merge, object by object; `null` restores a default. `CreateAgent` describes the fields.
 // Its fields follow from `CreateAgent` (`openapi::requests`); the body is merged as JSON.
 #[derive(ToSchema)]
 #[schema(example = json!({"greeting": {"text": "Good morning!"}, "limits": {"max_duration_seconds": 600}}))]
@@ -78,21 +78,20 @@ struct UpdateAgent {}
 /// An agent.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct AgentResource {
-    /// Its id.
+    /// Unique id.
     id: Uuid,
     /// Unique per tenant.
     #[schema(example = "Reception")]
     name: String,
     traffic: Option<Traffic>,
-    /// Its configuration.
     #[serde(flatten)]
     config: AgentConfig,
-    /// Increases with each change but those of `traffic`; a call keeps the version it was placed with.
+    /// Increases with each change except to `traffic`; calls keep their version.
     version: i64,
-    /// When it was created.
+    /// Creation time.
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
-    /// When it was last changed.
+    /// Time of the last change.
     #[schema(value_type = String, format = DateTime)]
     updated_at: Timestamp,
 }
@@ -120,7 +119,7 @@ pub(crate) struct WantedAgent {
     pub(crate) config: AgentConfig,
 }
 
-/// Creates an agent.
+/// Create an agent.
 #[utoipa::path(
     post, path = "/agents", operation_id = "create_agent", tag = "Agents", request_body = CreateAgent,
     responses(
@@ -311,7 +310,7 @@ fn duplicate_name(error: sqlx::Error, name: &str) -> ApiError {
     error.into()
 }
 
-/// Lists the tenant's agents, newest first.
+/// List agents, newest first.
 #[utoipa::path(
     get, path = "/agents", operation_id = "list_agents", tag = "Agents", params(PageRequest),
     responses((status = 200, description = "A page of agents", body = List<AgentResource>))
@@ -322,7 +321,7 @@ async fn list(state: HttpState, tenant: Tenant, page: PageRequest) -> JsonRespon
     Ok(Json(List::of(page, AgentResource::from)))
 }
 
-/// Returns an agent, with all defaults.
+/// Get an agent, with all defaults.
 #[utoipa::path(
     get, path = "/agents/{id}", operation_id = "show_agent", tag = "Agents", params(("id" = Uuid, Path, description = "The agent")),
     responses((status = 200, description = "The agent", body = AgentResource))
@@ -337,7 +336,9 @@ fn agent_not_found() -> ApiError {
     ApiError::not_found("agent")
 }
 
-/// Updates an agent. Creates a new version, unless nothing or only `traffic` changes. Existing calls keep theirs.
+/// Update an agent.
+///
+/// Creates a version, unless nothing or only `traffic` changes. Existing calls keep theirs.
 #[utoipa::path(
     patch, path = "/agents/{id}", operation_id = "update_agent", tag = "Agents", request_body = UpdateAgent,
     params(("id" = Uuid, Path, description = "The agent")),
@@ -423,7 +424,7 @@ fn patched(row: &AgentRow, patch: &[u8]) -> Result<Body<WantedAgent>, ApiError> 
     Ok(read(&serde_json::to_vec(&whole).map_err(anyhow::Error::from)?)?.into())
 }
 
-/// Deletes an agent that answers no number. Existing calls keep their version.
+/// Delete an agent that answers no number; existing calls keep their version.
 #[utoipa::path(
     delete, path = "/agents/{id}", operation_id = "delete_agent", tag = "Agents", params(("id" = Uuid, Path, description = "The agent")),
     responses((status = 204, description = "Deleted"), Conflict)

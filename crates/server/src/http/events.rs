@@ -41,13 +41,13 @@ pub(super) fn routes() -> OpenApiRouter<HttpState> {
     OpenApiRouter::new().routes(routes!(list)).routes(routes!(stream_events))
 }
 
-/// Lists the events of all calls, newest first.
+/// List the events of all calls, newest first.
 ///
-/// With `Accept: text/event-stream`, this is `GET /v1/events/stream`.
+/// `Accept: text/event-stream` streams, as `/stream` does.
 #[utoipa::path(
     get, path = "/events", operation_id = "list_events", tag = "Calls", security(("api_key" = []), ("event_token" = [])), params(
         PageRequest,
-        ("Last-Event-ID" = Option<String>, Header, description = "For streams: the `id` of the last event seen", nullable = false),
+        ("Last-Event-ID" = Option<String>, Header, description = "For streams: last `id` seen", nullable = false),
     ),
     responses(
         (status = 200, description = "A page of events", content((List<TenantEvent> = "application/json"), (TenantEvent = "text/event-stream"))),
@@ -63,17 +63,17 @@ async fn list(state: HttpState, tenant: Tenant, page: PageRequest, headers: Head
     Ok(Json(List::of(page, |event| event)).into_response())
 }
 
-/// Streams the events of all calls as they happen.
+/// Stream the events of all calls as they happen.
 ///
-/// A stream starts now, or after `Last-Event-ID`, which can be a day old. An event can arrive twice around a reconnect and in the
-/// first seconds: ignore an `id` that you know. A stream ends when the key or session stops working, the service stops, or the client reads
-/// too slowly. A tenant can have 32 streams per node; sessions and event tokens have 24 of them, one person or token 8.
+/// Starts now, or after a `Last-Event-ID` up to a day old. Ignore known `id`s: events can repeat around a reconnect and in the first seconds.
+/// Ends when the key or session stops working, the service stops, or the client reads too slowly. Limits per node: 32 streams per tenant, 24 of
+/// them for sessions and event tokens, 8 per person or token; more get 429.
 #[utoipa::path(
     get, path = "/events/stream", operation_id = "stream_events", tag = "Calls", security(("api_key" = []), ("event_token" = [])), params(
-        ("Last-Event-ID" = Option<String>, Header, description = "The `id` of the last event seen", nullable = false),
+        ("Last-Event-ID" = Option<String>, Header, description = "Last `id` seen", nullable = false),
     ),
     responses(
-        (status = 200, description = "Server-sent events; the `data` of each is one event", body = TenantEvent, content_type = "text/event-stream"),
+        (status = 200, description = "Server-sent events, each with one event in `data`", body = TenantEvent, content_type = "text/event-stream"),
         CommonErrors,
     )
 )]

@@ -19,10 +19,10 @@ use super::deliveries::{self, NewBody, NewDelivery};
 use super::page::{Page, PageRequest};
 use super::{Conn, Dialect, Tx, chunks, locking, on, run};
 
-/// An event of a call, as the API returns it.
+/// An event of a call.
 #[derive(Clone, Serialize, ToSchema)]
 pub struct EventRow {
-    /// Its number within the call, from 1.
+    /// Number within the call, from 1.
     #[schema(minimum = 1, example = 1)]
     pub sequence: i64,
     /// The kind of event.
@@ -118,10 +118,10 @@ async fn endpoints(tx: &mut Tx, tenant: TenantId) -> Result<Endpoints, sqlx::Err
     Ok(Endpoints { wanting: rows.into_iter().filter_map(known).collect(), active })
 }
 
-/// An event of any call of a tenant, as the API returns it.
+/// An event of any call.
 #[derive(Clone, Serialize, ToSchema)]
 pub struct TenantEvent {
-    /// Its id.
+    /// Unique id.
     pub id: Uuid,
     /// The call.
     pub call_id: Uuid,

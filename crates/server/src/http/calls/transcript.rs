@@ -30,23 +30,23 @@ const POLL_INTERVAL: Duration = Duration::from_millis(400);
 /// The transcript of a call.
 #[derive(Serialize, ToSchema)]
 pub(super) struct Transcript {
-    /// Lines in the order in which they were completed.
+    /// Lines, in the order they were completed.
     pub data: Vec<TranscriptEntry>,
-    /// Tools that the agent used, in the order in which they ended.
+    /// Tool calls, in the order they ended.
     pub tool_calls: Vec<ToolCallEntry>,
 }
 
-/// Returns the transcript, up to now for a live call. The agent's lines contain only what the caller heard.
+/// Get the transcript, up to now for a live call.
 ///
-/// With `Accept: text/event-stream`, this is `GET /v1/calls/{id}/transcript/stream`.
+/// Agent lines contain only what the caller heard. `Accept: text/event-stream` streams, as `/stream` does.
 #[utoipa::path(
     get, path = "/calls/{id}/transcript", operation_id = "show_transcript", tag = "Calls", security(("api_key" = []), ("event_token" = [])), params(
         ("id" = uuid::Uuid, Path, description = "The call"),
-        ("Last-Event-ID" = Option<String>, Header, description = "For streams: the `id` of the last event seen", example = "3.1", nullable = false),
+        ("Last-Event-ID" = Option<String>, Header, description = "For streams: last `id` seen", example = "3.1", nullable = false),
     ),
     responses(
         (status = 200, description = "The transcript", content((Transcript = "application/json"), (TranscriptEntry = "text/event-stream"))),
-        (status = 204, description = "A stream was resumed after its end"),
+        (status = 204, description = "Stream resumed after its end"),
         NotFound,
         CommonErrors,
     )
@@ -68,20 +68,19 @@ pub(super) async fn transcript(
     Ok(Json(Transcript { data, tool_calls }).into_response())
 }
 
-/// Streams the transcript: `line` and `tool_call` events as they are written, then `end` with the call's status.
+/// Stream the transcript as it is written, then `end` with the call's status.
 ///
-/// A stream also ends when the key or session stops working or the service stops; resume it with `Last-Event-ID`. A
-/// tenant can have 32 streams per node; sessions and event tokens have 24 of them, one person or token 8.
+/// Also ends when the key or session stops working or the service stops; resume with `Last-Event-ID`. Limits as for `GET /v1/events/stream`.
 #[utoipa::path(
     get, path = "/calls/{id}/transcript/stream", operation_id = "stream_transcript", tag = "Calls",
     security(("api_key" = []), ("event_token" = [])), params(
         ("id" = uuid::Uuid, Path, description = "The call"),
-        ("Last-Event-ID" = Option<String>, Header, description = "The `id` of the last event seen", example = "3.1", nullable = false),
+        ("Last-Event-ID" = Option<String>, Header, description = "Last `id` seen", example = "3.1", nullable = false),
     ),
     responses(
         (status = 200, description = "Server-sent events `line`, `tool_call` and `end`; the `data` of a line is one",
             body = TranscriptEntry, content_type = "text/event-stream"),
-        (status = 204, description = "A stream was resumed after its end"),
+        (status = 204, description = "Stream resumed after its end"),
         NotFound,
         CommonErrors,
     )

@@ -102,11 +102,11 @@ pub(super) struct ConnectionTest {
     checks: Vec<Check>,
 }
 
-/// Tests a connection against the real service, without placing a call.
+/// Test a connection against the provider, without placing a call.
 ///
-/// A carrier checks the credentials; a language model responds with a word, speech-to-text transcribes one, text-to-speech speaks
-/// one. That may cost a fraction of a cent, and takes at most 15 seconds. A failed check is not an error of this request. A tenant
-/// tests one connection at a time per node, others get 429. A node runs eight tests at once; others wait and get 503 after 15 seconds.
+/// Checks a carrier's credentials; has a language model, speech-to-text or text-to-speech process one word, which can cost a fraction of a
+/// cent. Takes up to 15 seconds. A failed check still returns 200. Limits: one test at a time per tenant and node (429); eight per node,
+/// others wait up to 15 seconds (503).
 #[utoipa::path(
     post, path = "/connections/{id}/test", operation_id = "test_connection", tag = "Connections",
     params(("id" = uuid::Uuid, Path, description = "The connection")),

@@ -231,7 +231,7 @@ fn headers(status: &str) -> Map<String, Value> {
     let mut headers = Map::new();
     headers.insert(
         "X-Request-Id".to_owned(),
-        text("The id of this request, as in the service's logs", id, "0198c6a0-0000-7000-8000-000000000000".into()),
+        text("Request id, as in the service's logs", id, "0198c6a0-0000-7000-8000-000000000000".into()),
     );
     if status == "401" {
         let challenge = json!({ "type": "string", "enum": ["Bearer"] });
@@ -239,7 +239,7 @@ fn headers(status: &str) -> Map<String, Value> {
     }
     if status == "429" {
         let policy = "The request limit and its window, in seconds";
-        let left = "Remaining requests; after a refusal also `t`, the seconds until there is one";
+        let left = "Remaining requests; after a refusal also `t`, seconds until the next one";
         headers.insert("RateLimit-Policy".to_owned(), text(policy, string.clone(), "\"requests\";q=120;w=60".into()));
         headers.insert("RateLimit".to_owned(), text(left, string, "\"requests\";r=0;t=9".into()));
     }

@@ -29,9 +29,9 @@ pub(super) fn describe_events(document: &mut Value) {
     }
     schemas[ANY_BODY] = json!({
         "type": "object",
-        "description": "What the body of every delivery holds.",
+        "description": "Body of every delivery.",
         "properties": {
-            "id": { "type": "string", "format": "uuid", "description": "The delivery's id, the same in every attempt." },
+            "id": { "type": "string", "format": "uuid", "description": "Delivery id, the same in every attempt." },
             "created": { "type": "integer", "format": "int64", "description": "When it happened, in Unix seconds." },
         },
     });
@@ -43,7 +43,7 @@ pub(super) fn describe_events(document: &mut Value) {
     }
     let bodies: Vec<Value> = mapping.values().map(|body| json!({ "$ref": body })).collect();
     schemas["WebhookEvent"] = json!({
-        "description": "The body of a delivery. Later versions can send more kinds of events and more fields.",
+        "description": "Body of a delivery. Later versions can add events and fields.",
         "oneOf": bodies,
         "discriminator": { "propertyName": "event", "mapping": mapping },
     });
@@ -83,14 +83,14 @@ fn data_schemas() -> [(&'static str, Value); 7] {
     let number = |description: &str| json!({ "type": "integer", "minimum": 0, "description": description });
     let more =
         |properties: Value| json!({ "allOf": [reference(ANY_DATA), { "type": "object", "properties": properties }] });
-    let (duration, turns) = (number("Seconds from answer to end."), number("The caller's turns that were answered."));
+    let (duration, turns) = (number("Seconds from answer to end."), number("Caller turns that the agent answered."));
     let either = |name: &str| json!({ "oneOf": [reference(name), { "type": "null" }] });
     [
         (
             ANY_DATA,
             json!({
                 "type": "object",
-                "description": "What the data of every event of a call holds.",
+                "description": "Data of every call event.",
                 "properties": {
                     "call_id": uuid("The call."),
                     "status": reference("CallStatus"),
@@ -99,18 +99,18 @@ fn data_schemas() -> [(&'static str, Value); 7] {
                     "from": { "type": "string", "description": "The caller." },
                     "to": { "type": "string", "description": "The callee." },
                     "metadata": reference("Metadata"),
-                    "sequence": { "type": "integer", "minimum": 1, "description": "The event's number within the call." },
+                    "sequence": { "type": "integer", "minimum": 1, "description": "Number within the call." },
                 },
             }),
         ),
         (
             "CallCompletedData",
             more(json!({
-                "summary": { "type": "string", "description": "The conversation in a few sentences." },
+                "summary": { "type": "string", "description": "Summary of the conversation." },
                 "duration_seconds": duration, "turns": turns,
                 "error": text("`null`: the call did not fail."),
                 "end_reason": either("CallEndReason"),
-                "outcome": { "description": "The result, in the shape of the agent's `analysis.schema`." },
+                "outcome": { "description": "Result, in the shape of the agent's `analysis.schema`." },
             })),
         ),
         (
@@ -133,12 +133,12 @@ fn data_schemas() -> [(&'static str, Value); 7] {
         (
             "DeletedData",
             json!({ "type": "object", "additionalProperties": false,
-            "description": "What is left of an event whose words were deleted." }),
+            "description": "Data of an event whose words were deleted." }),
         ),
         (
             "EventData",
             json!({
-                "description": "The data of an event, by its kind.",
+                "description": "Event data, by kind.",
                 "anyOf": DATA.map(|(_, data)| data).into_iter().chain([ANY_DATA, "DeletedData"]).map(reference).collect::<Vec<_>>(),
             }),
         ),
@@ -153,9 +153,8 @@ fn delivery() -> Value {
         "operationId": "receive_event",
         // With the tag of another operation, generators write one class for both, and lose either.
         "tags": ["Events"],
-        "summary": "Delivers an event.",
-        "description": "Sent to the `url` of each webhook that takes the event, until it answers with 2XX. Verify a signature, then ignore an \
-            `id` that you know.",
+        "summary": "Deliver an event.",
+        "description": "Sent to the `url` of each subscribed webhook until it answers with 2XX. Verify a signature, then ignore a known `id`.",
         "security": [],
         "parameters": [
             header("X-Voice-Event", "The event."),
@@ -166,6 +165,6 @@ fn delivery() -> Value {
             header("webhook-signature", "`v1,<base64>` as Standard Webhooks describe it."),
         ],
         "requestBody": { "required": true, "content": { "application/json": { "schema": reference("WebhookEvent") } } },
-        "responses": { "2XX": { "description": "Received. Anything else, and no answer within 15 s, is tried again." } },
+        "responses": { "2XX": { "description": "Received. Anything else, or no answer within 15 s, is retried." } },
     })
 }

@@ -32,11 +32,10 @@ use super::error::{CommonErrors, ErrorBody, InvalidRequest, NotFound};
 #[openapi(
     info(
         title = "Switchhook",
-        description = "Places and answers phone calls with AI agents.\n\n\
-            Every error has the same shape; its `code` says what is wrong. Unknown body fields are ignored and listed in `warnings`. Lists are newest \
-            first; pass `next_cursor` of one page as `cursor` of the next. A method that a path does not support gets 405 \
-            with `Allow`. Every response has `X-Request-Id`, and with a valid key \
-            `RateLimit-Policy` and `RateLimit`.",
+        description = "Place and answer phone calls with AI agents.\n\n\
+            All errors have the same shape and a `code`. Unknown body fields are ignored and listed in `warnings`. \
+            Lists are newest first; pass `next_cursor` as `cursor` to get the next page. \
+            Unsupported methods get 405 with `Allow`. Every response has `X-Request-Id` and, with a valid key, `RateLimit-Policy` and `RateLimit`.",
         license(name = "Apache-2.0 OR MIT", identifier = "Apache-2.0 OR MIT"),
     ),
     components(schemas(super::calls::Phone, ErrorBody)),
@@ -48,11 +47,11 @@ use super::error::{CommonErrors, ErrorBody, InvalidRequest, NotFound};
         (name = "Numbers", description = "Phone numbers for outbound and inbound calls."),
         (name = "Connections", description = "Carriers, speech and language providers, and their credentials."),
         (name = "Webhooks", description = "Event endpoints and their deliveries."),
-        (name = "Statistics", description = "What calls came to, and what needs attention."),
+        (name = "Statistics", description = "Call figures, and what needs attention."),
         (name = "API keys", description = "API keys of the tenant."),
         (name = "Tenant", description = "Limits and current use."),
         (name = "People", description = "Who may use the tenant's dashboard."),
-        (name = "Events", description = "What webhooks receive."),
+        (name = "Events", description = "Events that webhooks receive."),
     ),
 )]
 struct Document;
@@ -64,11 +63,11 @@ impl Modify for Credentials {
         let scheme = HttpBuilder::new()
             .scheme(HttpAuthScheme::Bearer)
             .bearer_format("vk_<env>_<prefix>_<secret>")
-            .description(Some("An API key. Create a tenant's first key with `switchhook tenant create`."))
+            .description(Some("An API key. `switchhook tenant create` creates the first one."))
             .build();
         let components = document.components.get_or_insert_default();
         components.add_security_scheme("api_key", SecurityScheme::Http(scheme));
-        const TOKEN: &str = "In place of a key, for browsers' `EventSource`: a token of `POST /v1/event-tokens`.";
+        const TOKEN: &str = "For browsers' `EventSource`: a token from `POST /v1/event-tokens`, in place of a key.";
         let token = SecurityScheme::ApiKey(ApiKey::Query(ApiKeyValue::with_description("token", TOKEN)));
         components.add_security_scheme("event_token", token);
     }

@@ -28,7 +28,7 @@ pub(super) fn describe_values(schemas: &mut Value) {
     fields["variables"]["maxProperties"] = json!(50);
     schemas["Variables"]["additionalProperties"] = json!({ "$ref": format!("{SCHEMAS}VariableValue") });
     schemas["VariableValue"] = json!({
-        "description": "The value of a variable. Send long ids as strings.",
+        "description": "A variable's value. Send long ids as strings.",
         "example": "Ana",
         "anyOf": [
             { "type": "string" },
@@ -87,6 +87,6 @@ fn describe_call(schemas: &mut Value) {
 /// An open set: generated types of a closed one would refuse what a later version sends.
 fn problem_codes() -> Value {
     let codes: Vec<_> = CODES.iter().map(|(code, ..)| *code).collect();
-    let description = "What is wrong, for programs; `docs/api.md` says when. Later versions can have more codes; none changes its meaning.";
+    let description = "Error code; see `docs/api.md`. Later versions can add codes; none changes its meaning.";
     json!({ "type": "string", "pattern": "^[a-z_]+$", "description": description, "x-extensible-enum": codes })
 }
