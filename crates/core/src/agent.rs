@@ -18,7 +18,7 @@ mod tools;
 mod traffic;
 mod validate;
 
-pub use keys::{Dtmf, is_key};
+pub use keys::Dtmf;
 pub use map::{MAX_KEYS, check_map};
 pub use privacy::Privacy;
 pub use tools::{Destination, HttpMethod, SEND_DTMF, Tool, ToolKind};

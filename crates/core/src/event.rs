@@ -9,35 +9,8 @@ use crate::call::{CarrierCause, Direction, EndReason, EndedBy, ErrorCode, Status
 use crate::id::{AgentId, CallId, DeliveryId};
 use crate::phone_number::PhoneNumber;
 use crate::private::Private;
-use crate::wire::wire_words;
 
-wire_words! {
-    /// The events of a call.
-    EventKind {
-        /// The call was accepted and waits to be dialled.
-        CallQueued = "call.queued",
-        /// The carrier is dialling the number.
-        CallDialing = "call.dialing",
-        /// The call connected and the conversation is live.
-        CallInProgress = "call.in_progress",
-        /// The call ended normally.
-        CallCompleted = "call.completed",
-        /// The call ended in an error.
-        CallFailed = "call.failed",
-        /// An inbound call arrived on one of the tenant's numbers.
-        CallReceived = "call.received",
-        /// The carrier reported why the call ended.
-        CarrierHangup = "carrier.hangup",
-    }
-}
-
-impl EventKind {
-    /// Returns whether this is the terminal event of a call.
-    #[must_use]
-    pub const fn is_terminal(self) -> bool {
-        matches!(self, Self::CallCompleted | Self::CallFailed)
-    }
-}
+pub use crate::call::EventKind;
 
 /// The event name of a test delivery. It is not an event of a call and cannot be subscribed to.
 pub const WEBHOOK_TEST: &str = "webhook.test";

@@ -8,6 +8,7 @@ pub mod api_key;
 pub mod call;
 pub mod conversation;
 pub mod dial_policy;
+pub mod dtmf;
 pub mod event;
 pub mod header;
 pub mod histogram;

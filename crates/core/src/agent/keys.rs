@@ -41,9 +41,3 @@ impl Dtmf {
         self.finish_on_key.as_ref()?.chars().next()
     }
 }
-
-/// Whether this is a DTMF key.
-#[must_use]
-pub const fn is_key(key: char) -> bool {
-    matches!(key, '0'..='9' | '*' | '#' | 'A'..='D')
-}

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use super::ending::Ending;
+use super::event_kind::EventKind;
 use super::status::{EndReason, EndedBy, ErrorCode, Hangup, Status};
 use crate::Timestamp;
-use crate::event::EventKind;
 use crate::private::Private;
 
 /// Something that happened to a call.

@@ -16,6 +16,7 @@
 mod carrier_event;
 mod closing;
 mod ending;
+mod event_kind;
 mod message;
 mod phase;
 #[cfg(test)]
@@ -29,6 +30,7 @@ use std::time::Duration;
 
 pub use self::carrier_event::CarrierEvent;
 pub use self::ending::Ending;
+pub(crate) use self::event_kind::EventKind;
 pub use self::message::{CallEffect, CallInput, Change, TalkEnd, TalkFailure};
 pub use self::phase::{Closing, Phase, Timing};
 pub use self::snapshot::Snapshot;
@@ -36,7 +38,6 @@ pub use self::status::{CarrierCause, Direction, EndReason, EndedBy, ErrorCode, H
 
 use self::ending::Reached;
 use crate::Timestamp;
-use crate::event::EventKind;
 use crate::private::Private;
 
 /// State of the carrier's leg.

@@ -140,7 +140,7 @@ impl Dialogue {
         let stopped = !self.playback.is_idle();
         let (played, truncated) = self.playback.cut();
         for Truncated { item, heard } in truncated {
-            self.emit(super::realtime::RealtimeCommand::Truncate { item, heard });
+            self.emit(super::realtime::messages::RealtimeCommand::Truncate { item, heard });
         }
         if stopped {
             self.emit(Effect::ClearPlayback);

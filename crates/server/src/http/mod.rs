@@ -35,6 +35,7 @@ pub mod response;
 pub(crate) mod sign_in;
 mod state;
 mod statistics;
+mod string_enum;
 pub mod tenant;
 #[cfg(test)]
 mod tests;

@@ -24,9 +24,9 @@ use super::auth::{Principal, Tenant};
 use super::bounds;
 use super::error::{ApiError, Conflict};
 use super::extract::{self, Body, PathId, UnreadBody};
-use super::openapi::words;
 use super::response::{List, WithWarnings, created};
 use super::sign_in::last_owner;
+use super::string_enum::string_enum;
 use crate::sign_in::attempt::{hash, random_text};
 use crate::store::bounds::Stored;
 use crate::store::page::PageRequest;
@@ -45,7 +45,7 @@ impl ToSchema for RoleName {}
 impl PartialSchema for RoleName {
     fn schema() -> RefOr<Schema> {
         let description = "`viewer` reads; `member` also changes everything except people, API keys and tenant settings; `owner` does everything.";
-        words(description, Role::ALL.map(Role::as_str))
+        string_enum(description, Role::ALL.map(Role::as_str))
     }
 }
 

@@ -14,7 +14,7 @@ use utoipa::openapi::schema::{AdditionalProperties, ObjectBuilder, Schema, Type}
 use utoipa::{PartialSchema, ToSchema};
 use uuid::Uuid;
 
-use crate::http::openapi;
+use crate::http::string_enum::string_enum;
 use crate::store::calls::{AnalysisResult, CallRow};
 use crate::talk::latency;
 
@@ -127,7 +127,7 @@ struct AnsweredBy;
 impl ToSchema for AnsweredBy {}
 impl PartialSchema for AnsweredBy {
     fn schema() -> RefOr<Schema> {
-        openapi::words("Who answered a call.", ["human", "voicemail"])
+        string_enum("Who answered a call.", ["human", "voicemail"])
     }
 }
 

@@ -32,8 +32,8 @@ use super::auth::Tenant;
 use super::bounds;
 use super::error::{ApiError, Conflict};
 use super::extract::{Body, JsonBytes, PathId, UnreadBody};
-use super::openapi;
 use super::response::{JsonResponse, List, WithWarnings, created};
+use super::string_enum::string_enum;
 use crate::catalogue::{self, CATALOGUE, ConnectionKind};
 use crate::store::bounds::Stored;
 use crate::store::connections::{self, ConnectionRow};
@@ -59,7 +59,7 @@ struct ProviderName;
 impl ToSchema for ProviderName {}
 impl PartialSchema for ProviderName {
     fn schema() -> RefOr<Schema> {
-        openapi::words("A carrier or provider.", CATALOGUE.iter().map(|entry| entry.name))
+        string_enum("A carrier or provider.", CATALOGUE.iter().map(|entry| entry.name))
     }
 }
 

@@ -19,9 +19,8 @@ use axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use axum::response::IntoResponse;
 use axum::routing::get;
 use serde_json::Value;
-use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
+use utoipa::openapi::OpenApi;
 use utoipa::openapi::security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityScheme};
-use utoipa::openapi::{OpenApi, RefOr};
 use utoipa::{IntoResponses as _, Modify, OpenApi as _};
 use utoipa_axum::router::OpenApiRouter;
 
@@ -113,12 +112,6 @@ fn add_errors(document: &mut OpenApi) {
             }
         }
     }
-}
-
-/// The schema of an enum.
-pub(super) fn words(description: &str, words: impl IntoIterator<Item = &'static str>) -> RefOr<Schema> {
-    let words = ObjectBuilder::new().schema_type(Type::String).description(Some(description)).enum_values(Some(words));
-    words.into()
 }
 
 /// Path of the document.

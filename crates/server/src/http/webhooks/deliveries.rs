@@ -17,8 +17,8 @@ use crate::http::HttpState;
 use crate::http::auth::Tenant;
 use crate::http::error::{ApiError, Conflict};
 use crate::http::extract::{Params, PathId, PathIds};
-use crate::http::openapi;
 use crate::http::response::{JsonResponse, List, created};
+use crate::http::string_enum::string_enum;
 use crate::store::calls;
 use crate::store::deliveries::{self, AttemptRow, DeliveryFilter, DeliveryRow, NewBody, NewDelivery, STATES};
 use crate::store::page::PageRequest;
@@ -46,7 +46,7 @@ struct DeliveryState;
 impl ToSchema for DeliveryState {}
 impl PartialSchema for DeliveryState {
     fn schema() -> RefOr<Schema> {
-        openapi::words("State of a delivery.", STATES)
+        string_enum("State of a delivery.", STATES)
     }
 }
 
@@ -62,7 +62,7 @@ impl DeliveryEvent {
 impl ToSchema for DeliveryEvent {}
 impl PartialSchema for DeliveryEvent {
     fn schema() -> RefOr<Schema> {
-        openapi::words("Event of a delivery.", Self::words())
+        string_enum("Event of a delivery.", Self::words())
     }
 }
 
