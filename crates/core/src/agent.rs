@@ -444,8 +444,8 @@ impl AgentConfig {
         }
     }
 
-    /// Whether no language model is named. A demo script, which books restaurant tables, then leads the conversation, whatever the
-    /// instructions say.
+    /// Returns whether no language model is named. A demo script, which books restaurant tables, then leads the conversation and
+    /// ignores the instructions.
     #[must_use]
     pub fn follows_demo_script(&self) -> bool {
         self.realtime.is_none() && self.llm.as_ref().is_none_or(|llm| llm.connection_id.is_none())

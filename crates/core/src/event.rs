@@ -1,5 +1,7 @@
 //! Call events: their kinds, their data, and the body of a webhook delivery.
 
+pub(crate) mod kind;
+
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -10,7 +12,7 @@ use crate::id::{AgentId, CallId, DeliveryId};
 use crate::phone_number::PhoneNumber;
 use crate::private::Private;
 
-pub use crate::call::EventKind;
+pub use self::kind::EventKind;
 
 /// The event name of a test delivery. It is not an event of a call and cannot be subscribed to.
 pub const WEBHOOK_TEST: &str = "webhook.test";
@@ -22,7 +24,7 @@ pub struct CallFacts {
     pub call_id: CallId,
     /// Its status after the change.
     pub status: Status,
-    /// Who placed it.
+    /// Direction of the call.
     pub direction: Direction,
     /// The agent that holds the conversation.
     pub agent_id: AgentId,
@@ -34,7 +36,7 @@ pub struct CallFacts {
     pub metadata: Private<Value>,
     /// The summary, in a few sentences; [`NO_CONVERSATION`] for a call without any speech.
     pub summary: Option<Private<String>>,
-    /// The outcome in the shape of the agent's analysis schema; JSON null if there is none.
+    /// The outcome in the shape of the agent's analysis schema; JSON null without one.
     pub outcome: Private<Value>,
     /// Time from answer to end.
     pub duration_seconds: u32,

@@ -299,7 +299,7 @@ struct ReceivedAudio {
 }
 
 impl ReceivedAudio {
-    /// Passes on a chunk. Returns whether the stream continues, which it does until the conversation ends.
+    /// Forwards a chunk. Returns whether the stream continues, which it does until the conversation ends.
     fn push(&mut self, chunk: &Chunk<'_>) -> bool {
         let payload = match chunk {
             Chunk::Audio(payload) => payload,

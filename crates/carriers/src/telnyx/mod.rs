@@ -302,7 +302,7 @@ impl CallControl for Telnyx {
             "webhook_url": address.report(EVENTS),
             "target_leg_client_state": state_of(&address),
         });
-        // Without it the called number is shown, which is ours only if the far end was the caller.
+        // Without it the called number is shown, which belongs to the tenant only if the far end was the caller.
         if let Some(caller_id) = leg.caller_id_of_transfer() {
             body["from"] = json!(caller_id.reveal());
         }

@@ -1,4 +1,4 @@
-//! What the carrier keeps about calls, numbers and the account, read tolerantly: numbers come as text or as numbers.
+//! The carrier's records of calls, numbers and the account, read tolerantly: numbers come as text or as numbers.
 
 use std::time::Duration;
 
@@ -55,7 +55,7 @@ impl CallRecord {
         self.queue_time.as_deref().and_then(|text| text.parse().ok()).unwrap_or(0)
     }
 
-    /// What it says about the call; nothing when it says too little.
+    /// Returns the leg; `None` if the record lacks its id or status.
     pub(super) fn found(self, flavour: Flavour) -> Option<FoundLeg> {
         let (carrier_call_id, status) = (self.sid.filter(|sid| text::is_id(sid))?, self.status?);
         let sip_code = self.sip_result_code.and_then(|code| code.parse().ok());
@@ -65,9 +65,9 @@ impl CallRecord {
         Some(FoundLeg { carrier_call_id, ended, certain: false })
     }
 
-    /// Whether it may be a call of ours between these numbers that was intended at `dialing_at`.
+    /// Returns whether it may be a call of ours between these numbers that was intended at `dialing_at`.
     pub(super) fn may_be(&self, from: &PhoneNumber, to: &PhoneNumber, dialing_at: Timestamp) -> bool {
-        // One account may own both numbers: the other one's side of the call is listed as well.
+        // One account may own both numbers: the other one's side of the call is listed too.
         let placed = self.direction.as_deref().is_none_or(|direction| direction == "outbound-api");
         let between = self.from.as_deref() == Some(from.reveal()) && self.to.as_deref() == Some(to.reveal());
         placed && between && self.created_at().is_some_and(|created| created >= earlier(dialing_at, CLOCKS_DIFFER))
@@ -111,9 +111,9 @@ pub(super) enum NumberRoute<'a> {
     Unset,
     /// To this address.
     Url(&'a str),
-    /// To whom this application says, whatever the number's own address is.
+    /// To this application's address, which overrides the number's own.
     Application(&'a str),
-    /// Into this trunk, whatever the rest is.
+    /// Into this trunk, which overrides everything else.
     Trunk(&'a str),
 }
 
@@ -153,10 +153,10 @@ pub(super) struct Account {
 }
 
 impl Account {
-    /// What can be done with it.
+    /// Returns what the account can do.
     ///
     /// # Errors
-    /// What is wrong with it, when nothing can.
+    /// The reason when it can do nothing.
     pub(super) fn in_words(&self, flavour: Flavour) -> Result<String, String> {
         let kind = self.kind.as_deref().unwrap_or("unknown");
         let status = self.status.as_deref().unwrap_or("unknown");

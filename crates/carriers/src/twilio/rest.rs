@@ -32,7 +32,7 @@ impl TwilioApi {
         Self { flavour, rest, account_url, user, password }
     }
 
-    /// Creates a call. Whether it rang somebody is for the caller to judge.
+    /// Creates a call. The caller of this function decides from the response whether a phone rang.
     pub(super) async fn create_call(&self, fields: &[(&str, String)]) -> Result<RestResponse, RestError> {
         self.post(&["Calls.json"], fields).await
     }

@@ -6,8 +6,9 @@ use super::ending::{self, Reached};
 use super::message::{CallEffect, CallInput, TalkEnd};
 use super::phase::{Closing, Phase};
 use super::status::{Hangup, Status};
-use super::{Call, Ending, EventKind, LegState, Transition};
+use super::{Call, Ending, LegState, Transition};
 use crate::Timestamp;
+use crate::event::kind::EventKind;
 
 impl Call {
     /// Records the end and stops everything that may still run. The only way out of a live phase.

@@ -16,7 +16,6 @@
 mod carrier_event;
 mod closing;
 mod ending;
-mod event_kind;
 mod message;
 mod phase;
 #[cfg(test)]
@@ -30,7 +29,6 @@ use std::time::Duration;
 
 pub use self::carrier_event::CarrierEvent;
 pub use self::ending::Ending;
-pub(crate) use self::event_kind::EventKind;
 pub use self::message::{CallEffect, CallInput, Change, TalkEnd, TalkFailure};
 pub use self::phase::{Closing, Phase, Timing};
 pub use self::snapshot::Snapshot;
@@ -38,6 +36,7 @@ pub use self::status::{CarrierCause, Direction, EndReason, EndedBy, ErrorCode, H
 
 use self::ending::Reached;
 use crate::Timestamp;
+use crate::event::kind::EventKind;
 use crate::private::Private;
 
 /// State of the carrier's leg.
@@ -194,7 +193,7 @@ impl Call {
         }
     }
 
-    /// Extends the ring deadline if the carrier lets the call wait in a queue of its own before it rings. The look-up of a dead node's dial does not
+    /// Extends the ring deadline if the carrier queues the call before it rings. The look-up of a dead node's dial does not
     /// wait for that.
     fn rings_from(&mut self, at: Timestamp) {
         let until = at + self.timing.ring_timeout + self.timing.ring_grace;

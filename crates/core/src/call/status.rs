@@ -129,13 +129,13 @@ impl Status {
 /// The carrier's report of the end of a call, as it goes into the `carrier.hangup` event.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hangup {
-    /// What happened, normalised.
+    /// Normalised cause.
     pub cause: CarrierCause,
     /// The SIP status code (RFC 3261 section 21) if the carrier gave one: 100 to 699.
     pub sip_code: Option<u16>,
     /// The carrier's own code or text, for people who read its documentation.
     pub carrier_code: Option<String>,
-    /// Who hung up, if the carrier says so; otherwise [`Call`](super::Call) fills it in.
+    /// The party that hung up, if the carrier says so; otherwise [`Call`](super::Call) fills it in.
     pub hung_up_by: Option<EndedBy>,
     /// Which failure it was, if [`CarrierCause::Failed`] is not specific enough: `carrier_unauthorized` or `unknown_error`.
     #[serde(default)]

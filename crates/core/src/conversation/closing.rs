@@ -77,7 +77,7 @@ impl Conversation {
         true
     }
 
-    /// Returns whether the line is silent: no one speaks, is about to, or waits for anything.
+    /// Returns whether the line is silent: neither side speaks or is about to, and nothing is awaited.
     pub(super) fn is_calm(&self) -> bool {
         self.dialogue.is_calm() && self.strategy.is_calm(&self.dialogue)
     }

@@ -23,7 +23,7 @@ pub use words::{MachineWords, is_unspaced};
 /// Lower-case words, or phrases of words with one space between them.
 pub type WordList = &'static [&'static str];
 
-/// The table of one language. Phrases use formal address, because callers are strangers.
+/// The table of one language. Phrases use formal address, because callers are customers.
 #[derive(Debug)]
 pub struct Language {
     /// BCP 47: the primary subtag, or with a region where that matters; empty for the table without words.

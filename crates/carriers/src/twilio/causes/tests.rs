@@ -10,7 +10,7 @@ fn coded(status: u16, code: u32) -> RestResponse {
     answer(status, &format!(r#"{{"code":{code},"message":"It says why.","status":{status}}}"#))
 }
 
-/// What becomes of a dial.
+/// Outcome of a dial.
 #[derive(Debug, PartialEq, Eq)]
 enum Fate {
     Refused(ErrorCode),

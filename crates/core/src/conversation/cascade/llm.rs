@@ -40,7 +40,7 @@ pub(super) struct CompletionRequest {
     ends_call: bool,
     /// Tools to run once this response is complete.
     pub(super) calls: Vec<ToolCall>,
-    /// What to say while they run: the first text that any of them has.
+    /// Text to say while they run: the first that any of them has.
     pub(super) filler: Option<String>,
     /// Whether the LLM has failed once at this request and the caller has not heard yet that it takes longer.
     pub(super) is_retry: bool,

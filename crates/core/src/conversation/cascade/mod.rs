@@ -53,7 +53,7 @@ use crate::language::WordList;
 /// The state of a cascade.
 #[derive(Default)]
 pub(super) struct Cascade {
-    /// What the caller is saying.
+    /// The caller's current turn.
     turn: CallerTurn,
     /// The current LLM request, which may be streaming or running its tools.
     request: Option<CompletionRequest>,
@@ -328,7 +328,7 @@ impl Cascade {
         d.speak(kind, text, last_of_turn)
     }
 
-    /// Says one utterance as a response of its own.
+    /// Says one utterance as a separate response.
     fn say_text(&mut self, d: &mut Dialogue, kind: Kind, text: &str) {
         self.speak(d, kind, text, true);
         d.playback.close();

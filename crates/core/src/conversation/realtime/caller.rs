@@ -50,7 +50,7 @@ impl Realtime {
         }
     }
 
-    /// Notes that the caller stopped speaking at `ended`, if the model may have missed the speech: it hears no one and is about to say nothing.
+    /// Notes that the caller stopped speaking at `ended`, if the model may have missed the speech: it reports no speech and has no response pending.
     fn note_missed(&mut self, d: &Dialogue, ended: Timestamp) {
         let nobody_talks = self.caller.speaking.is_none() && d.playback.is_idle() && !self.is_responding();
         let waits = self.response_deadline.is_some() || self.tools.is_running() || d.phase.is_closing();

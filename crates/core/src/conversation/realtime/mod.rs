@@ -52,7 +52,7 @@ const GOODBYE_AFTER_FILLER: Duration = Duration::from_millis(2_400);
 pub(super) struct Realtime {
     session: SessionState,
     understanding: Understanding,
-    /// What the caller has said since then is not known to any session.
+    /// No session has heard the caller since then.
     unheard_since: Timestamp,
     /// Text for the next session, before anything else.
     queued_context: Vec<String>,
@@ -68,7 +68,7 @@ pub(super) struct Realtime {
     /// The number of failed responses in a row.
     failures: u32,
     tools: Tools,
-    /// What to say while tools run.
+    /// Text to say while tools run.
     filler: Option<String>,
     /// Whether a tool called in a lost session has returned, and the model has not spoken since.
     late_result: bool,
@@ -151,7 +151,7 @@ impl Realtime {
         self.requests.clear();
     }
 
-    /// Apologises by TTS and ends the call. A filler that is playing is heard to its end first.
+    /// Apologises by TTS and ends the call. A filler that is playing finishes first.
     fn give_up(&mut self, d: &mut Dialogue, failure: Failure) {
         if let Some(closing) = d.phase.closing() {
             let reason = closing.reason.clone();
