@@ -98,7 +98,7 @@ fn schedule(faults: &[Fault], seed: u64) -> Vec<(Fault, Duration, Duration)> {
     (0..rounds).map(|_| (rng.any(faults), moment(&mut rng), moment(&mut rng))).collect()
 }
 
-/// Returns how many random faults to throw, if they are to be random.
+/// Returns how many random faults to throw, if they should be random.
 fn rounds() -> Option<u64> {
     std::env::var("SWITCHHOOK_CHAOS_ROUNDS").ok().map(|text| text.parse().expect("a whole number"))
 }

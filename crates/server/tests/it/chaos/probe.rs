@@ -114,7 +114,7 @@ async fn probe(node: Client, nodes: Nodes, key: String, agent: String, witness: 
     Probe { began, acknowledged: Acknowledged { key, call }, failure }
 }
 
-/// Places a call; returns its id, or why there is none.
+/// Places a call; returns its id, or why it was refused.
 async fn place(node: &Client, key: &str, body: &Value) -> Result<String, String> {
     let request = node.request(Method::POST, "/v1/calls").json(body).header("Idempotency-Key", key).timeout(WITHIN);
     let answer = request.send().await.map_err(|error| error.to_string())?;

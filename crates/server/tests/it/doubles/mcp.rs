@@ -236,7 +236,7 @@ impl Inner {
         ([("mcp-session-id", id)], axum::Json(result)).into_response()
     }
 
-    /// Goes on behind the last event of a stream that was ended. No other stream is offered.
+    /// Continues after the last event of a stream that was ended. No other stream is offered.
     fn resume(&self, headers: &HeaderMap) -> Response {
         let last = header(headers, "last-event-id");
         let Some(Interrupted { message, left, since }) = self.interrupted.lock().expect("whole").get(last).cloned()

@@ -35,7 +35,7 @@ async fn transcribe(headers: HeaderMap, body: Bytes) -> Response {
     ([("content-type", "application/json")], json!({ "text": text }).to_string()).into_response()
 }
 
-/// Returns the text of the recording in this audio; empty if there is none.
+/// Returns the text of the recording in this audio; empty without one.
 fn recognised(samples: &[i16], rate: u32) -> &'static str {
     let heard = course(samples, rate);
     let mut best = ("", ALIKE);

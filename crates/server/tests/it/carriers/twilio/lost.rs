@@ -1,4 +1,4 @@
-//! Dials whose answer was lost: the call is found, and nobody is rung twice. The double counts.
+//! Dials whose answer was lost: the call is found, and no phone rings twice. The double counts.
 
 use std::time::Duration;
 
@@ -170,7 +170,7 @@ async fn a_call_that_gets_the_id_of_another_one_ends_at_once_and_leaves_the_othe
     assert!(lasted < 3.0, "{lasted} s: {ended}");
     assert_eq!(stage.double.asked(CALLEE), 1);
 
-    // Nor when something is told of it under that id.
+    // Nor when a report arrives under that id.
     let (url, mut fields) = (stage.status_url(&call), stage.double.fields_of(&stage.double.call("+12025550109")));
     fields.push(("CallStatus".to_owned(), "ringing".to_owned()));
     let signature = signature::of(Flavour::Twilio.signing_key(), &url, &fields);

@@ -71,7 +71,7 @@ async fn each_refusal_of_a_dial_has_its_code_and_rings_nobody() {
         (Answer::Refuses(400, 21_214), "invalid_number"),
         (Answer::Refuses(400, 21_215), "carrier_error"),
         (Answer::Refuses(400, 21_219), "carrier_error"),
-        // Nobody knows what became of it, so it is not asked for again.
+        // Its outcome is unknown, so it is not asked for again.
         (Answer::Fails, "carrier_error"),
         (Answer::TooMany(u32::MAX), "carrier_error"),
     ];

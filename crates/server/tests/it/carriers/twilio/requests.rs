@@ -17,7 +17,7 @@ const PUBLIC: &str = "https://voice.example.com";
 /// The caller has heard enough.
 const SOON: Duration = Duration::from_millis(1_000);
 
-/// A call that rings on, of which nothing is told unless a test does.
+/// A call that keeps ringing, without reports unless a test sends them.
 async fn ringing(stage: &Stage) -> String {
     stage.double.script(CALLEE, Script { fate: Fate::RingsOn, delivery: Delivery::Nothing, ..Script::default() });
     let call = stage.place(CALLEE).await;

@@ -1,4 +1,4 @@
-//! Audio that does not come, or not as it should. On each of these lines nobody is talked to.
+//! Audio that does not come, or not as it should. On each of these lines no conversation begins.
 
 use std::time::{Duration, Instant};
 

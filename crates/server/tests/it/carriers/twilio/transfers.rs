@@ -71,7 +71,7 @@ async fn a_transfer_that_nobody_answers_gives_the_caller_back_to_the_agent() {
         let call = stage.talking(CALLEE).await;
         let ends = ["busy", "no-answer", "failed", "canceled"];
         for (status, times) in ends.into_iter().zip(1..) {
-            // Each report twice, and once more when the caller is back.
+            // Each report twice, and a third time when the caller is back.
             stage.double.script(AWAY, Script { delivery: Delivery::Chaotic, ..Script::ending(status, None) });
             transfer(&stage, &call, AWAY).await;
             until_sorry(&stage, &call, times).await;

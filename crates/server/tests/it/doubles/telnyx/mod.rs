@@ -135,7 +135,7 @@ struct Progress {
     seen: Seen,
 }
 
-/// What the far end of a leg received.
+/// Audio and keys that the far end of a leg received.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Seen {
     /// Frames with the agent's voice.

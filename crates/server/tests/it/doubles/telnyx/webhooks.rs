@@ -8,7 +8,7 @@ use switchhook_runtime::clock::{self, Clock};
 
 use super::{APPLICATION, Double, Leg};
 
-/// What is wrong with a forged webhook.
+/// Flaw of a forged webhook.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Forgery {
     /// It is signed with another key.

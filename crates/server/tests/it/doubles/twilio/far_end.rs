@@ -1,4 +1,4 @@
-//! Who is at the other end of the line: they hear the agent as it is played out, and speak recorded sentences.
+//! The person at the far end: hears the agent as it is played out, and speaks recorded sentences.
 
 use std::collections::VecDeque;
 
@@ -20,14 +20,14 @@ const BETWEEN_KEYS: u32 = 15;
 /// A frame of silence, µ-law.
 const SILENCE: [u8; 160] = [0xff; 160];
 
-/// What the far end does in the next 20 ms.
+/// Action of the far end in the next 20 ms.
 pub(crate) enum Does {
     Sounds([u8; 160]),
     Presses(char),
     HangsUp,
 }
 
-/// Somebody at the other end.
+/// A person at the far end.
 pub(crate) struct Person {
     character: FarEnd,
     lines: VecDeque<&'static str>,

@@ -124,7 +124,7 @@ async fn create(
     }
 }
 
-/// What is answered without anybody being rung.
+/// Returns the response to a dial that rings no phone.
 fn answered_by_script(network: &Network, to: &str, script: &Script) -> Option<Response> {
     match script.answer {
         Answer::Refuses(status, code) => {
@@ -147,7 +147,7 @@ fn answered_by_script(network: &Network, to: &str, script: &Script) -> Option<Re
     }
 }
 
-/// A success whose body does not come to its end.
+/// A success whose body is cut off.
 fn breaks_off() -> Response {
     let broken = futures_util::stream::iter([Ok(Bytes::from_static(b"{\"sid\":")), Err(std::io::Error::other("cut"))]);
     let mut response = Response::new(Body::from_stream(broken));

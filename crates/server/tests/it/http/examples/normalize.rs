@@ -79,7 +79,7 @@ fn earliest(value: &Value) -> Option<Timestamp> {
     }
 }
 
-/// What is the same each time: fields, types, and the first of each list.
+/// Keeps only what is the same each time: fields, types, and the first of each list.
 pub(super) fn shape(value: &Value) -> Value {
     match value {
         Value::Object(fields) => {

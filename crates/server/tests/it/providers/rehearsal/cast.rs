@@ -200,7 +200,7 @@ impl Tts for Breathing {
 /// A model with scripted responses.
 struct Script {
     answers: Mutex<VecDeque<&'static str>>,
-    /// What to do when the responses are used up.
+    /// Behaviour when the responses are used up.
     then: Then,
 }
 
