@@ -28,7 +28,7 @@ filters() {
         crates/carriers/src/twilio/*) echo 'carriers::twilio|carriers::signalwire' ;;
         crates/carriers/src/telnyx/*) echo 'carriers::telnyx' ;;
         crates/carriers/src/web/* | crates/webrtc/*) echo 'web_calls|listening' ;;
-        crates/carriers/src/simulator/* | crates/recordings/*) echo 'calls' ;;
+        crates/carriers/src/simulator/* | crates/caller-audio/*) echo 'calls' ;;
         crates/carriers/*) echo 'carriers|calls' ;;
         crates/providers/src/stt/*) echo 'providers::stt' ;;
         crates/providers/src/tts/*) echo 'providers::tts' ;;

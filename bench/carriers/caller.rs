@@ -15,7 +15,7 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 use super::playout::{Heard, Playout};
 
 /// The recording that callers play: µ-law at 8 kHz.
-const LINE: &[u8] = include_bytes!("../../crates/recordings/assets/name.ulaw");
+const LINE: &[u8] = include_bytes!("../../crates/caller-audio/assets/name.ulaw");
 /// The carrier account that the calls belong to.
 pub(crate) const ACCOUNT: &str = "AC00000000000000000000000000000001";
 /// 20 ms.

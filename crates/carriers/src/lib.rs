@@ -23,7 +23,7 @@ pub mod media_queue;
 pub mod registry;
 pub mod rest;
 pub mod simulator;
-pub mod sip;
+pub mod sip_status;
 pub mod stream;
 pub mod telnyx;
 pub mod text;

@@ -5,10 +5,10 @@
 use std::time::Duration;
 
 use serde::Serialize;
+use switchhook_caller_audio as recordings;
 use switchhook_core::conversation::{Message, Role};
 use switchhook_media::format::AudioFormat;
 use switchhook_media::frame::{CallerAudio, Frame};
-use switchhook_recordings as recordings;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 use utoipa::ToSchema;

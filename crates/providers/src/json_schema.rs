@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use jsonschema::{PatternOptions, Validator};
 use serde_json::Value;
-use switchhook_core::json_schema::written_out;
+use switchhook_core::schema_limits::written_out;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 

@@ -4,7 +4,7 @@
 //! order and gaps ([`reorder`]), and detecting a dead peer.
 
 pub mod codec;
-pub mod json;
+pub mod media_message;
 pub mod reorder;
 
 use std::sync::Arc;

@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use crate::stream::codec::{Encoding, StreamFormat};
-use crate::stream::json::{MediaField, Text, push_base64};
+use crate::stream::media_message::{MediaField, Text, push_base64};
 use crate::stream::{StreamEvent, StreamProtocol, StreamStart};
 
 /// The audio codec of both directions.

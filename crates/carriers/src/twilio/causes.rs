@@ -9,7 +9,7 @@ use switchhook_core::call::{CarrierCause, EndedBy, ErrorCode, Hangup};
 use super::Flavour;
 use super::problem::Problem;
 use crate::rest::RestResponse;
-use crate::{CarrierError, CarrierEvent, DialError, TransferError, sip};
+use crate::{CarrierError, CarrierEvent, DialError, TransferError, sip_status};
 
 /// Meaning of a code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -208,7 +208,7 @@ impl CallEnd<'_> {
             (_, Some(CodeMeaning::Rejected)) => CarrierCause::Rejected,
             // Other codes concern the account or of webhooks, also where the call itself was busy.
             ("failed", Some(_)) => CarrierCause::Failed,
-            _ => sip_code.and_then(sip::cause).unwrap_or_else(|| by_word(self.status, sip_code)),
+            _ => sip_code.and_then(sip_status::cause).unwrap_or_else(|| by_word(self.status, sip_code)),
         };
         let ended_by_carrier = matches!(meaning, Some(CodeMeaning::LastedTooLong | CodeMeaning::Stream));
         Hangup {

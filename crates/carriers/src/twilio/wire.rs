@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::twiml::TOKEN;
 use crate::stream::codec::{Encoding, StreamFormat};
-use crate::stream::json::{MediaField, Text, WholeNumber, push_base64};
+use crate::stream::media_message::{MediaField, Text, WholeNumber, push_base64};
 use crate::stream::{StreamEvent, StreamProtocol, StreamStart};
 
 /// Media messages that were out of sequence.

@@ -31,7 +31,7 @@ use self::permit::DialPermit;
 use self::talking::{Talk, TalkEvent, Verdict};
 use self::transcript::{TranscriptWriter, Written};
 use self::transfer::{TransferAnswer, Transfers};
-use super::setup::{CallPlan, SetupError};
+use super::setup::{CallSetup, SetupError};
 use super::{Context, LEASE, LiveEntry, RunnerSignal};
 use crate::store::calls::{CallRow, WrapUp};
 use crate::talk::prepared::{Preparation, Prepared};
@@ -78,7 +78,7 @@ async fn news(prepared: &mut Option<Prepared>) -> Preparation {
 }
 
 /// The data needed before anything can be done about a call.
-type Loaded = (Result<Arc<Carrier>, String>, Result<CallPlan, String>, DialPermit);
+type Loaded = (Result<Arc<Carrier>, String>, Result<CallSetup, String>, DialPermit);
 
 /// Loads the data, retrying while the database is unavailable, for less than a lease. The call's deadlines cannot be enforced earlier:
 /// hanging up takes the carrier's credentials.
@@ -177,7 +177,7 @@ struct Runner {
     timing: Timing,
     /// One sentence instead if it could not be set up.
     carrier: Result<Arc<Carrier>, String>,
-    plan: Result<Arc<CallPlan>, String>,
+    plan: Result<Arc<CallSetup>, String>,
     events: LegEvents,
     prepared: Option<Prepared>,
     /// A conversation that cannot begin, but has a cost.

@@ -15,7 +15,6 @@
 pub mod agents;
 pub mod api_keys;
 mod away;
-pub mod batch;
 pub mod bounds;
 mod budget;
 pub mod calls;
@@ -27,6 +26,7 @@ pub mod deliveries;
 pub mod dial_policy;
 mod erasure;
 pub mod events;
+pub mod group_commit;
 pub mod idempotency;
 pub mod inspect;
 pub mod invitations;

@@ -15,7 +15,7 @@ use switchhook_core::id::TenantId;
 use switchhook_core::rate::{self, Admissions, Decision, WINDOW};
 
 use super::{Dialect, Store, Tx, chunks, execute, on, run};
-use crate::store::batch::BatchJob;
+use crate::store::group_commit::BatchJob;
 
 /// Rows that an admission deletes at most: more than it adds.
 const FORGET: i64 = 1_000;

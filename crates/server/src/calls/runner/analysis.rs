@@ -8,7 +8,7 @@ use switchhook_core::event::{NO_CONVERSATION, NO_SUMMARY};
 use switchhook_providers::Usage;
 use switchhook_providers::json_schema::Schema;
 
-use crate::calls::setup::CallPlan;
+use crate::calls::setup::CallSetup;
 use crate::store::calls::{AnalysisResult, AnalysisStatus, TranscriptEntry};
 use crate::talk::Report;
 
@@ -41,7 +41,7 @@ impl Analysis {
 }
 
 /// Requests an analysis from the agent's model; if that fails, quotes the caller as the summary.
-pub(super) async fn analyse(report: &Report, plan: &CallPlan) -> Analysis {
+pub(super) async fn analyse(report: &Report, plan: &CallSetup) -> Analysis {
     let analysis = &plan.talk.agent.analysis;
     if report.history.iter().all(|message| message.role == Role::System) {
         return Analysis::skipped(NO_CONVERSATION);

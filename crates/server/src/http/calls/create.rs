@@ -97,13 +97,12 @@ struct OverridesBody {
     #[schema(min_length = 1, max_length = 100_000, pattern = r"\S")]
     instructions: Option<String>,
     /// Limits to override.
-    limits: Option<LimitsOverride>,
+    limits: Option<CallLimitOverrides>,
 }
 
 /// Overrides for the agent's limits.
 #[derive(Deserialize, ToSchema)]
-#[schema(as = CallLimits)]
-struct LimitsOverride {
+struct CallLimitOverrides {
     /// Maximum duration of the conversation.
     #[schema(minimum = 10, maximum = 14_400)]
     max_duration_seconds: Option<u32>,

@@ -242,7 +242,7 @@ impl Browser {
 
     /// Speaks a recorded line.
     pub(crate) async fn say(&mut self, line: &str) {
-        let line = switchhook_recordings::recording(line).expect("a shipped recording");
+        let line = switchhook_caller_audio::recording(line).expect("a shipped recording");
         for samples in line.samples(FORMAT).chunks_exact(FORMAT.frame_samples()) {
             self.step(samples).await;
         }

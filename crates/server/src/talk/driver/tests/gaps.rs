@@ -41,7 +41,7 @@ fn quiet_line() -> (MediaSender, Media) {
 
 /// Says "Friday" and more, and stops in the middle of a word.
 async fn says(line: &MediaSender) {
-    let recording = switchhook_recordings::recording("day").expect("a recording");
+    let recording = switchhook_caller_audio::recording("day").expect("a recording");
     let samples = recording.samples(AudioFormat::Narrowband);
     let voiced = &samples[..samples.len() / 160 / 2 * 160];
     let mut frames = tokio::time::interval(FRAME_DURATION);
@@ -131,7 +131,7 @@ async fn every_phrase_is_a_turn_on_a_line_that_sends_nothing_between_them() {
 async fn audio_that_is_late_by_less_than_a_gap_is_one_phrase() {
     let (line, mut call) = cascade(|_| {});
     call.answer().await;
-    let recording = switchhook_recordings::recording("day").expect("a recording");
+    let recording = switchhook_caller_audio::recording("day").expect("a recording");
     let frames: Vec<_> = recording.samples(AudioFormat::Narrowband).chunks_exact(160).collect();
     for burst in frames.chunks(15) {
         tokio::time::sleep(FRAME_DURATION * 15).await;

@@ -202,7 +202,7 @@ impl Talk {
             });
             self.send(json!({ "event": "start", "sequenceNumber": "1", "start": start, "streamSid": stream })).await;
         }
-        let line = switchhook_recordings::recording("name").expect("a shipped recording");
+        let line = switchhook_caller_audio::recording("name").expect("a shipped recording");
         let Some(frame) = usize::try_from(position).ok().and_then(|position| line.frame(position)) else { return };
         let media = json!({ "track": "inbound", "payload": STANDARD.encode(frame) });
         self.send(json!({ "event": "media", "media": media, "streamSid": stream })).await;
