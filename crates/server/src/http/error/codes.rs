@@ -61,6 +61,7 @@ pub const CODES: &[(&str, &[u16], &str)] = &[
         &[429],
         "the tenant, its sessions and event tokens, or one of them have as many event streams on this node as they may",
     ),
+    ("too_many_tenants", &[409], "the person belongs to as many tenants as they may"),
     ("unauthorized", &[401], "no valid API key or session"),
     ("web_call_rate_limit", &[429], "an address opens too many sockets of web calls"),
     ("webhook_disabled", &[409], "the webhook endpoint is disabled"),

@@ -21,7 +21,7 @@ use crate::http::auth::{self, session};
 use crate::http::error::ApiError;
 use crate::http::extract::Body;
 use crate::http::rate_limit;
-use crate::sign_in::membership::{self, MembershipError, Visitor};
+use crate::sign_in::membership::{self, MAX_TENANTS_OF_PERSON, MembershipError, Visitor};
 
 /// The only request here that changes nothing.
 pub(super) const SHOW: &str = "/auth/invitation";
@@ -163,6 +163,11 @@ impl From<MembershipError> for ApiError {
             }
             MembershipError::AlreadyMember => {
                 Self::conflict("already_member", "You belong to the tenant of this invitation already.")
+            }
+            MembershipError::TooManyTenants => {
+                let detail =
+                    format!("You belong to {MAX_TENANTS_OF_PERSON} tenants, as many as a person may. Leave one first.");
+                Self::conflict("too_many_tenants", detail)
             }
         }
     }
