@@ -6,7 +6,7 @@ use crate::wire::wire_words;
 
 wire_words! {
     /// Call status. It only moves down this list; the last two are final.
-    Status {
+    pub enum Status {
         /// Accepted, waiting to be dialled.
         Queued = "queued",
         /// The carrier is dialling, or an inbound call is being answered.
@@ -20,7 +20,7 @@ wire_words! {
     }
 
     /// Why a call failed. Codes are final: none changes meaning, none is added.
-    ErrorCode {
+    pub enum ErrorCode {
         /// The carrier rejected the telephony credentials.
         CarrierUnauthorized = "carrier_unauthorized",
         /// The carrier returned an error while dialling.
@@ -46,7 +46,7 @@ wire_words! {
     }
 
     /// Why a completed call ended.
-    EndReason {
+    pub enum EndReason {
         /// The person at the other end, or their line, ended the call.
         CallerHangup = "caller_hangup",
         /// The agent ended the call.
@@ -68,7 +68,7 @@ wire_words! {
     }
 
     /// Who ended a call.
-    EndedBy {
+    pub enum EndedBy {
         /// The person at the other end of the line.
         Caller = "caller",
         /// The agent, because its model or its settings ended the call.
@@ -82,7 +82,7 @@ wire_words! {
     }
 
     /// Who placed the call.
-    Direction {
+    pub enum Direction {
         /// A caller called one of the tenant's numbers.
         Inbound = "inbound",
         /// The tenant had a number called.
@@ -92,7 +92,7 @@ wire_words! {
     }
 
     /// The carrier's reason for the end of a call, uniform across carriers.
-    CarrierCause {
+    pub enum CarrierCause {
         /// One side hung up in the ordinary way.
         Normal = "normal",
         /// The line was busy.

@@ -4,7 +4,7 @@ use crate::wire::wire_words;
 
 wire_words! {
     /// The events of a call.
-    EventKind {
+    pub enum EventKind {
         /// The call was accepted and waits to be dialled.
         CallQueued = "call.queued",
         /// The carrier is dialling the number.
