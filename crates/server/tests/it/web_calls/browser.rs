@@ -248,6 +248,22 @@ impl Browser {
         }
     }
 
+    /// Speaks a recorded line and listens to the response. Repeats the line if the agent asks for it, as it does after audio was lost on a
+    /// busy machine.
+    pub(crate) async fn converse(&mut self, line: &str) {
+        for _ in 0..3 {
+            let before = self.texts.len();
+            self.say(line).await;
+            self.hear_agent().await;
+            let asks = |text: &Value| {
+                text["role"] == "agent" && text["text"].as_str().is_some_and(|said| said.contains("say that again"))
+            };
+            if !self.texts[before..].iter().any(asks) {
+                return;
+            }
+        }
+    }
+
     /// Gives all the answers needed to book a table, until the service ends the call. Returns its last text.
     pub(crate) async fn book_a_table(&mut self) -> Value {
         for line in ["name", "day", "time", "people", "yes"] {
