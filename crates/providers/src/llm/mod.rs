@@ -448,10 +448,13 @@ impl StreamState {
             finished => finished?,
         };
         let rest = self.filter.rest(response.is_cut());
-        // An unreadable call is not spoken either: another attempt may return a valid one.
-        let written =
-            self.filter.calls().ok_or_else(|| LlmFailure::unusable("it wrote a tool call that cannot be read"))?;
-        calls.extend(written);
+        let written = self.filter.calls();
+        // Another attempt may return a valid one.
+        if !written.unreadable.is_empty() && !self.begun && rest.trim().is_empty() {
+            return Err(LlmFailure::unusable("it wrote a tool call that cannot be read"));
+        }
+        calls.extend(written.calls);
+        calls.extend(written.unreadable);
         drop_repeated(provider, &mut calls);
         if calls.len() > MOST_TOOLS || calls.iter().map(bytes).sum::<usize>() > CALL_BYTES {
             Queue::LlmStream.full();
