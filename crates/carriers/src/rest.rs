@@ -94,10 +94,11 @@ impl Rest {
     pub async fn send(&self, request: RequestBuilder) -> Result<RestResponse, RestError> {
         let request = request.timeout(DEADLINE).build().map_err(|error| RestError::NotSent(words(&error)))?;
         judge_url(request.url().as_str(), &self.policy).map_err(|error| RestError::NotSent(error.to_string()))?;
-        let mut response = self.http.of(request.url()).execute(request).await.map_err(|error| {
+        let response = self.http.of(request.url()).execute(request).await.map_err(|error| {
             let never_left = error.is_connect() || error.is_builder();
             if never_left { RestError::NotSent(words(&error)) } else { RestError::Lost(words(&error)) }
         })?;
+        let mut response = outbound::unpacked(response);
         let status = response.status().as_u16();
         let requested = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok());
         let retry_after = requested.and_then(|requested| retry_after(requested, Clock::system().now()));

@@ -9,7 +9,7 @@ use reqwest::{Client, Response};
 use serde::Serialize;
 use serde_json::Value;
 use switchhook_core::private::Private;
-use switchhook_net::outbound::explain;
+use switchhook_net::outbound::{explain, unpacked};
 use tokio::time::timeout;
 use utoipa::ToSchema;
 
@@ -162,7 +162,7 @@ impl AskedVoices {
             request = request.header(name, value);
         }
         let unanswered = |error: &reqwest::Error| AttemptError::unanswered(self.provider, explain(error, TIME_LIMIT));
-        let response = request.send().await.map_err(|error| unanswered(&error))?;
+        let response = request.send().await.map(unpacked).map_err(|error| unanswered(&error))?;
         let (status, headers, url) = (response.status(), response.headers().clone(), response.url().clone());
         let body = whole(response).await.map_err(|error| unanswered(&error))?;
         if !status.is_success() {

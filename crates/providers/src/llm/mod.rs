@@ -27,6 +27,7 @@ use futures_util::StreamExt as _;
 use serde_json::Value;
 use switchhook_core::agent::SEND_DTMF;
 use switchhook_core::conversation::{Message, Role, ToolCall};
+use switchhook_net::outbound::unpacked;
 use switchhook_net::queues::Queue;
 use switchhook_net::text::{content_type, text};
 use tokio::sync::mpsc;
@@ -530,7 +531,7 @@ impl<D: LlmAdapter> Llm for LlmClient<D> {
             return Ok(());
         }
         let greeted = async {
-            let mut response = self.dialect.warmup_request(&self.server).send().await.ok()?;
+            let mut response = self.dialect.warmup_request(&self.server).send().await.map(unpacked).ok()?;
             if response.status().is_client_error() {
                 return LlmFailure::of_key(response).await;
             }

@@ -7,6 +7,7 @@ use reqwest::Method;
 use reqwest::header::{ACCEPT_ENCODING, HeaderName};
 use serde_json::{Map, Value};
 use switchhook_core::private::Private;
+use switchhook_net::outbound::unpacked;
 use tokio::time::Instant;
 
 use super::{FIRST_BYTE, LlmFailure};
@@ -154,7 +155,7 @@ impl LlmServer {
 
     /// Sends a request. Fails unless the response's status is a success.
     pub(super) async fn send(&self, request: reqwest::RequestBuilder) -> Result<reqwest::Response, LlmFailure> {
-        let response = request.send().await.map_err(LlmFailure::broken)?;
+        let response = request.send().await.map(unpacked).map_err(LlmFailure::broken)?;
         if !response.status().is_success() {
             return Err(LlmFailure::read(response).await);
         }

@@ -12,7 +12,7 @@ use reqwest::Response;
 use reqwest::header::CONTENT_TYPE;
 use serde_json::{Value, json};
 use switchhook_media::format::AudioFormat;
-use switchhook_net::outbound::{SendError, explain};
+use switchhook_net::outbound::{SendError, explain, unpacked};
 use switchhook_net::queues::Queue;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout, timeout_at};
@@ -114,7 +114,7 @@ impl OpenAiSpeech {
 
     async fn post(&self, request: &TtsRequest) -> Result<Response, AttemptError> {
         let post = self.server.post("/audio/speech").json(&self.body(request));
-        let response = post.send().await.map_err(|error| self.no_response(&error))?;
+        let response = post.send().await.map(unpacked).map_err(|error| self.no_response(&error))?;
         self.note_response();
         Ok(response)
     }
@@ -189,7 +189,7 @@ impl Tts for OpenAiSpeech {
             return Ok(());
         }
         let warmup = async {
-            if let Ok(mut response) = self.server.get("/models").send().await {
+            if let Ok(mut response) = self.server.get("/models").send().await.map(unpacked) {
                 self.note_response();
                 let _ = beginning(&mut response, self.timeouts.gap).await;
             }

@@ -14,6 +14,7 @@ use switchhook_core::call::ErrorCode;
 use switchhook_media::format::{AudioFormat, FRAME_DURATION};
 use switchhook_media::frame::CallerAudio;
 use switchhook_media::{resample, wav};
+use switchhook_net::outbound::unpacked;
 use switchhook_net::queues::Queue;
 use switchhook_runtime::clock;
 use tokio::sync::mpsc;
@@ -211,7 +212,7 @@ impl SegmentClient {
 
     async fn models(&self) -> Result<(), AttemptError> {
         let broken = |error: reqwest::Error| AttemptError::failed(PROVIDER, chain(&error.without_url()));
-        let response = self.server.get("/models").send().await.map_err(broken)?;
+        let response = self.server.get("/models").send().await.map(unpacked).map_err(broken)?;
         let (status, headers, url) = (response.status().as_u16(), response.headers().clone(), response.url().clone());
         let refuses = matches!(status, 401..=403);
         if !refuses && status < 500 {
@@ -274,7 +275,7 @@ impl SegmentClient {
         let request = self.server.post("/audio/transcriptions").header("content-type", content_type).body(body);
         let response = async {
             let broken = |error: reqwest::Error| AttemptError::failed(PROVIDER, chain(&error.without_url()));
-            let response = request.send().await.map_err(broken)?;
+            let response = request.send().await.map(unpacked).map_err(broken)?;
             let (status, headers, url) = (response.status(), response.headers().clone(), response.url().clone());
             let body = whole(response).await?;
             let body = String::from_utf8_lossy(&body);

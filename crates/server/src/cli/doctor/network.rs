@@ -8,7 +8,7 @@ use reqwest::{Client, StatusCode};
 use serde_json::Value;
 use switchhook_core::api_key::Environment;
 use switchhook_core::webhook::AddressPolicy;
-use switchhook_net::outbound::{ClientSettings, Names};
+use switchhook_net::outbound::{ClientSettings, Names, unpacked};
 use tokio::net::TcpListener;
 use url::{Host, Url};
 
@@ -73,7 +73,8 @@ enum Probe {
 async fn instance_at(config: &Config, base: &str) -> Probe {
     let Some(client) = client(config) else { return Probe::Else("could not create an HTTP client".to_owned()) };
     let get = async |path: &str| {
-        let response = client.get(format!("{base}{path}")).send().await.map_err(|error| innermost(&error))?;
+        let response =
+            client.get(format!("{base}{path}")).send().await.map(unpacked).map_err(|error| innermost(&error))?;
         let status = response.status();
         let body: Value = response.json().await.unwrap_or_default();
         Ok::<_, String>((status, body))
