@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use switchhook_core::Timestamp;
-use switchhook_core::call::{ErrorCode, Hangup};
+use switchhook_core::call::{ErrorCode, Hangup, TransferLegState};
 use switchhook_core::id::CallId;
 use switchhook_core::phone_number::PhoneNumber;
 
@@ -57,6 +57,20 @@ pub trait CallControl: Send + Sync {
     /// # Errors
     /// When the carrier could not be asked.
     async fn look_up(&self, leg: &LegRef) -> Result<Vec<FoundLeg>, CarrierError>;
+
+    /// Looks up the leg to the number of a transfer of `leg`, by the carrier's id of it where that is known; legs of earlier transfers are
+    /// `over`. Returns its id and state, for carriers that report the end of a transfer.
+    ///
+    /// # Errors
+    /// When the carrier could not be asked.
+    async fn look_up_transfer(
+        &self,
+        _leg: &LegRef,
+        _other: Option<&str>,
+        _over: &[String],
+    ) -> Result<TransferLeg, CarrierError> {
+        Ok(TransferLeg::UNKNOWN)
+    }
 
     /// Tries the credentials without ringing anybody. Returns sentences about what was found: the kind of account, and what it
     /// may not do.
@@ -187,14 +201,30 @@ pub struct FoundLeg {
     pub certain: bool,
 }
 
+/// The leg to the number of a transfer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TransferLeg {
+    /// The carrier's own id of it, if that is known.
+    pub carrier_call_id: Option<String>,
+    /// Its state.
+    pub state: TransferLegState,
+}
+
+impl TransferLeg {
+    /// A leg of which the carrier shows nothing.
+    pub const UNKNOWN: Self = Self { carrier_call_id: None, state: TransferLegState::Unknown };
+}
+
 /// A carrier's reports about a transfer that it accepted, and the state of the media meanwhile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TransferReports {
     /// Nothing: an accepted transfer is the end.
     Nothing,
-    /// Whether the number answers ([`CarrierEvent::Bridged`] or [`CarrierEvent::OtherLegEnded`]). Until then leg and media stay ours.
+    /// The legs' own events: [`CarrierEvent::Bridged`], [`CarrierEvent::OtherLegBridged`] or [`CarrierEvent::OtherLegEnded`]. Until then
+    /// leg and media stay ours.
     ///
     /// [`CarrierEvent::Bridged`]: switchhook_core::call::CarrierEvent::Bridged
+    /// [`CarrierEvent::OtherLegBridged`]: switchhook_core::call::CarrierEvent::OtherLegBridged
     /// [`CarrierEvent::OtherLegEnded`]: switchhook_core::call::CarrierEvent::OtherLegEnded
     MediaStays,
     /// The same, by [`CarrierEvent::TransferEnded`]. The media ends at once, and new media is opened when the transfer fails.

@@ -46,7 +46,7 @@ use self::callback::Webhooks;
 pub use switchhook_core::call::CarrierEvent;
 
 pub use self::control::{
-    AmdMode, CallControl, CarrierError, DialError, DialRequest, Dialed, FoundLeg, LegRef, TransferError,
+    AmdMode, CallControl, CarrierError, DialError, DialRequest, Dialed, FoundLeg, LegRef, TransferError, TransferLeg,
     TransferReports,
 };
 pub use self::events::{LegEvent, LegEvents};

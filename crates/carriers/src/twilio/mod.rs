@@ -36,7 +36,7 @@ use super::rest::{RestError, below};
 use super::stream::StreamProtocol;
 use super::{
     AmdMode, CallControl, Carrier, CarrierError, Connection, DialError, DialRequest, Dialed, FoundLeg, LegEvents,
-    LegRef, TransferError, TransferReports, WebSocketMedia, text,
+    LegRef, TransferError, TransferLeg, TransferReports, WebSocketMedia, text,
 };
 
 /// A credential.
@@ -313,6 +313,16 @@ impl CallControl for Adapter {
         let calls = self.api.calls_between(from, to).await?;
         let fitting = calls.into_iter().filter(|call| call.may_be(from, to, dialing_at));
         Ok(fitting.filter_map(|call| call.found(self.flavour)).collect())
+    }
+
+    async fn look_up_transfer(
+        &self,
+        leg: &LegRef,
+        _other: Option<&str>,
+        _over: &[String],
+    ) -> Result<TransferLeg, CarrierError> {
+        let Some(id) = &leg.carrier_call_id else { return Ok(TransferLeg::UNKNOWN) };
+        Ok(self.api.child_of(id).await?.map_or(TransferLeg::UNKNOWN, CallRecord::transfer_leg))
     }
 
     async fn verify(&self) -> Result<String, CarrierError> {

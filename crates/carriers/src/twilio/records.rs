@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use switchhook_core::Timestamp;
-use switchhook_core::call::Hangup;
+use switchhook_core::call::{Hangup, TransferLegState};
 use switchhook_core::phone_number::PhoneNumber;
 use time::OffsetDateTime;
 use time::format_description::well_known::{Rfc2822, Rfc3339};
@@ -12,7 +12,7 @@ use time::format_description::well_known::{Rfc2822, Rfc3339};
 use super::Flavour;
 use super::causes::{self, CallEnd};
 use super::problem::lenient_text;
-use crate::{FoundLeg, text};
+use crate::{FoundLeg, TransferLeg, text};
 
 /// A call may have been created this much earlier than we say, by the carrier's clock.
 const CLOCKS_DIFFER: Duration = Duration::from_secs(5);
@@ -37,6 +37,9 @@ pub(super) struct CallRecord {
     to: Option<String>,
     #[serde(deserialize_with = "lenient_text")]
     direction: Option<String>,
+    /// The call whose `<Dial>` created this one.
+    #[serde(deserialize_with = "lenient_text")]
+    parent_call_sid: Option<String>,
     #[serde(deserialize_with = "lenient_text")]
     date_created: Option<String>,
     #[serde(deserialize_with = "lenient_text")]
@@ -63,6 +66,22 @@ impl CallRecord {
         let duration_seconds = self.duration.and_then(|seconds| seconds.parse().ok());
         let ended = causes::is_terminal(&status).then(|| Hangup { duration_seconds, ..end.hangup(flavour) });
         Some(FoundLeg { carrier_call_id, ended, certain: false })
+    }
+
+    /// Returns whether a `<Dial>` of this call created it.
+    pub(super) fn is_of(&self, parent: &str) -> bool {
+        self.parent_call_sid.as_deref() == Some(parent)
+    }
+
+    /// Returns it as the leg to the number of a transfer. One that is completed was answered.
+    pub(super) fn transfer_leg(self) -> TransferLeg {
+        let state = match self.status.as_deref() {
+            Some("in-progress" | "answered" | "completed") => TransferLegState::Connected,
+            Some("queued" | "initiated" | "ringing") => TransferLegState::Ringing,
+            Some(status) if causes::is_terminal(status) => TransferLegState::Ended,
+            _ => TransferLegState::Unknown,
+        };
+        TransferLeg { carrier_call_id: self.sid.filter(|sid| text::is_id(sid)), state }
     }
 
     /// Returns whether it may be a call of ours between these numbers that was intended at `dialing_at`.
@@ -254,6 +273,26 @@ mod tests {
             let record = call(json!({ "sid": "x", "status": "completed", "duration": duration }));
             let ended = record.found(Flavour::Twilio).and_then(|found| found.ended).expect("it has ended");
             assert_eq!((ended.cause, ended.duration_seconds), (CarrierCause::Normal, seconds));
+        }
+    }
+
+    #[test]
+    fn a_leg_to_another_number_shows_whether_it_was_answered() {
+        let child = |status: &str| call(json!({ "sid": "CA2", "parent_call_sid": "CA1", "status": status }));
+        assert!(child("ringing").is_of("CA1") && !child("ringing").is_of("CA3") && !call(json!({})).is_of("CA1"));
+        for (status, state) in [
+            ("queued", TransferLegState::Ringing),
+            ("ringing", TransferLegState::Ringing),
+            ("in-progress", TransferLegState::Connected),
+            ("completed", TransferLegState::Connected),
+            ("busy", TransferLegState::Ended),
+            ("no-answer", TransferLegState::Ended),
+            ("failed", TransferLegState::Ended),
+            ("canceled", TransferLegState::Ended),
+            ("on-hold", TransferLegState::Unknown),
+        ] {
+            let leg = TransferLeg { carrier_call_id: Some("CA2".to_owned()), state };
+            assert_eq!(child(status).transfer_leg(), leg, "{status}");
         }
     }
 

@@ -65,6 +65,14 @@ impl TwilioApi {
         self.read::<Calls>(&answer).map(|found| found.calls)
     }
 
+    /// The newest call that a `<Dial>` of this one created, if there is one.
+    pub(super) async fn child_of(&self, id: &str) -> Result<Option<CallRecord>, CarrierError> {
+        let query = [("ParentCallSid", id), ("PageSize", LOOKED_THROUGH)];
+        let answer = self.get(&self.list("Calls.json", &query)).await?;
+        let found = self.read::<Calls>(&answer)?.calls;
+        Ok(found.into_iter().find(|call| call.is_of(id)))
+    }
+
     /// The account itself.
     pub(super) async fn account<T: DeserializeOwned>(&self) -> Result<T, CarrierError> {
         let answer = self.get(&format!("{}.json", self.account_url)).await?;

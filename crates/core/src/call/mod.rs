@@ -24,6 +24,7 @@ mod snapshot;
 mod status;
 #[cfg(test)]
 mod tests;
+mod transfer;
 
 use std::time::Duration;
 
@@ -33,6 +34,7 @@ pub use self::message::{CallEffect, CallInput, Change, TalkEnd, TalkFailure};
 pub use self::phase::{Closing, Phase, Timing};
 pub use self::snapshot::Snapshot;
 pub use self::status::{CarrierCause, Direction, EndReason, EndedBy, ErrorCode, Hangup, Status};
+pub use self::transfer::{TransferLegState, TransferStep, TransferWatch};
 
 use self::ending::Reached;
 use crate::Timestamp;

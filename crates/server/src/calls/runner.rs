@@ -12,12 +12,13 @@ mod recovery;
 mod talking;
 mod transcript;
 mod transfer;
+mod transfer_legs;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use switchhook_carriers::{Carrier, CarrierEvent, LegEvent, LegEvents, Media};
-use switchhook_core::call::{Call, CallEffect, CallInput, EndedBy, Hangup, Phase, TalkEnd, Timing};
+use switchhook_carriers::{Carrier, CarrierEvent, LegEvent, LegEvents, Media, TransferLeg};
+use switchhook_core::call::{Call, CallEffect, CallInput, EndedBy, Phase, TalkEnd, Timing};
 use switchhook_runtime::panics::{Panicked, caught};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout};
@@ -31,6 +32,7 @@ use self::permit::DialPermit;
 use self::talking::{Talk, TalkEvent, Verdict};
 use self::transcript::{TranscriptWriter, Written};
 use self::transfer::{TransferAnswer, Transfers};
+use self::transfer_legs::OwnLeg;
 use super::setup::{CallSetup, SetupError};
 use super::{Context, LEASE, LiveEntry, RunnerSignal};
 use crate::store::calls::{CallRow, WrapUp};
@@ -152,12 +154,14 @@ enum TaskOutcome {
         /// The response.
         answer: TransferAnswer,
     },
-    /// The leg was looked up, since nothing was reported of its transfer.
+    /// The legs of a transfer were looked up, since its end was not reported.
     Transferred {
         /// The number of the transfer.
         number: u32,
-        /// How it ended, if it has; nothing when the carrier could not say.
-        found: Option<Option<Hangup>>,
+        /// The call's own leg.
+        own: OwnLeg,
+        /// The leg to the number.
+        other: TransferLeg,
     },
 }
 
@@ -393,8 +397,11 @@ impl Runner {
             CarrierEvent::Answered => Some(CallInput::Answered),
             CarrierEvent::NoMedia(words) => Some(CallInput::NoMedia { error: words.into() }),
             CarrierEvent::Hangup(hangup) => Some(CallInput::CarrierHangup(hangup)),
-            CarrierEvent::Bridged => self.bridged(),
+            CarrierEvent::Bridged => self.own_leg_bridged(),
             CarrierEvent::TransferEnded { number, bridged } => self.transfer_ended(number, bridged),
+            CarrierEvent::OtherLegStarted { carrier_call_id } => self.other_leg_started(carrier_call_id),
+            CarrierEvent::OtherLegAnswered { carrier_call_id } => self.other_leg_answered(carrier_call_id),
+            CarrierEvent::OtherLegBridged { carrier_call_id } => self.other_leg_bridged(&carrier_call_id),
             CarrierEvent::OtherLegEnded { carrier_call_id } => self.other_leg_ended(carrier_call_id),
             CarrierEvent::Human => {
                 self.answered_by = Some("human");
@@ -417,7 +424,7 @@ impl Runner {
                 Ok(None)
             }
             TaskOutcome::Transfer { number, answer } => Ok(self.transfer_answered(number, answer)),
-            TaskOutcome::Transferred { number, found } => Ok(self.transfer_looked_up(number, found)),
+            TaskOutcome::Transferred { number, own, other } => Ok(self.transfer_looked_up(number, own, other)),
             TaskOutcome::WrappedUp { wrap_up, from_traces } => {
                 self.wrapped_up(wrap_up, from_traces);
                 Ok(Some(CallInput::WrappedUp))

@@ -87,10 +87,17 @@ impl Runner {
     pub(super) async fn was_bridged(&self) -> bool {
         let looked = tokio::time::timeout(REPORTS, self.looking_for_commands()).await;
         let Ok(Ok(FetchedCommands { waiting, .. })) = looked else { return false };
-        waiting.iter().any(|waiting| match &waiting.command {
-            CallCommand::CarrierEvent { event } => {
-                matches!(event, CarrierEvent::Bridged | CarrierEvent::TransferEnded { bridged: true, .. })
-            }
+        let events: Vec<_> = waiting.iter().filter_map(|waiting| waiting.command.carrier_event()).collect();
+        let has_ended = |leg: &String| {
+            events
+                .iter()
+                .any(|event| matches!(event, CarrierEvent::OtherLegEnded { carrier_call_id } if carrier_call_id == leg))
+        };
+        events.iter().any(|event| match event {
+            CarrierEvent::Bridged
+            | CarrierEvent::OtherLegBridged { .. }
+            | CarrierEvent::TransferEnded { bridged: true, .. } => true,
+            CarrierEvent::OtherLegAnswered { carrier_call_id } => !has_ended(carrier_call_id),
             _ => false,
         })
     }

@@ -63,7 +63,7 @@ impl Runner {
     }
 
     /// Returns the carrier with the call's leg.
-    fn leg_control(&self) -> Option<LegControl> {
+    pub(super) fn leg_control(&self) -> Option<LegControl> {
         let carrier = self.carrier.clone().ok()?;
         let connection = ConnectionId::from_uuid(self.row.connection_id);
         Some(LegControl { store: self.context.store.clone(), carrier, connection, leg: self.leg() })
@@ -173,15 +173,6 @@ impl Runner {
         self.context.runners.spawn(async move { control.hang_up().await }.in_current_span());
     }
 
-    /// Looks up whether the leg is still up after a transfer of which the carrier reported nothing.
-    pub(super) fn look_transfer_up(&mut self, number: u32) {
-        let Some(control) = self.leg_control() else { return };
-        self.start(async move {
-            let found = control.find_repeatedly().await.map(|found| found.ended);
-            Some(TaskOutcome::Transferred { number, found })
-        });
-    }
-
     /// Looks up the call at the carrier, repeatedly since the carrier's list may lag, until the carrier knows it or the call changes otherwise;
     /// if the call is closing, until it has ended.
     pub(super) fn look_up(&mut self) {
@@ -230,11 +221,11 @@ fn machines(wanted: &AnsweringMachine) -> AmdMode {
 }
 
 /// The control of one leg at a carrier.
-struct LegControl {
+pub(super) struct LegControl {
     store: Store,
-    carrier: Arc<Carrier>,
+    pub(super) carrier: Arc<Carrier>,
     connection: ConnectionId,
-    leg: LegRef,
+    pub(super) leg: LegRef,
 }
 
 impl LegControl {
@@ -260,7 +251,7 @@ impl LegControl {
     }
 
     /// Looks the leg up repeatedly: the carrier's list may lag, and requests fail. `None` if it is never found.
-    async fn find_repeatedly(&self) -> Option<FoundLeg> {
+    pub(super) async fn find_repeatedly(&self) -> Option<FoundLeg> {
         for pause in LOOK_UP_AGAIN {
             tokio::time::sleep(pause).await;
             if let Some(Some(found)) = self.find().await {
@@ -290,7 +281,7 @@ impl LegControl {
     }
 
     /// Ends the leg. If its id never arrived, looks it up first, since a phone may be ringing.
-    async fn hang_up(mut self) {
+    pub(super) async fn hang_up(mut self) {
         if self.leg.carrier_call_id.is_none() {
             self.leg.carrier_call_id = self.find_repeatedly().await.map(|found| found.carrier_call_id);
         }

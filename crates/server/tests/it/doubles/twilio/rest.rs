@@ -176,7 +176,8 @@ async fn list(
     headers: HeaderMap,
     RawQuery(query): RawQuery,
 ) -> Response {
-    const KNOWN: &[&str] = &["To", "From", "Status", "StartTime", "StartTime>", "StartTime<", "PageSize", "Page"];
+    const KNOWN: &[&str] =
+        &["To", "From", "Status", "ParentCallSid", "StartTime", "StartTime>", "StartTime<", "PageSize", "Page"];
     if let Err(refused) = admit(&network, &headers, &account) {
         return *refused;
     }
@@ -190,7 +191,9 @@ async fn list(
     let now = Instant::now();
     let mut calls = network.look(|state| state.calls.clone());
     calls.retain(|call| {
-        let listed = call.listed_from <= now && !(by_start && call.started.is_none());
+        // Legs of transfers have no records here.
+        let listed =
+            query.all("ParentCallSid").is_empty() && call.listed_from <= now && !(by_start && call.started.is_none());
         listed && wanted("To", &call.to) && wanted("From", &call.from) && wanted("Status", call.status)
     });
     calls.reverse();
