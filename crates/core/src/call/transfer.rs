@@ -105,6 +105,9 @@ mod tests {
     const FAILED: TransferStep = TransferStep::Failed { hang_up: false };
     const GIVEN_UP: TransferStep = TransferStep::Failed { hang_up: true };
 
+    /// A title, the second of the reported answer, the leg that a lookup shows, and the end with its second.
+    type Story = (&'static str, Option<i64>, fn(i64) -> TransferLegState, TransferStep, i64);
+
     /// Plays lookups in virtual time, with the report of an answer after so many seconds. Returns the end and its second.
     fn play(answered: Option<i64>, shown: impl Fn(i64) -> TransferLegState) -> (TransferStep, i64) {
         let at = |seconds: i64| Timestamp::from_millis(seconds * 1_000);
@@ -125,7 +128,7 @@ mod tests {
 
     #[test]
     fn every_transfer_ends_within_a_bounded_time() {
-        let table: [(&str, Option<i64>, fn(i64) -> TransferLegState, TransferStep, i64); 10] = [
+        let table: [Story; 10] = [
             ("its connection is not reported", Some(6), |_| Up, TransferStep::Bridged, 9),
             (
                 "nothing is reported; it rang before",

@@ -189,7 +189,7 @@ async fn frames_that_come_seconds_late_and_all_at_once_are_over_when_they_come()
     let (line, mut call) = cascade(|_| {});
     call.answer().await;
     tokio::time::sleep(Duration::from_secs(3)).await;
-    let recording = switchhook_recordings::recording("day").expect("a recording");
+    let recording = switchhook_caller_audio::recording("day").expect("a recording");
     let samples = recording.samples(AudioFormat::Narrowband);
     for chunk in samples[..samples.len() / 160 / 2 * 160].chunks_exact(160) {
         assert!(line.send(FromCarrier::Audio(CallerAudio(Frame::from_slice(AudioFormat::Narrowband, chunk)))));
@@ -206,7 +206,7 @@ async fn jitter_after_a_gap_is_bridged_like_jitter_before_it() {
     let (line, mut call) = cascade(|_| {});
     call.answer().await;
     tokio::time::sleep(Duration::from_secs(2)).await;
-    let recording = switchhook_recordings::recording("day").expect("a recording");
+    let recording = switchhook_caller_audio::recording("day").expect("a recording");
     let frames: Vec<_> = recording.samples(AudioFormat::Narrowband).chunks_exact(160).collect();
     for burst in frames.chunks(15) {
         for chunk in burst {
