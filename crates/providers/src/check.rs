@@ -96,6 +96,8 @@ pub struct AgentTools {
 
 /// Requests with tools in one test.
 const REQUESTS: usize = 3;
+/// Requests to find a tool that the model's server refuses without naming it.
+const MOST_SEARCHES: usize = 8;
 /// Tools in one request; some models refuse more.
 const MOST_TOOLS: usize = 128;
 
@@ -161,6 +163,10 @@ async fn think(llm: &dyn Llm, requests: Vec<Vec<ToolSpec>>) -> Result<String, St
     let (mut refused, mut count) = (Vec::new(), 0);
     for tools in requests {
         respond(llm, tools.clone()).await?;
+        let mut searches = 0..MOST_SEARCHES;
+        while llm.is_searching_refused(&tools) && searches.next().is_some() {
+            respond(llm, tools.clone()).await?;
+        }
         count += tools.len();
         refused.extend(llm.refused(&tools));
     }

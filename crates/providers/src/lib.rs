@@ -344,6 +344,11 @@ pub trait Llm: Send + Sync {
         Vec::new()
     }
 
+    /// Returns whether the server refuses one of `tools`, and more requests will show which.
+    fn is_searching_refused(&self, _tools: &[ToolSpec]) -> bool {
+        false
+    }
+
     /// Sends tools again that the server has refused: it may take them by now.
     fn forget_refusals(&self) {}
 

@@ -3,6 +3,7 @@
 use switchhook_core::conversation::Message;
 
 use super::failure::Retry;
+use super::refused_tools::RequestedTools;
 use super::shorten::shorten;
 use super::withheld;
 
@@ -11,6 +12,8 @@ use super::withheld;
 pub(super) struct Changes {
     /// Whether messages of the caller may be left out.
     may_withhold: bool,
+    /// The tools that were requested.
+    pub(super) tools: RequestedTools,
     /// How often the server's form of request was learnt.
     pub(super) learnt: u8,
     /// The token limit that was requested.
@@ -25,9 +28,9 @@ pub(super) struct Changes {
 }
 
 impl Changes {
-    /// Creates those of a request that is about to be sent with a token limit of `requested`.
-    pub(super) fn new(may_withhold: bool, requested: u32) -> Self {
-        Self { may_withhold, requested, ..Self::default() }
+    /// Creates those of a request for these tools that is about to be sent with a token limit of `requested`.
+    pub(super) fn new(tools: RequestedTools, may_withhold: bool, requested: u32) -> Self {
+        Self { tools, may_withhold, requested, ..Self::default() }
     }
 
     /// Changes the conversation for another attempt. Returns whether there can be one.

@@ -35,7 +35,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use self::changes::Changes;
 pub(crate) use self::failure::{LlmFailure, Retry};
-use self::refused_tools::RefusedTools;
+use self::refused_tools::{Learnt, RefusedTools};
 pub(crate) use self::server::{LLM_SETTINGS, LlmServer};
 use self::speech_filter::SpeechFilter;
 use self::token_limits::{TokenLimit, TokenLimits, USED_UP, raise};
@@ -182,6 +182,7 @@ impl<D: LlmAdapter> LlmClient<D> {
             let used = response.usage().or_else(|| (attempted.is_ok() || reading.alive).then(estimated));
             spent.add(used.unwrap_or_default());
             let Err(failure) = attempted else {
+                self.accepts(&request.tools);
                 self.limits.remember(&model, changes.requested, request.max_tokens.unwrap_or(MAX_TOKENS));
                 if let Some(withheld) = &request.withheld {
                     withheld.remember(changes.last_words);
@@ -213,13 +214,13 @@ impl<D: LlmAdapter> LlmClient<D> {
 
     /// Removes from a request everything that is known to be refused, and raises a token limit that is known to be too low.
     fn prepare(&self, request: &mut LlmRequest) -> Changes {
-        self.refused.leave_out(&mut request.tools);
+        let tools = self.refused.leave_out(&mut request.tools);
         if let Some(withheld) = &request.withheld {
             withheld.leave_out(&mut request.messages);
         }
         let requested = request.max_tokens.unwrap_or(MAX_TOKENS);
         request.max_tokens = Some(self.limits.of(self.server.model(request, ""), requested));
-        Changes::new(request.withheld.is_some(), requested)
+        Changes::new(tools, request.withheld.is_some(), requested)
     }
 
     /// Returns the token limit of a request, as the server gets it.
@@ -250,11 +251,26 @@ impl<D: LlmAdapter> LlmClient<D> {
             request.max_tokens = Some(raised);
             return true;
         }
-        let tool = self.refused.learn(failure, self.server.key(), &mut request.tools);
-        if let Some(tool) = &tool {
-            tracing::warn!(provider, tool, "LLM server refuses a tool; it is left out");
+        match self.refused.learn(failure, self.server.key(), &mut request.tools, &mut changes.tools) {
+            Some(Learnt::Refused(tool)) => tracing::warn!(provider, tool, "LLM server refuses a tool; it is left out"),
+            Some(Learnt::Nothing) => {
+                let offered = request.tools.len();
+                tracing::warn!(
+                    provider,
+                    offered,
+                    "LLM server refuses a tool without naming it; some are left out to find it"
+                );
+            }
+            None => return false,
         }
-        tool.is_some()
+        true
+    }
+
+    /// Takes note that the server accepts these tools.
+    fn accepts(&self, tools: &[ToolSpec]) {
+        for tool in self.refused.accepted(tools) {
+            tracing::warn!(provider = self.dialect.name(), tool, "LLM server refuses a tool; it is left out");
+        }
     }
 
     async fn attempt(
@@ -307,7 +323,12 @@ impl<D: LlmAdapter> LlmClient<D> {
                     Err(_) => return Err(LlmFailure::unreadable()),
                 };
                 reading.seen = true;
-                if reading.take(parsed.take(&event)?, events).await? {
+                let step = parsed.take(&event)?;
+                // Before it is passed on: the request may be dropped then.
+                if !reading.alive && matches!(step, StreamStep::Text(_) | StreamStep::Tool) {
+                    self.accepts(&request.tools);
+                }
+                if reading.take(step, events).await? {
                     break 'reading;
                 }
             }
@@ -560,6 +581,10 @@ impl<D: LlmAdapter> Llm for LlmClient<D> {
 
     fn refused(&self, tools: &[ToolSpec]) -> Vec<RefusedTool> {
         self.refused.among(tools)
+    }
+
+    fn is_searching_refused(&self, tools: &[ToolSpec]) -> bool {
+        self.refused.is_searching(tools)
     }
 
     fn forget_refusals(&self) {

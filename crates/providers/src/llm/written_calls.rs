@@ -135,7 +135,9 @@ pub(super) fn unreadable(text: &str, tools: &[String]) -> ToolCall {
 /// Returns the name of a tool without its namespace and number, as in `functions.book:0`.
 pub(super) fn bare_name(name: &str) -> &str {
     let bare = NAMESPACES.iter().find_map(|space| name.strip_prefix(space)).unwrap_or(name);
-    bare.split(':').next().unwrap_or(bare)
+    let bare = bare.split(':').next().unwrap_or(bare);
+    // Llama's built-in tools are methods.
+    bare.strip_suffix(".call").unwrap_or(bare)
 }
 
 fn tool_call(position: usize, name: &str, arguments: Value) -> ToolCall {

@@ -106,6 +106,7 @@ const FRIDAY: &[&str] = &[
     " to=functions.tables<|channel|>commentary json<|message|>{\"day\":\"Friday\"}<|call|>",
     "{\"name\": \"tables\", \"parameters\": {\"day\": \"Friday\"}}",
     "```json\n[{\"name\": \"tables\", \"arguments\": {\"day\": \"Friday\"}}]\n```",
+    "<|python_tag|>tables.call(day=\"Friday\")<|eom_id|>",
     "<|tool_call_start|>[tables(day=\"Friday\")]<|tool_call_end|>",
     "```tool_code\ntables(day=\"Friday\")\n```",
     "```tool_code\nprint(default_api.tables(day='Friday'))\n```",
