@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Checks the files that run Switchhook: the install script, Compose, Caddy, systemd and Helm.
+# Checks the files that run Switchhook: the install script, the Debian package, Compose, Caddy, systemd and Helm.
 #
 #   ci/deploy.sh
 #
-# It needs curl and python3. What it has no program for, it names as NOT CHECKED; on Debian these are caddy, shellcheck, systemd and a
+# It needs curl and python3. What it has no program for, it names as NOT CHECKED; on Debian these are caddy, lintian, shellcheck, systemd and a
 # Compose that knows the Compose specification (docker compose 2.24 or podman-compose 1.6). helm is not in Debian.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -58,6 +58,9 @@ printf x >>"$release/switchhook-$target.tar.gz"
 if install "$work/damaged"; then die "it installed a damaged download"; fi
 grep -q 'Nothing was installed' "$work/said" || die "it says of a damaged download: $(cat "$work/said")"
 [ ! -e "$work/damaged/switchhook" ] || die "it left a damaged program behind"
+
+echo "The Debian package"
+ci/deb.sh
 
 echo "Whatever stops the service waits for its drain"
 # seconds FILE EXPRESSION: the one number that the expression finds.

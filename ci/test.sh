@@ -143,6 +143,10 @@ system_packages() {
     command -v curl >/dev/null || missing+=(curl)
     command -v go >/dev/null || missing+=(golang-go)
     command -v openssl >/dev/null || missing+=(openssl)
+    # What runs the service is checked with these.
+    command -v caddy >/dev/null || missing+=(caddy)
+    command -v shellcheck >/dev/null || missing+=(shellcheck)
+    command -v lintian >/dev/null || missing+=(lintian)
     [ ${#missing[@]} -gt 0 ] || return 0
     install "${missing[@]}"
 }
@@ -251,7 +255,8 @@ step "The clients for Python and TypeScript" ci/clients.sh
 # Without openapi-generator, which needs Java.
 step "Generated clients, and linters of docs/openapi.json" ci/generators.sh linters openapi-python-client datamodel-code-generator \
     openapi-typescript hey-api orval
-step "The packages for pip and npm" ci/packaging.sh
+step "The packages for pip and npm, and a new user's first minutes" ci/packaging.sh
+step "What runs the service: Debian package, Compose, Caddy, systemd, Helm" ci/deploy.sh
 finish "The dashboard, in a browser"
 step "Signing in at an OpenID provider, in a browser" ci/oidc.sh
 
