@@ -10,6 +10,7 @@ mod fr;
 mod hi;
 mod it;
 mod ja;
+mod keys;
 mod nl;
 mod pt;
 mod words;
@@ -18,6 +19,7 @@ mod words;
 mod tests;
 
 pub use en::ENGLISH;
+pub use keys::KeyNames;
 pub use words::{MachineWords, is_unspaced};
 
 /// Lower-case words, or phrases of words with one space between them.

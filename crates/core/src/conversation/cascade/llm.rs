@@ -133,7 +133,7 @@ impl Cascade {
             kind,
             early,
             stage: LlmStage::Streaming(d.now),
-            sentences: SentenceSplitter::new(d.language),
+            sentences: SentenceSplitter::new(&d.agent.language),
             held: Vec::new(),
             said: false,
             said_before: false,

@@ -12,6 +12,7 @@ mod endpointing;
 pub(super) mod evidence;
 mod failures;
 mod llm;
+pub(super) mod markdown;
 pub(super) mod messages;
 mod overlap;
 mod pauses;
@@ -31,6 +32,7 @@ pub use self::messages::{CascadeEffect, CascadeInput};
 use self::barge_in::{Overlap, Words};
 use self::caller_turn::{CallerTurn, FinishedTurn};
 use self::llm::{CompletionRequest, TurnResponse};
+use self::markdown::named_keys;
 use self::pauses::Pauses;
 use self::sentences::sentences_of;
 
@@ -107,7 +109,7 @@ impl Strategy for Cascade {
     }
 
     fn greet_late(&mut self, d: &mut Dialogue) {
-        let text = d.agent.greeting.text.trim().to_owned();
+        let text = named_keys(d.agent.greeting.text.trim(), &d.agent.language);
         if !text.is_empty() && d.is_calm() && self.is_calm(d) {
             self.say_text(d, Kind::Greeting, &text);
         }
@@ -201,7 +203,7 @@ impl Strategy for Cascade {
 
     fn say(&mut self, d: &mut Dialogue, kind: Kind, text: &str) {
         self.cancel_llm(d);
-        let sentences = sentences_of(text, d.language);
+        let sentences = sentences_of(text, &d.agent.language);
         for (i, sentence) in sentences.iter().enumerate() {
             self.speak(d, kind, sentence, i + 1 == sentences.len());
         }
