@@ -3,8 +3,9 @@
 #
 #   ci/deploy.sh
 #
-# It needs curl and python3. What it has no program for, it names as NOT CHECKED; on Debian these are caddy, lintian, shellcheck, systemd and a
-# Compose that knows the Compose specification (docker compose 2.24 or podman-compose 1.6). helm is not in Debian.
+# It needs curl and python3. What it has no program for, it names as NOT CHECKED; on Debian these are lintian, shellcheck and systemd, and helm,
+# which is not in Debian. It unpacks Debian's caddy into target/deploy, and installs podman-compose there, where they are missing; no
+# container is started.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -82,22 +83,53 @@ for file in deploy/compose.yaml deploy/compose.postgres.yaml; do
 done
 [ "$(seconds deploy/helm/switchhook/values.yaml '^drainSeconds: \([0-9]*\)$')" = "$drain" ] || die "the chart has another drain timeout than $drain s"
 
-export SWITCHHOOK_HOST=calls.example.com SWITCHHOOK_NODES="node1:8080 node2:8080" SWITCHHOOK_MASTER_KEY=key POSTGRES_PASSWORD=password
+export SWITCHHOOK_DOMAIN=calls.example.com SWITCHHOOK_NODES="node1:8080 node2:8080" SWITCHHOOK_MASTER_KEY=key POSTGRES_PASSWORD=password
+tools=$(realpath -m "${CARGO_TARGET_DIR:-target}")/deploy
+mkdir -p "$tools"
 echo "Compose"
 compose=()
 if docker compose version >/dev/null 2>&1; then
     compose=(docker compose)
-elif podman-compose version 2>/dev/null | grep -qE 'podman-compose version:? (1\.([6-9]|[1-9][0-9])|[2-9])'; then
-    compose=(podman-compose)
 else
-    echo "NOT CHECKED: deploy/compose*.yaml, because neither docker compose nor podman-compose 1.6 is installed"
+    if [ ! -x "$tools/venv/bin/podman-compose" ] && python3 -m venv "$tools/venv"; then
+        "$tools/venv/bin/pip" install --quiet --disable-pip-version-check podman-compose==1.6.0 || true
+    fi
+    # It asks podman for its version, and reads the files itself.
+    printf '#!/bin/sh\necho podman version 5.0.0\n' >"$work/podman"
+    chmod 755 "$work/podman"
+    if PATH=$work:$PATH "$tools/venv/bin/podman-compose" version >/dev/null 2>&1; then
+        compose=(env "PATH=$work:$PATH" "$tools/venv/bin/podman-compose")
+    else
+        echo "NOT CHECKED: deploy/compose*.yaml, because there is neither docker compose nor podman-compose 1.6"
+    fi
 fi
-for file in deploy/compose.yaml deploy/compose.postgres.yaml; do
-    [ ${#compose[@]} = 0 ] || "${compose[@]}" -f "$file" config >/dev/null || die "$file is not valid"
-done
+# composed FILE: the file as Compose understands it.
+composed() {
+    "${compose[@]}" -f "$1" config >"$work/said" 2>"$work/errors" || die "$1 is not valid: $(cat "$work/errors")"
+}
+# public ADDRESS: the address of the service in what `composed` said.
+public() {
+    grep -q "SWITCHHOOK_PUBLIC_URL: [\"']\?$1[\"']\?$" "$work/said" || die "the service's address is not $1 but $(grep PUBLIC_URL "$work/said")"
+}
 if [ ${#compose[@]} != 0 ]; then
-    SWITCHHOOK_PUBLIC_URL='' SWITCHHOOK_PORT=9000 "${compose[@]}" -f deploy/compose.yaml config >"$work/said"
-    grep -q 'SWITCHHOOK_PUBLIC_URL: "\?http://127.0.0.1:9000"\?$' "$work/said" || die "compose.yaml has another public address than its port's"
+    for file in deploy/compose.yaml deploy/compose.postgres.yaml; do
+        composed "$file"
+        public https://calls.example.com
+        grep -q 'SWITCHHOOK_DOMAIN: [\"]\?calls.example.com' "$work/said" || die "$file gives Caddy another domain"
+        [ "$(grep -c 'read_only: true' "$work/said")" -ge 2 ] || die "$file has a node or Caddy with a writable root"
+    done
+    SWITCHHOOK_DOMAIN='' SWITCHHOOK_PORT=9000 composed deploy/compose.yaml
+    public http://127.0.0.1:9000
+    SWITCHHOOK_PUBLIC_URL=https://proxy.example.com composed deploy/compose.yaml
+    public https://proxy.example.com
+    if (SWITCHHOOK_DOMAIN='' composed deploy/compose.postgres.yaml) 2>/dev/null; then die "compose.postgres.yaml starts without a domain"; fi
+fi
+if ! command -v caddy >/dev/null && command -v apt-get >/dev/null; then
+    # The package would start a service on port 80.
+    if [ ! -x "$tools/caddy/usr/bin/caddy" ] && (cd "$tools" && apt-get download -qq caddy >/dev/null 2>&1); then
+        dpkg-deb --extract "$tools"/caddy_*.deb "$tools/caddy"
+    fi
+    PATH=$PATH:$tools/caddy/usr/bin
 fi
 if have caddy "deploy/Caddyfile"; then
     caddy validate --config deploy/Caddyfile --adapter caddyfile >"$work/said" 2>&1 || die "$(cat "$work/said")"

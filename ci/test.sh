@@ -144,7 +144,6 @@ system_packages() {
     command -v go >/dev/null || missing+=(golang-go)
     command -v openssl >/dev/null || missing+=(openssl)
     # What runs the service is checked with these.
-    command -v caddy >/dev/null || missing+=(caddy)
     command -v shellcheck >/dev/null || missing+=(shellcheck)
     command -v lintian >/dev/null || missing+=(lintian)
     [ ${#missing[@]} -gt 0 ] || return 0
