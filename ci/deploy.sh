@@ -3,7 +3,7 @@
 #
 #   ci/deploy.sh
 #
-# It needs curl and python3. What it has no program for, it names as NOT CHECKED; on Debian these are lintian, shellcheck and systemd, and helm,
+# It needs curl and python3. What it has no program for, it names as NOT CHECKED; on Debian these are lintian, minisign, shellcheck and systemd, and helm,
 # which is not in Debian. It unpacks Debian's caddy into target/deploy, and installs podman-compose there, where they are missing; no
 # container is started.
 set -euo pipefail
@@ -28,7 +28,7 @@ stop() {
 }
 trap stop EXIT
 
-echo "The install script"
+echo "A release, and its install script"
 if have shellcheck "the style of deploy/install.sh"; then shellcheck deploy/install.sh; fi
 case "$(uname -m)" in
     x86_64) target=x86_64-unknown-linux-musl ;;
@@ -39,8 +39,23 @@ release=$work/releases/latest/download
 mkdir -p "$release" "$work/program"
 printf '#!/bin/sh\necho switchhook 0.0.0-test\n' >"$work/program/switchhook"
 chmod 755 "$work/program/switchhook"
-tar -czf "$release/switchhook-$target.tar.gz" -C "$work/program" switchhook
-(cd "$release" && sha256sum -- *.tar.gz >SHA256SUMS)
+archive=$(packaging/release/archive.sh "$work/program/switchhook" "$target" "$release")
+cmp "$archive" "$(packaging/release/archive.sh "$work/program/switchhook" "$target" "$work/again")" || die "the same program gives another archive"
+if have minisign "the signature of a release"; then
+    minisign -G -W -f -p "$work/key.pub" -s "$work/key" >/dev/null
+    SWITCHHOOK_MINISIGN_KEY=$(cat "$work/key")
+    export SWITCHHOOK_MINISIGN_KEY
+fi
+packaging/release/finish.sh "$release" switchhook/switchhook
+if [ -n "${SWITCHHOOK_MINISIGN_KEY:-}" ]; then
+    minisign -V -q -p "$work/key.pub" -m "$release/SHA256SUMS" || die "the signature of the checksums is not valid"
+    (cd "$release" && sha256sum --check --quiet SHA256SUMS) || die "the checksums are wrong"
+    unset SWITCHHOOK_MINISIGN_KEY
+fi
+for line in 'buildx build .*--platform linux/arm64 .*--tag example.com/switchhook:0.0.0-arm64 --push' 'imagetools create --tag example.com/switchhook:0.0.0 '; do
+    SWITCHHOOK_DRY_RUN=1 packaging/release/image.sh "$work/program/switchhook" "$work/program/switchhook" example.com/switchhook:0.0.0 >"$work/said"
+    grep -q -e "$line" "$work/said" || die "the image is not built by $line: $(cat "$work/said")"
+done
 python3 - "$work/releases" >"$work/port" <<'PYTHON' &
 import functools, http.server, sys
 handler = type("Quiet", (http.server.SimpleHTTPRequestHandler,), {"log_message": lambda *_: None})
@@ -51,7 +66,7 @@ PYTHON
 server=$!
 until [ -s "$work/port" ]; do kill -0 "$server" || die "the test's web server did not start"; done
 install() { # BIN_DIR
-    SWITCHHOOK_RELEASES="http://127.0.0.1:$(cat "$work/port")" SWITCHHOOK_BIN_DIR=$1 sh <deploy/install.sh >"$work/said" 2>&1
+    SWITCHHOOK_RELEASES="http://127.0.0.1:$(cat "$work/port")" SWITCHHOOK_BIN_DIR=$1 sh "$release/install.sh" >"$work/said" 2>&1
 }
 install "$work/bin" || die "it did not install: $(cat "$work/said")"
 [ "$("$work/bin/switchhook")" = "switchhook 0.0.0-test" ] || die "it installed another program"

@@ -146,6 +146,8 @@ system_packages() {
     # What runs the service is checked with these.
     command -v shellcheck >/dev/null || missing+=(shellcheck)
     command -v lintian >/dev/null || missing+=(lintian)
+    command -v minisign >/dev/null || missing+=(minisign)
+    command -v readelf >/dev/null || missing+=(binutils)
     [ ${#missing[@]} -gt 0 ] || return 0
     install "${missing[@]}"
 }
