@@ -131,6 +131,39 @@ fn an_idle_connection_outlives_those_of_load_balancers() {
 }
 
 #[test]
+fn a_password_that_is_not_escaped_is_named_by_its_character_and_not_shown() {
+    let database = |url: &str| load(&[("SWITCHHOOK_DATABASE_URL", url)]).map(drop);
+    for (url, character) in [
+        ("postgres://user:hun#ter2@host/db", '#'),
+        ("postgres://user:hun#ter2@host:5432/db?sslmode=require", '#'),
+        ("postgres://user:hun?ter2@host/db", '?'),
+        ("postgres://user:hun?t=er2@host/db", '?'),
+        ("postgres://user:hun/ter2@host/db", '/'),
+        ("postgres://user:12/hunter2@host/db", '/'),
+        ("postgres://user:12?hunter2@host/db", '?'),
+        ("postgres://user:hu@n/ter2@host/db", '/'),
+        ("postgresql://user:hu/n?ter2@host/db", '/'),
+    ] {
+        let error = database(url).expect_err(url);
+        assert!(error.starts_with("SWITCHHOOK_DATABASE_URL has a "), "{error}");
+        assert!(error.contains(&format!("has a {character} ")) && error.contains("%2F"), "{url}: {error}");
+        assert!(!error.contains("hun") && !error.contains("ter2"), "{error}");
+    }
+    for url in [
+        "postgres://user:hun%23ter2@host/db",
+        "postgres://user:hun@ter2@host/db",
+        "postgres://user:pw@[::1]:5432/db",
+        "postgres://[::1]/db?user=a@example.com&password=b@c",
+        "postgres://user@example.com:pw@host:6432/db?options=-c%20geqo=off",
+        "postgres://user:pw@/db?host=/cloudsql/project:region:name",
+        "postgres:///db?host=/run",
+        "postgres://host",
+    ] {
+        database(url).expect(url);
+    }
+}
+
+#[test]
 fn production_never_makes_a_key_file() {
     let mut config = Config::for_tests(Path::new("/nonexistent"));
     config.env = Environment::Prod;
