@@ -3,6 +3,7 @@
 mod database;
 mod disk_full;
 pub(crate) mod gate;
+mod locked;
 mod log;
 mod open_files;
 mod small_database;
