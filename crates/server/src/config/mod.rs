@@ -212,6 +212,12 @@ impl Config {
         }
     }
 
+    /// Returns the file of an SQLite database.
+    #[must_use]
+    pub fn database_file(&self) -> Option<PathBuf> {
+        self.database_url().strip_prefix("sqlite://").map(PathBuf::from)
+    }
+
     /// Returns the address for carriers: the configured one, else where the service `listens`.
     #[must_use]
     pub fn reached_at(&self, listens: SocketAddr) -> String {

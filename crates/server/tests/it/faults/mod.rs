@@ -6,6 +6,7 @@ pub(crate) mod gate;
 mod locked;
 mod log;
 mod open_files;
+mod second;
 mod small_database;
 mod stalled;
 mod stop;
