@@ -8,17 +8,29 @@ import { transcriptEvent, type TranscriptEvent } from "./events.js";
 import type * as types from "./types.js";
 
 export class Agents extends Resource {
-  /** List agents, newest first. */
+  /**
+   * List agents.
+   *
+   * The newest come first.
+   */
   list(query: Query<"list_agents"> = {}, options: RequestOptions = {}): Pages<types.Agent> {
     return this.fetchPages<types.Agent>({ method: "GET", path: "/v1/agents", query }, options);
   }
 
-  /** Create an agent. */
+  /**
+   * Create an agent.
+   *
+   * Absent fields take their defaults.
+   */
   create(body: types.CreateAgent, options: RequestOptions = {}): Promise<types.Agent> {
     return this.fetchJson<types.Agent>({ method: "POST", path: "/v1/agents", body }, options);
   }
 
-  /** Get an agent, with all defaults. */
+  /**
+   * Get an agent.
+   *
+   * Returns the current version with all defaults.
+   */
   get(id: string, options: RequestOptions = {}): Promise<types.Agent> {
     return this.fetchJson<types.Agent>({ method: "GET", path: `/v1/agents/${segment(id)}` }, options);
   }
@@ -32,25 +44,37 @@ export class Agents extends Resource {
     return this.fetchJson<types.Agent>({ method: "PATCH", path: `/v1/agents/${segment(id)}`, body }, options);
   }
 
-  /** Delete an agent that answers no number; existing calls keep their version. */
+  /**
+   * Delete an agent.
+   *
+   * The agent must answer no number; existing calls keep their version.
+   */
   delete(id: string, options: RequestOptions = {}): Promise<void> {
     return this.fetchNothing({ method: "DELETE", path: `/v1/agents/${segment(id)}` }, options);
   }
 
-  /** List an agent's versions, newest first: the latest 100 and those in `traffic` or calls. */
+  /**
+   * List an agent's versions.
+   *
+   * Lists the latest 100 and those in `traffic` or calls, newest first.
+   */
   listVersions(id: string, query: Query<"list_agent_versions"> = {}, options: RequestOptions = {}): Pages<types.AgentVersion> {
     return this.fetchPages<types.AgentVersion>({ method: "GET", path: `/v1/agents/${segment(id)}/versions`, query }, options);
   }
 
-  /** Get an agent as of a version, with its current `traffic`. */
+  /**
+   * Get an agent's version.
+   *
+   * Returns the agent as of this version, with its current `traffic`.
+   */
   getVersion(id: string, version: number, options: RequestOptions = {}): Promise<types.Agent> {
     return this.fetchJson<types.Agent>({ method: "GET", path: `/v1/agents/${segment(id)}/versions/${segment(version)}` }, options);
   }
 
   /**
-   * Restore an earlier version's name and configuration as a new version.
+   * Restore an agent's version.
    *
-   * `traffic` and existing calls keep their versions.
+   * Its name and configuration become a new version; `traffic` and existing calls keep their versions.
    */
   restoreVersion(id: string, version: number, options: RequestOptions = {}): Promise<types.Agent> {
     return this.fetchJson<types.Agent>({ method: "POST", path: `/v1/agents/${segment(id)}/versions/${segment(version)}/restore` }, options);
@@ -58,7 +82,11 @@ export class Agents extends Resource {
 }
 
 export class ApiKeys extends Resource {
-  /** List API keys, newest first, including revoked and expired ones. */
+  /**
+   * List API keys.
+   *
+   * The newest come first, including revoked and expired ones.
+   */
   list(query: Query<"list_api_keys"> = {}, options: RequestOptions = {}): Pages<types.ApiKey> {
     return this.fetchPages<types.ApiKey>({ method: "GET", path: "/v1/api-keys", query }, options);
   }
@@ -72,12 +100,20 @@ export class ApiKeys extends Resource {
     return this.fetchJson<types.NewApiKey>({ method: "POST", path: "/v1/api-keys", body }, options);
   }
 
-  /** Get a key, without its secret. */
+  /**
+   * Get an API key.
+   *
+   * The secret is not included.
+   */
   get(id: string, options: RequestOptions = {}): Promise<types.ApiKey> {
     return this.fetchJson<types.ApiKey>({ method: "GET", path: `/v1/api-keys/${segment(id)}` }, options);
   }
 
-  /** Revoke a key: the next request with it gets 401, and revoking it again has no effect. */
+  /**
+   * Revoke an API key.
+   *
+   * The next request with it gets 401; revoking it again has no effect.
+   */
   revoke(id: string, options: RequestOptions = {}): Promise<void> {
     return this.fetchNothing({ method: "DELETE", path: `/v1/api-keys/${segment(id)}` }, options);
   }
@@ -85,9 +121,9 @@ export class ApiKeys extends Resource {
 
 export class Calls extends Resource {
   /**
-   * List calls, newest first.
+   * List calls.
    *
-   * Filters take up to 100 values, separated by commas or in repeated parameters.
+   * The newest come first. Filters take up to 100 values, separated by commas or in repeated parameters.
    */
   list(query: Query<"list_calls"> = {}, options: RequestOptions = {}): Pages<types.Call> {
     return this.fetchPages<types.Call>({ method: "GET", path: "/v1/calls", query }, options);
@@ -107,7 +143,11 @@ export class Calls extends Resource {
     return this.fetchJson<types.UnplacedCall>({ method: "POST", path: "/v1/calls", body: { ...body, dry_run: true }, repeatable: true }, options);
   }
 
-  /** Get a call. */
+  /**
+   * Get a call.
+   *
+   * Returns its present status, or its result once it has ended.
+   */
   get(id: string, options: RequestOptions = {}): Promise<types.Call> {
     return this.fetchJson<types.Call>({ method: "GET", path: `/v1/calls/${segment(id)}` }, options);
   }
@@ -122,39 +162,40 @@ export class Calls extends Resource {
   }
 
   /**
-   * Make the agent say something on a live call.
+   * Speak in a call.
    *
-   * The language model sees the text; the transcript includes what was heard. No effect while the agent says goodbye.
+   * The agent says the text on a live call: the language model sees it, the transcript includes what was heard. No effect while the agent says
+   * goodbye.
    */
   say(id: string, body: types.Say, options: RequestOptions = {}): Promise<types.Call> {
     return this.fetchJson<types.Call>({ method: "POST", path: `/v1/calls/${segment(id)}/say`, body }, options);
   }
 
   /**
-   * Send DTMF on a live call, for example to a phone menu.
+   * Send DTMF.
    *
-   * The agent's speech pauses while the tones are sent.
+   * Presses keys on a live call, for example in a phone menu. The agent's speech pauses while the tones are sent.
    */
   sendDtmf(id: string, body: types.SendDtmf, options: RequestOptions = {}): Promise<types.Call> {
     return this.fetchJson<types.Call>({ method: "POST", path: `/v1/calls/${segment(id)}/dtmf`, body }, options);
   }
 
   /**
-   * Transfer the caller without an announcement (cold transfer).
+   * Transfer a call.
    *
-   * The agent stops speaking and the carrier transfers the call. Once the number answers, the call ends as `completed` with `end_reason`
-   * `transferred`. Otherwise the agent takes the caller back.
+   * Transfers the caller without an announcement (cold transfer). The agent stops speaking and the carrier transfers the call. Once the number
+   * answers, the call ends as `completed` with `end_reason` `transferred`. Otherwise the agent takes the caller back.
    */
   transfer(id: string, body: types.TransferCall, options: RequestOptions = {}): Promise<types.Call> {
     return this.fetchJson<types.Call>({ method: "POST", path: `/v1/calls/${segment(id)}/transfer`, body }, options);
   }
 
   /**
-   * Listen to both sides of a live call.
+   * Listen to a call.
    *
-   * The WebSocket sends `{"type":"start","sample_rate":8000,"channels":2}` (or 16000, like the call), then 20 ms of 16-bit PCM at a time, caller
-   * left, agent right. It closes when the call ends, the key or session stops working, or the person becomes a viewer. Connect to the node that
-   * runs the call. Slow listeners miss audio.
+   * Streams both sides of a live call. The WebSocket sends `{"type":"start","sample_rate":8000,"channels":2}` (or 16000, like the call), then 20
+   * ms of 16-bit PCM at a time, caller left, agent right. It closes when the call ends, the key or session stops working, or the person becomes
+   * a viewer. Connect to the node that runs the call. Slow listeners miss audio.
    */
   listen(id: string, options: RequestOptions = {}): Promise<types.ListenAddress> {
     return this.fetchJson<types.ListenAddress>({ method: "POST", path: `/v1/calls/${segment(id)}/listen`, repeatable: true }, options);
@@ -170,54 +211,61 @@ export class Calls extends Resource {
   }
 
   /**
-   * Stream a call's events until it ends.
+   * Stream a call's events.
    *
    * Follows them across reconnects. Ends with the call.
    *
-   * Also ends when the key stops working or the service stops; resume with `Last-Event-ID`. Limits as for `GET /v1/events/stream`.
+   * Ends with the call, or when the key stops working or the service stops; resume with `Last-Event-ID`. Limits as for `GET /v1/events/stream`.
    */
   streamEvents(id: string, options: StreamOptions = {}): AsyncGenerator<types.CallEvent, void, undefined> {
     return this.follow({ method: "GET", path: `/v1/calls/${segment(id)}/events/stream` }, ["call.completed","call.failed"], (event) => event.json<types.CallEvent>(), options);
   }
 
   /**
-   * Get the transcript, up to now for a live call.
+   * Get a transcript.
    *
-   * Agent lines contain only what the caller heard. `Accept: text/event-stream` streams, as `/stream` does.
+   * Returns what was said, up to now for a live call. Agent lines contain only what the caller heard. `Accept: text/event-stream` streams, as
+   * `/stream` does.
    */
   transcript(id: string, options: RequestOptions = {}): Promise<types.Transcript> {
     return this.fetchJson<types.Transcript>({ method: "GET", path: `/v1/calls/${segment(id)}/transcript` }, options);
   }
 
   /**
-   * Stream the transcript as it is written, then `end` with the call's status.
+   * Stream a transcript.
    *
    * Follows them across reconnects. Ends with the call.
    *
-   * Also ends when the key or session stops working or the service stops; resume with `Last-Event-ID`. Limits as for `GET /v1/events/stream`.
+   * Sends lines and tool calls as they are written, then `end` with the call's status. Also ends when the key or session stops working or the
+   * service stops; resume with `Last-Event-ID`. Limits as for `GET /v1/events/stream`.
    */
   streamTranscript(id: string, options: StreamOptions = {}): AsyncGenerator<TranscriptEvent, void, undefined> {
     return this.follow({ method: "GET", path: `/v1/calls/${segment(id)}/transcript/stream` }, ["end"], transcriptEvent, options);
   }
 
   /**
-   * List the turn-taking decisions of an ended call.
+   * List turn-taking decisions.
    *
-   * Empty for live calls and speech-to-speech models.
+   * Lists those of an ended call; there are none for live calls and speech-to-speech models.
    */
   decisions(id: string, options: RequestOptions = {}): Promise<types.CallDecisions> {
     return this.fetchJson<types.CallDecisions>({ method: "GET", path: `/v1/calls/${segment(id)}/decisions` }, options);
   }
 
-  /** List webhook deliveries of a call's events, newest first, with their attempts. */
+  /**
+   * List a call's deliveries.
+   *
+   * Lists webhook deliveries of its events, newest first, with their attempts.
+   */
   listDeliveries(id: string, query: Query<"list_call_deliveries"> = {}, options: RequestOptions = {}): Pages<types.CallDelivery> {
     return this.fetchPages<types.CallDelivery>({ method: "GET", path: `/v1/calls/${segment(id)}/deliveries`, query }, options);
   }
 
   /**
-   * Download the recording: stereo WAV, 8 or 16 kHz like the call, caller left, agent right.
+   * Download a recording.
    *
-   * Supports one byte range; several return the whole file. `If-Range` takes the `ETag`.
+   * The recording is a stereo WAV, 8 or 16 kHz like the call, caller left, agent right. Supports one byte range; several return the whole file.
+   * `If-Range` takes the `ETag`.
    */
   recording(id: string, options: RequestOptions & { range?: string } = {}): Promise<ArrayBuffer> {
     return this.fetchBytes({ method: "GET", path: `/v1/calls/${segment(id)}/recording`, headers: { Accept: "audio/wav", ...(options.range === undefined ? {} : { Range: options.range }) } }, options);
@@ -225,17 +273,29 @@ export class Calls extends Resource {
 }
 
 export class Connections extends Resource {
-  /** List connections, newest first. */
+  /**
+   * List connections.
+   *
+   * The newest come first.
+   */
   list(query: Query<"list_connections"> = {}, options: RequestOptions = {}): Pages<types.Connection> {
     return this.fetchPages<types.Connection>({ method: "GET", path: "/v1/connections", query }, options);
   }
 
-  /** Create a connection. */
+  /**
+   * Create a connection.
+   *
+   * Credentials are stored encrypted and never returned in full.
+   */
   create(body: types.CreateConnection, options: RequestOptions = {}): Promise<types.Connection> {
     return this.fetchJson<types.Connection>({ method: "POST", path: "/v1/connections", body }, options);
   }
 
-  /** Get a connection. */
+  /**
+   * Get a connection.
+   *
+   * Returns only the last characters of credentials.
+   */
   get(id: string, options: RequestOptions = {}): Promise<types.Connection> {
     return this.fetchJson<types.Connection>({ method: "GET", path: `/v1/connections/${segment(id)}` }, options);
   }
@@ -250,24 +310,28 @@ export class Connections extends Resource {
     return this.fetchJson<types.Connection>({ method: "PATCH", path: `/v1/connections/${segment(id)}`, body }, options);
   }
 
-  /** Delete an unused connection. */
+  /**
+   * Delete a connection.
+   *
+   * No agent or number may use it.
+   */
   delete(id: string, options: RequestOptions = {}): Promise<void> {
     return this.fetchNothing({ method: "DELETE", path: `/v1/connections/${segment(id)}` }, options);
   }
 
   /**
-   * Test a connection against the provider, without placing a call.
+   * Test a connection.
    *
-   * Checks a carrier's credentials; has a language model, speech-to-text or text-to-speech process one word, which can cost a fraction of a
-   * cent. Takes up to 15 seconds. A failed check still returns 200. Limits: one test at a time per tenant and node (429); eight per node,
-   * others wait up to 15 seconds (503).
+   * Tests it against the provider, without placing a call. Checks a carrier's credentials; has a language model, speech-to-text or
+   * text-to-speech process one word, which can cost a fraction of a cent. Takes up to 15 seconds. A failed check still returns 200. Limits: one
+   * test at a time per tenant and node (429); eight per node, others wait up to 15 seconds (503).
    */
   test(id: string, options: RequestOptions = {}): Promise<types.ConnectionTest> {
     return this.fetchJson<types.ConnectionTest>({ method: "POST", path: `/v1/connections/${segment(id)}/test`, repeatable: true }, options);
   }
 
   /**
-   * List a connection's text-to-speech voices.
+   * List a connection's voices.
    *
    * ElevenLabs and Cartesia return the account's voices; OpenAI and Deepgram a built-in list, not `complete`; other OpenAI-compatible servers
    * only the connection's voice. Returns 422 without text-to-speech, 403 for viewers. Cached for five minutes (failures 15 seconds) or until the
@@ -278,20 +342,29 @@ export class Connections extends Resource {
   }
 
   /**
-   * Create a short sample of a voice, as callers hear it: mono WAV.
+   * Sample a voice.
    *
-   * The provider charges for it. Shares the limit of connection tests: one at a time per tenant and node.
+   * Returns a few words as callers hear them, as mono WAV. The provider charges for it. Shares the limit of connection tests: one at a time per
+   * tenant and node.
    */
   sampleVoice(id: string, voice: string, body: types.CreateVoiceSample = {}, options: RequestOptions = {}): Promise<ArrayBuffer> {
     return this.fetchBytes({ method: "POST", path: `/v1/connections/${segment(id)}/voices/${segment(voice)}/sample`, body }, options);
   }
 
-  /** List the voices of agents without a `tts.connection_id`. */
+  /**
+   * List local voices.
+   *
+   * Lists the voices for agents without a `tts.connection_id`.
+   */
   localVoices(options: RequestOptions = {}): Promise<types.VoiceList> {
     return this.fetchJson<types.VoiceList>({ method: "GET", path: "/v1/connections/local/voices" }, options);
   }
 
-  /** Create a short sample of a local voice, as callers hear it: mono WAV. */
+  /**
+   * Sample a local voice.
+   *
+   * Returns a few words as callers hear them, as mono WAV.
+   */
   sampleLocalVoice(voice: string, body: types.CreateVoiceSample = {}, options: RequestOptions = {}): Promise<ArrayBuffer> {
     return this.fetchBytes({ method: "POST", path: `/v1/connections/local/voices/${segment(voice)}/sample`, body, repeatable: true }, options);
   }
@@ -299,32 +372,33 @@ export class Connections extends Resource {
 
 export class Events extends Resource {
   /**
-   * Create a token for event streams, valid for ten minutes.
+   * Create an event token.
    *
-   * Opens only `GET /v1/events?token=`, `/v1/calls/{id}/events?token=` and `/v1/calls/{id}/transcript?token=`, also with `/stream` before the
-   * `?`, from any origin. Ends with the key or session that created it, and when the person becomes a viewer.
+   * The token is valid for ten minutes. It opens only `GET /v1/events?token=`, `/v1/calls/{id}/events?token=` and
+   * `/v1/calls/{id}/transcript?token=`, also with `/stream` before the `?`, from any origin. It ends with the key or session that created it,
+   * and when the person becomes a viewer.
    */
   createToken(options: RequestOptions = {}): Promise<types.EventToken> {
     return this.fetchJson<types.EventToken>({ method: "POST", path: "/v1/event-tokens", repeatable: true }, options);
   }
 
   /**
-   * List the events of all calls, newest first.
+   * List events.
    *
-   * `Accept: text/event-stream` streams, as `/stream` does.
+   * Lists those of all calls, newest first. `Accept: text/event-stream` streams, as `/stream` does.
    */
   list(query: Query<"list_events"> = {}, options: RequestOptions = {}): Pages<types.TenantEvent> {
     return this.fetchPages<types.TenantEvent>({ method: "GET", path: "/v1/events", query }, options);
   }
 
   /**
-   * Stream the events of all calls as they happen.
+   * Stream events.
    *
    * Follows them across reconnects. Never ends by itself.
    *
-   * Starts now, or after a `Last-Event-ID` up to a day old. Ignore known `id`s: events can repeat around a reconnect and in the first seconds.
-   * Ends when the key or session stops working, the service stops, or the client reads too slowly. Limits per node: 32 streams per tenant, 24 of
-   * them for sessions and event tokens, 8 per person or token; more get 429.
+   * Sends those of all calls as they happen. Starts now, or after a `Last-Event-ID` up to a day old. Ignore known `id`s: events can repeat
+   * around a reconnect and in the first seconds. Ends when the key or session stops working, the service stops, or the client reads too slowly.
+   * Limits per node: 32 streams per tenant, 24 of them for sessions and event tokens, 8 per person or token; more get 429.
    */
   stream(options: StreamOptions = {}): AsyncGenerator<types.TenantEvent, void, undefined> {
     return this.follow({ method: "GET", path: "/v1/events/stream" }, [], (event) => event.json<types.TenantEvent>(), options);
@@ -332,34 +406,58 @@ export class Events extends Resource {
 }
 
 export class Numbers extends Resource {
-  /** List numbers, newest first. */
+  /**
+   * List numbers.
+   *
+   * The newest come first.
+   */
   list(query: Query<"list_numbers"> = {}, options: RequestOptions = {}): Pages<types.PhoneNumber> {
     return this.fetchPages<types.PhoneNumber>({ method: "GET", path: "/v1/numbers", query }, options);
   }
 
-  /** Add a number. */
+  /**
+   * Add a number.
+   *
+   * The number belongs to a carrier connection.
+   */
   create(body: types.CreateNumber, options: RequestOptions = {}): Promise<types.PhoneNumber> {
     return this.fetchJson<types.PhoneNumber>({ method: "POST", path: "/v1/numbers", body }, options);
   }
 
-  /** Get a number. */
+  /**
+   * Get a number.
+   *
+   * Returns the number with the agent that answers it.
+   */
   get(id: string, options: RequestOptions = {}): Promise<types.PhoneNumber> {
     return this.fetchJson<types.PhoneNumber>({ method: "GET", path: `/v1/numbers/${segment(id)}` }, options);
   }
 
-  /** Update a number. */
+  /**
+   * Update a number.
+   *
+   * Changes apply from the next call on.
+   */
   update(id: string, body: types.UpdateNumber = {}, options: RequestOptions = {}): Promise<types.PhoneNumber> {
     return this.fetchJson<types.PhoneNumber>({ method: "PATCH", path: `/v1/numbers/${segment(id)}`, body }, options);
   }
 
-  /** Delete a number; existing calls continue. */
+  /**
+   * Delete a number.
+   *
+   * Existing calls continue.
+   */
   delete(id: string, options: RequestOptions = {}): Promise<void> {
     return this.fetchNothing({ method: "DELETE", path: `/v1/numbers/${segment(id)}` }, options);
   }
 }
 
 export class People extends Resource {
-  /** List people, newest first, including invited ones. */
+  /**
+   * List people.
+   *
+   * The newest come first, including invited ones.
+   */
   list(query: Query<"list_people"> = {}, options: RequestOptions = {}): Pages<types.Person> {
     return this.fetchPages<types.Person>({ method: "GET", path: "/v1/people", query }, options);
   }
@@ -375,17 +473,29 @@ export class People extends Resource {
     return this.fetchJson<types.InvitedPerson>({ method: "POST", path: "/v1/people", body }, options);
   }
 
-  /** Get a person. */
+  /**
+   * Get a person.
+   *
+   * Returns a member or an open invitation.
+   */
   get(id: string, options: RequestOptions = {}): Promise<types.Person> {
     return this.fetchJson<types.Person>({ method: "GET", path: `/v1/people/${segment(id)}` }, options);
   }
 
-  /** Change a person's role, as of their next request. */
+  /**
+   * Change a person's role.
+   *
+   * The role applies from their next request on.
+   */
   update(id: string, body: types.UpdatePerson = {}, options: RequestOptions = {}): Promise<types.Person> {
     return this.fetchJson<types.Person>({ method: "PATCH", path: `/v1/people/${segment(id)}`, body }, options);
   }
 
-  /** Remove a person or revoke an invitation; their sessions in the tenant end at once. */
+  /**
+   * Remove a person.
+   *
+   * Their sessions in the tenant end at once; an invitation is revoked.
+   */
   remove(id: string, options: RequestOptions = {}): Promise<void> {
     return this.fetchNothing({ method: "DELETE", path: `/v1/people/${segment(id)}` }, options);
   }
@@ -393,9 +503,9 @@ export class People extends Resource {
 
 export class Simulator extends Resource {
   /**
-   * Call a number from the simulated network.
+   * Simulate an inbound call.
    *
-   * Counts towards the concurrent call limit.
+   * Calls one of the tenant's numbers from the simulated network. Counts towards the concurrent call limit.
    */
   call(body: types.SimulateCall, options: RequestOptions = {}): Promise<types.Call> {
     return this.fetchJson<types.Call>({ method: "POST", path: "/v1/simulator/inbound", body }, options);
@@ -404,9 +514,9 @@ export class Simulator extends Resource {
 
 export class Statistics extends Resource {
   /**
-   * Get figures of ended calls by hour or day.
+   * Get call statistics.
    *
-   * Calls count when they end. At most 31 days by hour, 366 by day.
+   * Returns figures of ended calls by hour or day. Calls count when they end. At most 31 days by hour, 366 by day.
    */
   get(query: Query<"show_statistics"> = {}, options: RequestOptions = {}): Promise<types.Statistics> {
     return this.fetchJson<types.Statistics>({ method: "GET", path: "/v1/statistics", query }, options);
@@ -415,9 +525,9 @@ export class Statistics extends Resource {
 
 export class Usage extends Resource {
   /**
-   * Get calls, minutes and cost per day, by agent and by connection.
+   * Get usage.
    *
-   * Calls count on the day they end. At most 366 days.
+   * Returns calls, minutes and cost per day, by agent and by connection. Calls count on the day they end. At most 366 days.
    */
   get(query: Query<"show_usage"> = {}, options: RequestOptions = {}): Promise<types.Usage> {
     return this.fetchJson<types.Usage>({ method: "GET", path: "/v1/usage", query }, options);
@@ -425,27 +535,39 @@ export class Usage extends Resource {
 }
 
 export class Attention extends Resource {
-  /** List refused connections, failing endpoints, limits nearly reached and unanswered numbers. */
+  /**
+   * Get what needs attention.
+   *
+   * Lists refused connections, failing endpoints, limits nearly reached and unanswered numbers.
+   */
   get(options: RequestOptions = {}): Promise<types.Attention> {
     return this.fetchJson<types.Attention>({ method: "GET", path: "/v1/attention" }, options);
   }
 }
 
 export class Tenant extends Resource {
-  /** Get the key's tenant with its limits and their use. */
+  /**
+   * Get the tenant.
+   *
+   * Returns the key's tenant with its limits and their use.
+   */
   get(options: RequestOptions = {}): Promise<types.Tenant> {
     return this.fetchJson<types.Tenant>({ method: "GET", path: "/v1/tenant" }, options);
   }
 }
 
 export class Webhooks extends Resource {
-  /** List webhook endpoints, newest first. */
+  /**
+   * List webhooks.
+   *
+   * The newest come first.
+   */
   list(query: Query<"list_webhooks"> = {}, options: RequestOptions = {}): Pages<types.Webhook> {
     return this.fetchPages<types.Webhook>({ method: "GET", path: "/v1/webhooks", query }, options);
   }
 
   /**
-   * Create a webhook endpoint.
+   * Create a webhook.
    *
    * Only this response contains the signing secret. At most 20 endpoints per tenant, unless the operator changes it.
    */
@@ -453,13 +575,17 @@ export class Webhooks extends Resource {
     return this.fetchJson<types.WebhookWithSecret>({ method: "POST", path: "/v1/webhooks", body }, options);
   }
 
-  /** Get a webhook endpoint, without its secret. */
+  /**
+   * Get a webhook.
+   *
+   * The secret is not included.
+   */
   get(id: string, options: RequestOptions = {}): Promise<types.Webhook> {
     return this.fetchJson<types.Webhook>({ method: "GET", path: `/v1/webhooks/${segment(id)}` }, options);
   }
 
   /**
-   * Update a webhook endpoint.
+   * Update a webhook.
    *
    * Pending deliveries go to the new URL; disabling the endpoint cancels them.
    */
@@ -467,23 +593,35 @@ export class Webhooks extends Resource {
     return this.fetchJson<types.Webhook>({ method: "PATCH", path: `/v1/webhooks/${segment(id)}`, body }, options);
   }
 
-  /** Delete a webhook endpoint and its deliveries; an attempt in flight may still arrive. */
+  /**
+   * Delete a webhook.
+   *
+   * Its deliveries are deleted too; an attempt in flight may still arrive.
+   */
   delete(id: string, options: RequestOptions = {}): Promise<void> {
     return this.fetchNothing({ method: "DELETE", path: `/v1/webhooks/${segment(id)}` }, options);
   }
 
-  /** List an endpoint's deliveries, newest first. */
+  /**
+   * List a webhook's deliveries.
+   *
+   * The newest come first.
+   */
   listDeliveries(id: string, query: Query<"list_deliveries"> = {}, options: RequestOptions = {}): Pages<types.WebhookDelivery> {
     return this.fetchPages<types.WebhookDelivery>({ method: "GET", path: `/v1/webhooks/${segment(id)}/deliveries`, query }, options);
   }
 
-  /** Get a delivery with every attempt. */
+  /**
+   * Get a delivery.
+   *
+   * Returns the delivery with every attempt.
+   */
   getDelivery(id: string, deliveryId: string, options: RequestOptions = {}): Promise<types.WebhookDeliveryWithAttempts> {
     return this.fetchJson<types.WebhookDeliveryWithAttempts>({ method: "GET", path: `/v1/webhooks/${segment(id)}/deliveries/${segment(deliveryId)}` }, options);
   }
 
   /**
-   * Redeliver now.
+   * Repeat a delivery.
    *
    * Tries a pending delivery at once (200), as one of its 8 attempts. For a finished one, creates a delivery (201) with a new id, the same
    * `created` and `data`, and 8 attempts of its own.
@@ -493,18 +631,18 @@ export class Webhooks extends Resource {
   }
 
   /**
-   * Create a new signing secret.
+   * Rotate a webhook's secret.
    *
-   * Only this response contains it. For 24 hours, the previous one also signs: `t=…,v1=<new>,v1=<old>`.
+   * Only this response contains the new one. For 24 hours, the previous one also signs: `t=…,v1=<new>,v1=<old>`.
    */
   rotateSecret(id: string, options: RequestOptions = {}): Promise<types.WebhookWithSecret> {
     return this.fetchJson<types.WebhookWithSecret>({ method: "POST", path: `/v1/webhooks/${segment(id)}/rotate-secret` }, options);
   }
 
   /**
-   * Send a `webhook.test` event, whatever the endpoint's filter.
+   * Test a webhook.
    *
-   * Retried like any other event.
+   * Sends `webhook.test`, whatever the endpoint's filter. Retried like any other event.
    */
   test(id: string, options: RequestOptions = {}): Promise<types.WebhookDelivery> {
     return this.fetchJson<types.WebhookDelivery>({ method: "POST", path: `/v1/webhooks/${segment(id)}/test` }, options);

@@ -8,10 +8,16 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List agents, newest first. */
+        /**
+         * List agents
+         * @description The newest come first.
+         */
         get: operations["list_agents"];
         put?: never;
-        /** Create an agent. */
+        /**
+         * Create an agent
+         * @description Absent fields take their defaults.
+         */
         post: operations["create_agent"];
         delete?: never;
         options?: never;
@@ -26,16 +32,22 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get an agent, with all defaults. */
+        /**
+         * Get an agent
+         * @description Returns the current version with all defaults.
+         */
         get: operations["show_agent"];
         put?: never;
         post?: never;
-        /** Delete an agent that answers no number; existing calls keep their version. */
+        /**
+         * Delete an agent
+         * @description The agent must answer no number; existing calls keep their version.
+         */
         delete: operations["delete_agent"];
         options?: never;
         head?: never;
         /**
-         * Update an agent.
+         * Update an agent
          * @description Creates a version, unless nothing or only `traffic` changes. Existing calls keep theirs.
          */
         patch: operations["update_agent"];
@@ -48,7 +60,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List an agent's versions, newest first: the latest 100 and those in `traffic` or calls. */
+        /**
+         * List an agent's versions
+         * @description Lists the latest 100 and those in `traffic` or calls, newest first.
+         */
         get: operations["list_agent_versions"];
         put?: never;
         post?: never;
@@ -65,7 +80,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get an agent as of a version, with its current `traffic`. */
+        /**
+         * Get an agent's version
+         * @description Returns the agent as of this version, with its current `traffic`.
+         */
         get: operations["show_agent_version"];
         put?: never;
         post?: never;
@@ -85,8 +103,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Restore an earlier version's name and configuration as a new version.
-         * @description `traffic` and existing calls keep their versions.
+         * Restore an agent's version
+         * @description Its name and configuration become a new version; `traffic` and existing calls keep their versions.
          */
         post: operations["restore_agent_version"];
         delete?: never;
@@ -102,11 +120,14 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List API keys, newest first, including revoked and expired ones. */
+        /**
+         * List API keys
+         * @description The newest come first, including revoked and expired ones.
+         */
         get: operations["list_api_keys"];
         put?: never;
         /**
-         * Create an API key.
+         * Create an API key
          * @description Only this response contains the full key.
          */
         post: operations["create_api_key"];
@@ -123,11 +144,17 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get a key, without its secret. */
+        /**
+         * Get an API key
+         * @description The secret is not included.
+         */
         get: operations["show_api_key"];
         put?: never;
         post?: never;
-        /** Revoke a key: the next request with it gets 401, and revoking it again has no effect. */
+        /**
+         * Revoke an API key
+         * @description The next request with it gets 401; revoking it again has no effect.
+         */
         delete: operations["revoke_api_key"];
         options?: never;
         head?: never;
@@ -141,7 +168,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List refused connections, failing endpoints, limits nearly reached and unanswered numbers. */
+        /**
+         * Get what needs attention
+         * @description Lists refused connections, failing endpoints, limits nearly reached and unanswered numbers.
+         */
         get: operations["show_attention"];
         put?: never;
         post?: never;
@@ -159,13 +189,13 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List calls, newest first.
-         * @description Filters take up to 100 values, separated by commas or in repeated parameters.
+         * List calls
+         * @description The newest come first. Filters take up to 100 values, separated by commas or in repeated parameters.
          */
         get: operations["list_calls"];
         put?: never;
         /**
-         * Place a call.
+         * Place a call
          * @description The call is queued; follow its status, events or webhooks. Repeating a request with its `Idempotency-Key` places no second call.
          */
         post: operations["create_call"];
@@ -182,7 +212,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get a call. */
+        /**
+         * Get a call
+         * @description Returns its present status, or its result once it has ended.
+         */
         get: operations["show_call"];
         put?: never;
         post?: never;
@@ -200,8 +233,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the turn-taking decisions of an ended call.
-         * @description Empty for live calls and speech-to-speech models.
+         * List turn-taking decisions
+         * @description Lists those of an ended call; there are none for live calls and speech-to-speech models.
          */
         get: operations["list_decisions"];
         put?: never;
@@ -219,7 +252,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List webhook deliveries of a call's events, newest first, with their attempts. */
+        /**
+         * List a call's deliveries
+         * @description Lists webhook deliveries of its events, newest first, with their attempts.
+         */
         get: operations["list_call_deliveries"];
         put?: never;
         post?: never;
@@ -239,8 +275,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Send DTMF on a live call, for example to a phone menu.
-         * @description The agent's speech pauses while the tones are sent.
+         * Send DTMF
+         * @description Presses keys on a live call, for example in a phone menu. The agent's speech pauses while the tones are sent.
          */
         post: operations["send_dtmf"];
         delete?: never;
@@ -257,7 +293,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List a call's events.
+         * List a call's events
          * @description `Accept: text/event-stream` streams, as `/stream` does.
          */
         get: operations["list_call_events"];
@@ -277,8 +313,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Stream a call's events until it ends.
-         * @description Also ends when the key stops working or the service stops; resume with `Last-Event-ID`. Limits as for `GET /v1/events/stream`.
+         * Stream a call's events
+         * @description Ends with the call, or when the key stops working or the service stops; resume with `Last-Event-ID`. Limits as for `GET /v1/events/stream`.
          */
         get: operations["stream_call_events"];
         put?: never;
@@ -299,7 +335,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Hang up a call.
+         * Hang up a call
          * @description A queued call ends at once, a live one when the carrier hangs up. No effect on an ended call.
          */
         post: operations["hang_up_call"];
@@ -319,10 +355,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Listen to both sides of a live call.
-         * @description The WebSocket sends `{"type":"start","sample_rate":8000,"channels":2}` (or 16000, like the call), then 20 ms of 16-bit PCM at a time, caller
-         *     left, agent right. It closes when the call ends, the key or session stops working, or the person becomes a viewer. Connect to the node that
-         *     runs the call. Slow listeners miss audio.
+         * Listen to a call
+         * @description Streams both sides of a live call. The WebSocket sends `{"type":"start","sample_rate":8000,"channels":2}` (or 16000, like the call), then 20
+         *     ms of 16-bit PCM at a time, caller left, agent right. It closes when the call ends, the key or session stops working, or the person becomes
+         *     a viewer. Connect to the node that runs the call. Slow listeners miss audio.
          */
         post: operations["listen_to_call"];
         delete?: never;
@@ -339,8 +375,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Download the recording: stereo WAV, 8 or 16 kHz like the call, caller left, agent right.
-         * @description Supports one byte range; several return the whole file. `If-Range` takes the `ETag`.
+         * Download a recording
+         * @description The recording is a stereo WAV, 8 or 16 kHz like the call, caller left, agent right. Supports one byte range; several return the whole file.
+         *     `If-Range` takes the `ETag`.
          */
         get: operations["fetch_recording"];
         put?: never;
@@ -361,8 +398,9 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Make the agent say something on a live call.
-         * @description The language model sees the text; the transcript includes what was heard. No effect while the agent says goodbye.
+         * Speak in a call
+         * @description The agent says the text on a live call: the language model sees it, the transcript includes what was heard. No effect while the agent says
+         *     goodbye.
          */
         post: operations["say_in_call"];
         delete?: never;
@@ -379,8 +417,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get the transcript, up to now for a live call.
-         * @description Agent lines contain only what the caller heard. `Accept: text/event-stream` streams, as `/stream` does.
+         * Get a transcript
+         * @description Returns what was said, up to now for a live call. Agent lines contain only what the caller heard. `Accept: text/event-stream` streams, as
+         *     `/stream` does.
          */
         get: operations["show_transcript"];
         put?: never;
@@ -399,8 +438,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Stream the transcript as it is written, then `end` with the call's status.
-         * @description Also ends when the key or session stops working or the service stops; resume with `Last-Event-ID`. Limits as for `GET /v1/events/stream`.
+         * Stream a transcript
+         * @description Sends lines and tool calls as they are written, then `end` with the call's status. Also ends when the key or session stops working or the
+         *     service stops; resume with `Last-Event-ID`. Limits as for `GET /v1/events/stream`.
          */
         get: operations["stream_transcript"];
         put?: never;
@@ -421,9 +461,9 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Transfer the caller without an announcement (cold transfer).
-         * @description The agent stops speaking and the carrier transfers the call. Once the number answers, the call ends as `completed` with `end_reason`
-         *     `transferred`. Otherwise the agent takes the caller back.
+         * Transfer a call
+         * @description Transfers the caller without an announcement (cold transfer). The agent stops speaking and the carrier transfers the call. Once the number
+         *     answers, the call ends as `completed` with `end_reason` `transferred`. Otherwise the agent takes the caller back.
          */
         post: operations["transfer_call"];
         delete?: never;
@@ -439,10 +479,16 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List connections, newest first. */
+        /**
+         * List connections
+         * @description The newest come first.
+         */
         get: operations["list_connections"];
         put?: never;
-        /** Create a connection. */
+        /**
+         * Create a connection
+         * @description Credentials are stored encrypted and never returned in full.
+         */
         post: operations["create_connection"];
         delete?: never;
         options?: never;
@@ -457,7 +503,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the voices of agents without a `tts.connection_id`. */
+        /**
+         * List local voices
+         * @description Lists the voices for agents without a `tts.connection_id`.
+         */
         get: operations["list_local_voices"];
         put?: never;
         post?: never;
@@ -476,7 +525,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Create a short sample of a local voice, as callers hear it: mono WAV. */
+        /**
+         * Sample a local voice
+         * @description Returns a few words as callers hear them, as mono WAV.
+         */
         post: operations["sample_local_voice"];
         delete?: never;
         options?: never;
@@ -491,16 +543,22 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get a connection. */
+        /**
+         * Get a connection
+         * @description Returns only the last characters of credentials.
+         */
         get: operations["show_connection"];
         put?: never;
         post?: never;
-        /** Delete an unused connection. */
+        /**
+         * Delete a connection
+         * @description No agent or number may use it.
+         */
         delete: operations["delete_connection"];
         options?: never;
         head?: never;
         /**
-         * Update a connection.
+         * Update a connection
          * @description The provider cannot change. Changing `settings.space`, `settings.host` or the origin of `settings.base_url` requires all credentials in the
          *     same request. If nothing changes, `updated_at` stays the same.
          */
@@ -517,10 +575,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Test a connection against the provider, without placing a call.
-         * @description Checks a carrier's credentials; has a language model, speech-to-text or text-to-speech process one word, which can cost a fraction of a
-         *     cent. Takes up to 15 seconds. A failed check still returns 200. Limits: one test at a time per tenant and node (429); eight per node,
-         *     others wait up to 15 seconds (503).
+         * Test a connection
+         * @description Tests it against the provider, without placing a call. Checks a carrier's credentials; has a language model, speech-to-text or
+         *     text-to-speech process one word, which can cost a fraction of a cent. Takes up to 15 seconds. A failed check still returns 200. Limits: one
+         *     test at a time per tenant and node (429); eight per node, others wait up to 15 seconds (503).
          */
         post: operations["test_connection"];
         delete?: never;
@@ -537,7 +595,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List a connection's text-to-speech voices.
+         * List a connection's voices
          * @description ElevenLabs and Cartesia return the account's voices; OpenAI and Deepgram a built-in list, not `complete`; other OpenAI-compatible servers
          *     only the connection's voice. Returns 422 without text-to-speech, 403 for viewers. Cached for five minutes (failures 15 seconds) or until the
          *     connection changes.
@@ -561,8 +619,9 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Create a short sample of a voice, as callers hear it: mono WAV.
-         * @description The provider charges for it. Shares the limit of connection tests: one at a time per tenant and node.
+         * Sample a voice
+         * @description Returns a few words as callers hear them, as mono WAV. The provider charges for it. Shares the limit of connection tests: one at a time per
+         *     tenant and node.
          */
         post: operations["sample_voice"];
         delete?: never;
@@ -581,9 +640,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Create a token for event streams, valid for ten minutes.
-         * @description Opens only `GET /v1/events?token=`, `/v1/calls/{id}/events?token=` and `/v1/calls/{id}/transcript?token=`, also with `/stream` before the
-         *     `?`, from any origin. Ends with the key or session that created it, and when the person becomes a viewer.
+         * Create an event token
+         * @description The token is valid for ten minutes. It opens only `GET /v1/events?token=`, `/v1/calls/{id}/events?token=` and
+         *     `/v1/calls/{id}/transcript?token=`, also with `/stream` before the `?`, from any origin. It ends with the key or session that created it,
+         *     and when the person becomes a viewer.
          */
         post: operations["create_event_token"];
         delete?: never;
@@ -600,8 +660,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the events of all calls, newest first.
-         * @description `Accept: text/event-stream` streams, as `/stream` does.
+         * List events
+         * @description Lists those of all calls, newest first. `Accept: text/event-stream` streams, as `/stream` does.
          */
         get: operations["list_events"];
         put?: never;
@@ -620,10 +680,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Stream the events of all calls as they happen.
-         * @description Starts now, or after a `Last-Event-ID` up to a day old. Ignore known `id`s: events can repeat around a reconnect and in the first seconds.
-         *     Ends when the key or session stops working, the service stops, or the client reads too slowly. Limits per node: 32 streams per tenant, 24 of
-         *     them for sessions and event tokens, 8 per person or token; more get 429.
+         * Stream events
+         * @description Sends those of all calls as they happen. Starts now, or after a `Last-Event-ID` up to a day old. Ignore known `id`s: events can repeat
+         *     around a reconnect and in the first seconds. Ends when the key or session stops working, the service stops, or the client reads too slowly.
+         *     Limits per node: 32 streams per tenant, 24 of them for sessions and event tokens, 8 per person or token; more get 429.
          */
         get: operations["stream_events"];
         put?: never;
@@ -641,10 +701,16 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List numbers, newest first. */
+        /**
+         * List numbers
+         * @description The newest come first.
+         */
         get: operations["list_numbers"];
         put?: never;
-        /** Add a number. */
+        /**
+         * Add a number
+         * @description The number belongs to a carrier connection.
+         */
         post: operations["create_number"];
         delete?: never;
         options?: never;
@@ -659,15 +725,24 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get a number. */
+        /**
+         * Get a number
+         * @description Returns the number with the agent that answers it.
+         */
         get: operations["show_number"];
         put?: never;
         post?: never;
-        /** Delete a number; existing calls continue. */
+        /**
+         * Delete a number
+         * @description Existing calls continue.
+         */
         delete: operations["delete_number"];
         options?: never;
         head?: never;
-        /** Update a number. */
+        /**
+         * Update a number
+         * @description Changes apply from the next call on.
+         */
         patch: operations["update_number"];
         trace?: never;
     };
@@ -678,11 +753,14 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List people, newest first, including invited ones. */
+        /**
+         * List people
+         * @description The newest come first, including invited ones.
+         */
         get: operations["list_people"];
         put?: never;
         /**
-         * Invite a person.
+         * Invite a person
          * @description Only this response contains the link, valid for seven days and one acceptance. The person signs in with this address, verified by the
          *     identity provider, to accept or decline. A new invitation revokes the earlier link. Limits per tenant: 100 open invitations, 20 new ones an
          *     hour.
@@ -701,15 +779,24 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get a person. */
+        /**
+         * Get a person
+         * @description Returns a member or an open invitation.
+         */
         get: operations["show_person"];
         put?: never;
         post?: never;
-        /** Remove a person or revoke an invitation; their sessions in the tenant end at once. */
+        /**
+         * Remove a person
+         * @description Their sessions in the tenant end at once; an invitation is revoked.
+         */
         delete: operations["remove_person"];
         options?: never;
         head?: never;
-        /** Change a person's role, as of their next request. */
+        /**
+         * Change a person's role
+         * @description The role applies from their next request on.
+         */
         patch: operations["update_person"];
         trace?: never;
     };
@@ -723,8 +810,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Call a number from the simulated network.
-         * @description Counts towards the concurrent call limit.
+         * Simulate an inbound call
+         * @description Calls one of the tenant's numbers from the simulated network. Counts towards the concurrent call limit.
          */
         post: operations["simulate_inbound_call"];
         delete?: never;
@@ -741,8 +828,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get figures of ended calls by hour or day.
-         * @description Calls count when they end. At most 31 days by hour, 366 by day.
+         * Get call statistics
+         * @description Returns figures of ended calls by hour or day. Calls count when they end. At most 31 days by hour, 366 by day.
          */
         get: operations["show_statistics"];
         put?: never;
@@ -760,7 +847,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get the key's tenant with its limits and their use. */
+        /**
+         * Get the tenant
+         * @description Returns the key's tenant with its limits and their use.
+         */
         get: operations["show_tenant"];
         put?: never;
         post?: never;
@@ -778,8 +868,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get calls, minutes and cost per day, by agent and by connection.
-         * @description Calls count on the day they end. At most 366 days.
+         * Get usage
+         * @description Returns calls, minutes and cost per day, by agent and by connection. Calls count on the day they end. At most 366 days.
          */
         get: operations["show_usage"];
         put?: never;
@@ -797,11 +887,14 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List webhook endpoints, newest first. */
+        /**
+         * List webhooks
+         * @description The newest come first.
+         */
         get: operations["list_webhooks"];
         put?: never;
         /**
-         * Create a webhook endpoint.
+         * Create a webhook
          * @description Only this response contains the signing secret. At most 20 endpoints per tenant, unless the operator changes it.
          */
         post: operations["create_webhook"];
@@ -818,16 +911,22 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get a webhook endpoint, without its secret. */
+        /**
+         * Get a webhook
+         * @description The secret is not included.
+         */
         get: operations["show_webhook"];
         put?: never;
         post?: never;
-        /** Delete a webhook endpoint and its deliveries; an attempt in flight may still arrive. */
+        /**
+         * Delete a webhook
+         * @description Its deliveries are deleted too; an attempt in flight may still arrive.
+         */
         delete: operations["delete_webhook"];
         options?: never;
         head?: never;
         /**
-         * Update a webhook endpoint.
+         * Update a webhook
          * @description Pending deliveries go to the new URL; disabling the endpoint cancels them.
          */
         patch: operations["update_webhook"];
@@ -840,7 +939,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List an endpoint's deliveries, newest first. */
+        /**
+         * List a webhook's deliveries
+         * @description The newest come first.
+         */
         get: operations["list_deliveries"];
         put?: never;
         post?: never;
@@ -857,7 +959,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get a delivery with every attempt. */
+        /**
+         * Get a delivery
+         * @description Returns the delivery with every attempt.
+         */
         get: operations["show_delivery"];
         put?: never;
         post?: never;
@@ -877,7 +982,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Redeliver now.
+         * Repeat a delivery
          * @description Tries a pending delivery at once (200), as one of its 8 attempts. For a finished one, creates a delivery (201) with a new id, the same
          *     `created` and `data`, and 8 attempts of its own.
          */
@@ -898,8 +1003,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Create a new signing secret.
-         * @description Only this response contains it. For 24 hours, the previous one also signs: `t=…,v1=<new>,v1=<old>`.
+         * Rotate a webhook's secret
+         * @description Only this response contains the new one. For 24 hours, the previous one also signs: `t=…,v1=<new>,v1=<old>`.
          */
         post: operations["rotate_webhook_secret"];
         delete?: never;
@@ -918,8 +1023,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Send a `webhook.test` event, whatever the endpoint's filter.
-         * @description Retried like any other event.
+         * Test a webhook
+         * @description Sends `webhook.test`, whatever the endpoint's filter. Retried like any other event.
          */
         post: operations["test_webhook"];
         delete?: never;
@@ -940,7 +1045,7 @@ export interface webhooks {
         get?: never;
         put?: never;
         /**
-         * Deliver an event.
+         * Deliver an event
          * @description Sent to the `url` of each subscribed webhook until it answers with 2XX. Verify a signature, then ignore a known `id`.
          */
         post: operations["receive_event"];

@@ -120,6 +120,8 @@ pub(crate) struct WantedAgent {
 }
 
 /// Create an agent.
+///
+/// Absent fields take their defaults.
 #[utoipa::path(
     post, path = "/agents", operation_id = "create_agent", tag = "Agents", request_body = CreateAgent,
     responses(
@@ -310,7 +312,9 @@ fn duplicate_name(error: sqlx::Error, name: &str) -> ApiError {
     error.into()
 }
 
-/// List agents, newest first.
+/// List agents.
+///
+/// The newest come first.
 #[utoipa::path(
     get, path = "/agents", operation_id = "list_agents", tag = "Agents", params(PageRequest),
     responses((status = 200, description = "A page of agents", body = List<AgentResource>))
@@ -321,7 +325,9 @@ async fn list(state: HttpState, tenant: Tenant, page: PageRequest) -> JsonRespon
     Ok(Json(List::of(page, AgentResource::from)))
 }
 
-/// Get an agent, with all defaults.
+/// Get an agent.
+///
+/// Returns the current version with all defaults.
 #[utoipa::path(
     get, path = "/agents/{id}", operation_id = "show_agent", tag = "Agents", params(("id" = Uuid, Path, description = "The agent")),
     responses((status = 200, description = "The agent", body = AgentResource))
@@ -424,7 +430,9 @@ fn patched(row: &AgentRow, patch: &[u8]) -> Result<Body<WantedAgent>, ApiError> 
     Ok(read(&serde_json::to_vec(&whole).map_err(anyhow::Error::from)?)?.into())
 }
 
-/// Delete an agent that answers no number; existing calls keep their version.
+/// Delete an agent.
+///
+/// The agent must answer no number; existing calls keep their version.
 #[utoipa::path(
     delete, path = "/agents/{id}", operation_id = "delete_agent", tag = "Agents", params(("id" = Uuid, Path, description = "The agent")),
     responses((status = 204, description = "Deleted"), Conflict)

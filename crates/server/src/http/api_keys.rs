@@ -161,7 +161,9 @@ async fn create(
     Ok(created(&format!("/v1/api-keys/{}", issued.row.id), NewApiKey::from(issued), warnings))
 }
 
-/// List API keys, newest first, including revoked and expired ones.
+/// List API keys.
+///
+/// The newest come first, including revoked and expired ones.
 #[utoipa::path(
     get, path = "/api-keys", operation_id = "list_api_keys", tag = "API keys", params(PageRequest),
     responses((status = 200, description = "A page of keys", body = List<ApiKeyResource>))
@@ -173,7 +175,9 @@ async fn list(state: HttpState, tenant: Tenant, page: PageRequest) -> JsonRespon
     Ok(Json(List::of(page, ApiKeyResource::from)))
 }
 
-/// Get a key, without its secret.
+/// Get an API key.
+///
+/// The secret is not included.
 #[utoipa::path(
     get, path = "/api-keys/{id}", operation_id = "show_api_key", tag = "API keys", params(("id" = Uuid, Path, description = "The key's id")),
     responses((status = 200, description = "The key", body = ApiKeyResource))
@@ -185,7 +189,9 @@ async fn show(state: HttpState, tenant: Tenant, PathId(id): PathId<ApiKeyId>) ->
     Ok(Json(row.into()))
 }
 
-/// Revoke a key: the next request with it gets 401, and revoking it again has no effect.
+/// Revoke an API key.
+///
+/// The next request with it gets 401; revoking it again has no effect.
 #[utoipa::path(
     delete, path = "/api-keys/{id}", operation_id = "revoke_api_key", tag = "API keys", params(("id" = Uuid, Path, description = "The key's id")),
     responses((status = 204, description = "The key is revoked"))

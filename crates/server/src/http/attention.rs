@@ -125,7 +125,9 @@ enum LimitName {
     CostPerDayUsd,
 }
 
-/// List refused connections, failing endpoints, limits nearly reached and unanswered numbers.
+/// Get what needs attention.
+///
+/// Lists refused connections, failing endpoints, limits nearly reached and unanswered numbers.
 #[utoipa::path(
     get, path = "/attention", operation_id = "show_attention", tag = "Statistics",
     responses(

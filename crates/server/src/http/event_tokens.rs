@@ -28,10 +28,11 @@ struct EventToken {
     expires_at: Timestamp,
 }
 
-/// Create a token for event streams, valid for ten minutes.
+/// Create an event token.
 ///
-/// Opens only `GET /v1/events?token=`, `/v1/calls/{id}/events?token=` and `/v1/calls/{id}/transcript?token=`, also with `/stream` before the
-/// `?`, from any origin. Ends with the key or session that created it, and when the person becomes a viewer.
+/// The token is valid for ten minutes. It opens only `GET /v1/events?token=`, `/v1/calls/{id}/events?token=` and
+/// `/v1/calls/{id}/transcript?token=`, also with `/stream` before the `?`, from any origin. It ends with the key or session that created it,
+/// and when the person becomes a viewer.
 #[utoipa::path(
     post, path = "/event-tokens", operation_id = "create_event_token", tag = "Calls",
     responses((status = 200, description = "The token", body = EventToken), CommonErrors)

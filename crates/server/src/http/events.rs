@@ -41,9 +41,9 @@ pub(super) fn routes() -> OpenApiRouter<HttpState> {
     OpenApiRouter::new().routes(routes!(list)).routes(routes!(stream_events))
 }
 
-/// List the events of all calls, newest first.
+/// List events.
 ///
-/// `Accept: text/event-stream` streams, as `/stream` does.
+/// Lists those of all calls, newest first. `Accept: text/event-stream` streams, as `/stream` does.
 #[utoipa::path(
     get, path = "/events", operation_id = "list_events", tag = "Calls", security(("api_key" = []), ("event_token" = [])), params(
         PageRequest,
@@ -63,11 +63,11 @@ async fn list(state: HttpState, tenant: Tenant, page: PageRequest, headers: Head
     Ok(Json(List::of(page, |event| event)).into_response())
 }
 
-/// Stream the events of all calls as they happen.
+/// Stream events.
 ///
-/// Starts now, or after a `Last-Event-ID` up to a day old. Ignore known `id`s: events can repeat around a reconnect and in the first seconds.
-/// Ends when the key or session stops working, the service stops, or the client reads too slowly. Limits per node: 32 streams per tenant, 24 of
-/// them for sessions and event tokens, 8 per person or token; more get 429.
+/// Sends those of all calls as they happen. Starts now, or after a `Last-Event-ID` up to a day old. Ignore known `id`s: events can repeat
+/// around a reconnect and in the first seconds. Ends when the key or session stops working, the service stops, or the client reads too slowly.
+/// Limits per node: 32 streams per tenant, 24 of them for sessions and event tokens, 8 per person or token; more get 429.
 #[utoipa::path(
     get, path = "/events/stream", operation_id = "stream_events", tag = "Calls", security(("api_key" = []), ("event_token" = [])), params(
         ("Last-Event-ID" = Option<String>, Header, description = "Last `id` seen", nullable = false),

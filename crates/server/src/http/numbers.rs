@@ -122,6 +122,8 @@ impl NumberResource {
 }
 
 /// Add a number.
+///
+/// The number belongs to a carrier connection.
 #[utoipa::path(
     post, path = "/numbers", operation_id = "create_number", tag = "Numbers", request_body = CreateNumber,
     responses(
@@ -272,7 +274,9 @@ fn duplicate_number(error: sqlx::Error) -> ApiError {
     error.into()
 }
 
-/// List numbers, newest first.
+/// List numbers.
+///
+/// The newest come first.
 #[utoipa::path(
     get, path = "/numbers", operation_id = "list_numbers", tag = "Numbers", params(PageRequest),
     responses((status = 200, description = "A page of numbers", body = List<NumberResource>))
@@ -284,6 +288,8 @@ async fn list(state: HttpState, tenant: Tenant, page: PageRequest) -> JsonRespon
 }
 
 /// Get a number.
+///
+/// Returns the number with the agent that answers it.
 #[utoipa::path(
     get, path = "/numbers/{id}", operation_id = "show_number", tag = "Numbers", params(("id" = Uuid, Path, description = "The number's id")),
     responses((status = 200, description = "The number", body = NumberResource))
@@ -299,6 +305,8 @@ fn number_not_found() -> ApiError {
 }
 
 /// Update a number.
+///
+/// Changes apply from the next call on.
 #[utoipa::path(
     patch, path = "/numbers/{id}", operation_id = "update_number", tag = "Numbers", request_body = UpdateNumber,
     params(("id" = Uuid, Path, description = "The number's id")),
@@ -337,7 +345,9 @@ fn patched(row: &NumberRow, patch: &[u8]) -> Result<Body<CreateNumber>, ApiError
     extract::parse(&serde_json::to_vec(&whole).map_err(anyhow::Error::from)?)
 }
 
-/// Delete a number; existing calls continue.
+/// Delete a number.
+///
+/// Existing calls continue.
 #[utoipa::path(
     delete, path = "/numbers/{id}", operation_id = "delete_number", tag = "Numbers", params(("id" = Uuid, Path, description = "The number's id")),
     responses((status = 204, description = "Deleted"))

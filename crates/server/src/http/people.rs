@@ -239,7 +239,9 @@ fn parse_role(role: &str) -> Result<Role, FieldError> {
     role.parse().map_err(|wrong: switchhook_core::sign_in::UnknownRole| FieldError::new("role", wrong.to_string()))
 }
 
-/// List people, newest first, including invited ones.
+/// List people.
+///
+/// The newest come first, including invited ones.
 #[utoipa::path(
     get, path = "/people", operation_id = "list_people", tag = "People", params(PageRequest),
     responses(
@@ -253,6 +255,8 @@ async fn list(state: HttpState, tenant: Tenant, page: PageRequest) -> Result<Jso
 }
 
 /// Get a person.
+///
+/// Returns a member or an open invitation.
 #[utoipa::path(
     get, path = "/people/{id}", operation_id = "show_person", tag = "People", params(("id" = Uuid, Path, description = "The person")),
     responses(
@@ -272,7 +276,9 @@ fn not_found() -> ApiError {
     ApiError::not_found("person")
 }
 
-/// Change a person's role, as of their next request.
+/// Change a person's role.
+///
+/// The role applies from their next request on.
 #[utoipa::path(
     patch, path = "/people/{id}", operation_id = "update_person", tag = "People", request_body = UpdatePerson,
     params(("id" = Uuid, Path, description = "The person")),
@@ -307,7 +313,9 @@ async fn update(
     Ok(Json(WithWarnings { resource: row.into(), warnings }))
 }
 
-/// Remove a person or revoke an invitation; their sessions in the tenant end at once.
+/// Remove a person.
+///
+/// Their sessions in the tenant end at once; an invitation is revoked.
 #[utoipa::path(
     delete, path = "/people/{id}", operation_id = "remove_person", tag = "People", params(("id" = Uuid, Path, description = "The person")),
     responses(

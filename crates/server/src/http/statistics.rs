@@ -147,9 +147,9 @@ impl Figures {
     }
 }
 
-/// Get figures of ended calls by hour or day.
+/// Get call statistics.
 ///
-/// Calls count when they end. At most 31 days by hour, 366 by day.
+/// Returns figures of ended calls by hour or day. Calls count when they end. At most 31 days by hour, 366 by day.
 #[utoipa::path(
     get, path = "/statistics", operation_id = "show_statistics", tag = "Statistics", params(Query),
     responses(

@@ -156,7 +156,9 @@ pub struct RateLimit {
     window_seconds: u64,
 }
 
-/// Get the key's tenant with its limits and their use.
+/// Get the tenant.
+///
+/// Returns the key's tenant with its limits and their use.
 #[utoipa::path(
     get, path = "/tenant", operation_id = "show_tenant", tag = "Tenant",
     responses((status = 200, description = "The tenant", body = TenantResource))

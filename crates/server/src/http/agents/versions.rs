@@ -36,7 +36,9 @@ pub(super) struct AgentVersion {
     changed: Vec<String>,
 }
 
-/// List an agent's versions, newest first: the latest 100 and those in `traffic` or calls.
+/// List an agent's versions.
+///
+/// Lists the latest 100 and those in `traffic` or calls, newest first.
 #[utoipa::path(
     get, path = "/agents/{id}/versions", operation_id = "list_agent_versions", tag = "Agents",
     params(("id" = Uuid, Path, description = "The agent"), PageRequest),
@@ -105,7 +107,9 @@ fn changed(before: &Value, now: &Value) -> Vec<String> {
     found
 }
 
-/// Get an agent as of a version, with its current `traffic`.
+/// Get an agent's version.
+///
+/// Returns the agent as of this version, with its current `traffic`.
 #[utoipa::path(
     get, path = "/agents/{id}/versions/{version}", operation_id = "show_agent_version", tag = "Agents",
     params(("id" = Uuid, Path, description = "The agent"), ("version" = i64, Path, description = "The version", minimum = 1)),
@@ -129,9 +133,9 @@ async fn find(conn: &mut Conn, tenant: Tenant, id: AgentId, version: i64) -> Res
     Ok((agent, then.ok_or_else(|| ApiError::not_found("version"))?))
 }
 
-/// Restore an earlier version's name and configuration as a new version.
+/// Restore an agent's version.
 ///
-/// `traffic` and existing calls keep their versions.
+/// Its name and configuration become a new version; `traffic` and existing calls keep their versions.
 #[utoipa::path(
     post, path = "/agents/{id}/versions/{version}/restore", operation_id = "restore_agent_version", tag = "Agents",
     params(("id" = Uuid, Path, description = "The agent"), ("version" = i64, Path, description = "The version", minimum = 1)),

@@ -19,9 +19,9 @@ pub(super) struct Decisions {
     pub data: Vec<DecisionEntry>,
 }
 
-/// List the turn-taking decisions of an ended call.
+/// List turn-taking decisions.
 ///
-/// Empty for live calls and speech-to-speech models.
+/// Lists those of an ended call; there are none for live calls and speech-to-speech models.
 #[utoipa::path(
     get, path = "/calls/{id}/decisions", operation_id = "list_decisions", tag = "Calls",
     params(("id" = uuid::Uuid, Path, description = "The call")),

@@ -27,7 +27,9 @@ pub(super) struct CallDelivery {
     delivery: DeliveryWithAttempts,
 }
 
-/// List webhook deliveries of a call's events, newest first, with their attempts.
+/// List a call's deliveries.
+///
+/// Lists webhook deliveries of its events, newest first, with their attempts.
 #[utoipa::path(
     get, path = "/calls/{id}/deliveries", operation_id = "list_call_deliveries", tag = "Calls",
     params(("id" = Uuid, Path, description = "The call"), PageRequest),

@@ -39,9 +39,9 @@ impl CommandBody for SendDtmf {
     }
 }
 
-/// Send DTMF on a live call, for example to a phone menu.
+/// Send DTMF.
 ///
-/// The agent's speech pauses while the tones are sent.
+/// Presses keys on a live call, for example in a phone menu. The agent's speech pauses while the tones are sent.
 #[utoipa::path(
     post, path = "/calls/{id}/dtmf", operation_id = "send_dtmf", tag = "Calls", request_body = SendDtmf,
     params(("id" = uuid::Uuid, Path, description = "The call")),

@@ -63,9 +63,9 @@ pub(super) async fn events(
     Ok(Json(Events { data: events::list(&mut conn, tenant.id, id, 0, ALL).await? }).into_response())
 }
 
-/// Stream a call's events until it ends.
+/// Stream a call's events.
 ///
-/// Also ends when the key stops working or the service stops; resume with `Last-Event-ID`. Limits as for `GET /v1/events/stream`.
+/// Ends with the call, or when the key stops working or the service stops; resume with `Last-Event-ID`. Limits as for `GET /v1/events/stream`.
 #[utoipa::path(
     get, path = "/calls/{id}/events/stream", operation_id = "stream_call_events", tag = "Calls",
     security(("api_key" = []), ("event_token" = [])), params(

@@ -84,9 +84,9 @@ impl FromStr for Party {
 #[expect(dead_code, reason = "describes a PhoneNumber")]
 pub(in crate::http) struct Phone(String);
 
-/// List calls, newest first.
+/// List calls.
 ///
-/// Filters take up to 100 values, separated by commas or in repeated parameters.
+/// The newest come first. Filters take up to 100 values, separated by commas or in repeated parameters.
 #[utoipa::path(
     get, path = "/calls", operation_id = "list_calls", tag = "Calls", params(
         Query,

@@ -25,11 +25,11 @@ pub(super) struct ListenAddress {
     expires_at: Timestamp,
 }
 
-/// Listen to both sides of a live call.
+/// Listen to a call.
 ///
-/// The WebSocket sends `{"type":"start","sample_rate":8000,"channels":2}` (or 16000, like the call), then 20 ms of 16-bit PCM at a time, caller
-/// left, agent right. It closes when the call ends, the key or session stops working, or the person becomes a viewer. Connect to the node that
-/// runs the call. Slow listeners miss audio.
+/// Streams both sides of a live call. The WebSocket sends `{"type":"start","sample_rate":8000,"channels":2}` (or 16000, like the call), then 20
+/// ms of 16-bit PCM at a time, caller left, agent right. It closes when the call ends, the key or session stops working, or the person becomes
+/// a viewer. Connect to the node that runs the call. Slow listeners miss audio.
 #[utoipa::path(
     post, path = "/calls/{id}/listen", operation_id = "listen_to_call", tag = "Calls",
     params(("id" = uuid::Uuid, Path, description = "The call")),

@@ -39,9 +39,10 @@ impl CommandBody for Say {
     }
 }
 
-/// Make the agent say something on a live call.
+/// Speak in a call.
 ///
-/// The language model sees the text; the transcript includes what was heard. No effect while the agent says goodbye.
+/// The agent says the text on a live call: the language model sees it, the transcript includes what was heard. No effect while the agent says
+/// goodbye.
 #[utoipa::path(
     post, path = "/calls/{id}/say", operation_id = "say_in_call", tag = "Calls", request_body = Say,
     params(("id" = uuid::Uuid, Path, description = "The call")),

@@ -35,9 +35,9 @@ pub(super) struct SimulateCall {
     from: PhoneNumber,
 }
 
-/// Call a number from the simulated network.
+/// Simulate an inbound call.
 ///
-/// Counts towards the concurrent call limit.
+/// Calls one of the tenant's numbers from the simulated network. Counts towards the concurrent call limit.
 #[utoipa::path(
     post, path = "/simulator/inbound", operation_id = "simulate_inbound_call", tag = "Calls", request_body = SimulateCall,
     responses(

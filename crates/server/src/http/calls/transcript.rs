@@ -36,9 +36,10 @@ pub(super) struct Transcript {
     pub tool_calls: Vec<ToolCallEntry>,
 }
 
-/// Get the transcript, up to now for a live call.
+/// Get a transcript.
 ///
-/// Agent lines contain only what the caller heard. `Accept: text/event-stream` streams, as `/stream` does.
+/// Returns what was said, up to now for a live call. Agent lines contain only what the caller heard. `Accept: text/event-stream` streams, as
+/// `/stream` does.
 #[utoipa::path(
     get, path = "/calls/{id}/transcript", operation_id = "show_transcript", tag = "Calls", security(("api_key" = []), ("event_token" = [])), params(
         ("id" = uuid::Uuid, Path, description = "The call"),
@@ -68,9 +69,10 @@ pub(super) async fn transcript(
     Ok(Json(Transcript { data, tool_calls }).into_response())
 }
 
-/// Stream the transcript as it is written, then `end` with the call's status.
+/// Stream a transcript.
 ///
-/// Also ends when the key or session stops working or the service stops; resume with `Last-Event-ID`. Limits as for `GET /v1/events/stream`.
+/// Sends lines and tool calls as they are written, then `end` with the call's status. Also ends when the key or session stops working or the
+/// service stops; resume with `Last-Event-ID`. Limits as for `GET /v1/events/stream`.
 #[utoipa::path(
     get, path = "/calls/{id}/transcript/stream", operation_id = "stream_transcript", tag = "Calls",
     security(("api_key" = []), ("event_token" = [])), params(

@@ -33,10 +33,10 @@ impl CommandBody for Transfer {
     }
 }
 
-/// Transfer the caller without an announcement (cold transfer).
+/// Transfer a call.
 ///
-/// The agent stops speaking and the carrier transfers the call. Once the number answers, the call ends as `completed` with `end_reason`
-/// `transferred`. Otherwise the agent takes the caller back.
+/// Transfers the caller without an announcement (cold transfer). The agent stops speaking and the carrier transfers the call. Once the number
+/// answers, the call ends as `completed` with `end_reason` `transferred`. Otherwise the agent takes the caller back.
 #[utoipa::path(
     post, path = "/calls/{id}/transfer", operation_id = "transfer_call", tag = "Calls", request_body = Transfer,
     params(("id" = uuid::Uuid, Path, description = "The call")),

@@ -197,6 +197,8 @@ impl From<ConnectionRow> for ConnectionResource {
 }
 
 /// Create a connection.
+///
+/// Credentials are stored encrypted and never returned in full.
 #[utoipa::path(
     post, path = "/connections", operation_id = "create_connection", tag = "Connections", request_body = CreateConnection,
     responses(
@@ -249,7 +251,9 @@ fn duplicate_name(error: sqlx::Error, name: &str) -> ApiError {
     error.into()
 }
 
-/// List connections, newest first.
+/// List connections.
+///
+/// The newest come first.
 #[utoipa::path(
     get, path = "/connections", operation_id = "list_connections", tag = "Connections", params(PageRequest),
     responses((status = 200, description = "A page of connections", body = List<ConnectionResource>))
@@ -261,6 +265,8 @@ async fn list(state: HttpState, tenant: Tenant, page: PageRequest) -> JsonRespon
 }
 
 /// Get a connection.
+///
+/// Returns only the last characters of credentials.
 #[utoipa::path(
     get, path = "/connections/{id}", operation_id = "show_connection", tag = "Connections", params(("id" = Uuid, Path, description = "The connection")),
     responses((status = 200, description = "The connection", body = ConnectionResource))
@@ -315,7 +321,9 @@ pub(crate) async fn write_changed(tx: &mut Tx, row: &ConnectionRow) -> Result<()
     Ok(refusals::forget(tx, TenantId::from_uuid(row.tenant_id), ConnectionId::from_uuid(row.id)).await?)
 }
 
-/// Delete an unused connection.
+/// Delete a connection.
+///
+/// No agent or number may use it.
 #[utoipa::path(
     delete, path = "/connections/{id}", operation_id = "delete_connection", tag = "Connections", params(("id" = Uuid, Path, description = "The connection")),
     responses((status = 204, description = "Deleted"), Conflict)

@@ -102,11 +102,11 @@ pub(super) struct ConnectionTest {
     checks: Vec<Check>,
 }
 
-/// Test a connection against the provider, without placing a call.
+/// Test a connection.
 ///
-/// Checks a carrier's credentials; has a language model, speech-to-text or text-to-speech process one word, which can cost a fraction of a
-/// cent. Takes up to 15 seconds. A failed check still returns 200. Limits: one test at a time per tenant and node (429); eight per node,
-/// others wait up to 15 seconds (503).
+/// Tests it against the provider, without placing a call. Checks a carrier's credentials; has a language model, speech-to-text or
+/// text-to-speech process one word, which can cost a fraction of a cent. Takes up to 15 seconds. A failed check still returns 200. Limits: one
+/// test at a time per tenant and node (429); eight per node, others wait up to 15 seconds (503).
 #[utoipa::path(
     post, path = "/connections/{id}/test", operation_id = "test_connection", tag = "Connections",
     params(("id" = uuid::Uuid, Path, description = "The connection")),

@@ -108,7 +108,7 @@ async fn connection(state: &HttpState, tenant: Tenant, id: ConnectionId) -> Resu
     connections::get(&mut conn, tenant.id, id).await?.ok_or_else(connection_not_found)
 }
 
-/// List a connection's text-to-speech voices.
+/// List a connection's voices.
 ///
 /// ElevenLabs and Cartesia return the account's voices; OpenAI and Deepgram a built-in list, not `complete`; other OpenAI-compatible servers
 /// only the connection's voice. Returns 422 without text-to-speech, 403 for viewers. Cached for five minutes (failures 15 seconds) or until the
@@ -133,7 +133,9 @@ pub(super) async fn list(
     }
 }
 
-/// List the voices of agents without a `tts.connection_id`.
+/// List local voices.
+///
+/// Lists the voices for agents without a `tts.connection_id`.
 #[utoipa::path(
     get, path = "/connections/local/voices", operation_id = "list_local_voices", tag = "Connections",
     responses((status = 200, description = "The voices", body = VoiceList))
@@ -142,9 +144,10 @@ pub(super) async fn list_local(state: HttpState, _: Tenant) -> JsonResponse<Voic
     Ok(Json(state.setup()?.voices(None).await?))
 }
 
-/// Create a short sample of a voice, as callers hear it: mono WAV.
+/// Sample a voice.
 ///
-/// The provider charges for it. Shares the limit of connection tests: one at a time per tenant and node.
+/// Returns a few words as callers hear them, as mono WAV. The provider charges for it. Shares the limit of connection tests: one at a time per
+/// tenant and node.
 #[utoipa::path(
     post, path = "/connections/{id}/voices/{voice}/sample", operation_id = "sample_voice", tag = "Connections",
     request_body = Sample,
@@ -165,7 +168,9 @@ pub(super) async fn sample(
     speak(&state, tenant, Some(&row), sample.request(voice)?).await
 }
 
-/// Create a short sample of a local voice, as callers hear it: mono WAV.
+/// Sample a local voice.
+///
+/// Returns a few words as callers hear them, as mono WAV.
 #[utoipa::path(
     post, path = "/connections/local/voices/{voice}/sample", operation_id = "sample_local_voice", tag = "Connections",
     request_body = Sample,

@@ -180,6 +180,9 @@ fn complete_operation(operation: &mut Value, schemas: &Value) {
         // A body without required fields is optional.
         body["required"] = requires_something(&body["content"][JSON]["schema"], schemas).into();
     }
+    // The first line of a function's documentation; as a title it has no full stop.
+    let summary = operation["summary"].as_str().map(|words| words.trim_end_matches('.').to_owned());
+    operation["summary"] = summary.into();
     let id = operation["operationId"].as_str().unwrap_or_default().to_owned();
     let Some(responses) = operation["responses"].as_object_mut() else { return };
     for (status, response) in responses {

@@ -153,7 +153,7 @@ fn delivery() -> Value {
         "operationId": "receive_event",
         // With the tag of another operation, generators write one class for both, and lose either.
         "tags": ["Events"],
-        "summary": "Deliver an event.",
+        "summary": "Deliver an event",
         "description": "Sent to the `url` of each subscribed webhook until it answers with 2XX. Verify a signature, then ignore a known `id`.",
         "security": [],
         "parameters": [

@@ -100,9 +100,9 @@ struct UsedByConnection {
     used: Used,
 }
 
-/// Get calls, minutes and cost per day, by agent and by connection.
+/// Get usage.
 ///
-/// Calls count on the day they end. At most 366 days.
+/// Returns calls, minutes and cost per day, by agent and by connection. Calls count on the day they end. At most 366 days.
 #[utoipa::path(
     get, path = "/usage", operation_id = "show_usage", tag = "Statistics", params(Query),
     responses(

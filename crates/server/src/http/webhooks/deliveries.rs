@@ -151,7 +151,9 @@ impl From<AttemptRow> for Attempt {
     }
 }
 
-/// List an endpoint's deliveries, newest first.
+/// List a webhook's deliveries.
+///
+/// The newest come first.
 #[utoipa::path(
     get, path = "/webhooks/{id}/deliveries", operation_id = "list_deliveries", tag = "Webhooks",
     params(("id" = Uuid, Path, description = "The endpoint"), Query, PageRequest),
@@ -199,7 +201,9 @@ async fn delivery(
     deliveries::get(conn, tenant.id, webhook, id).await?.ok_or_else(|| ApiError::not_found("delivery"))
 }
 
-/// Get a delivery with every attempt.
+/// Get a delivery.
+///
+/// Returns the delivery with every attempt.
 #[utoipa::path(
     get, path = "/webhooks/{id}/deliveries/{delivery_id}", operation_id = "show_delivery", tag = "Webhooks",
     params(("id" = Uuid, Path, description = "The endpoint"), ("delivery_id" = Uuid, Path, description = "The delivery")),
@@ -216,7 +220,7 @@ pub(super) async fn show(
     Ok(Json(DeliveryWithAttempts::new(row, attempts)))
 }
 
-/// Redeliver now.
+/// Repeat a delivery.
 ///
 /// Tries a pending delivery at once (200), as one of its 8 attempts. For a finished one, creates a delivery (201) with a new id, the same
 /// `created` and `data`, and 8 attempts of its own.
@@ -278,9 +282,9 @@ fn must_be_enabled(endpoint: &WebhookRow) -> Result<(), ApiError> {
     Err(ApiError::conflict("webhook_disabled", detail))
 }
 
-/// Send a `webhook.test` event, whatever the endpoint's filter.
+/// Test a webhook.
 ///
-/// Retried like any other event.
+/// Sends `webhook.test`, whatever the endpoint's filter. Retried like any other event.
 #[utoipa::path(
     post, path = "/webhooks/{id}/test", operation_id = "test_webhook", tag = "Webhooks", params(("id" = Uuid, Path, description = "The endpoint")),
     responses(

@@ -128,7 +128,7 @@ pub struct WebhookWithSecret {
     secret: String,
 }
 
-/// Create a webhook endpoint.
+/// Create a webhook.
 ///
 /// Only this response contains the signing secret. At most 20 endpoints per tenant, unless the operator changes it.
 #[utoipa::path(
@@ -202,7 +202,9 @@ fn filter(names: Option<&[String]>) -> Result<EventFilter, ApiError> {
         .map_err(|error| ApiError::invalid_field(format!("events.{}", error.position), error.to_string()))
 }
 
-/// List webhook endpoints, newest first.
+/// List webhooks.
+///
+/// The newest come first.
 #[utoipa::path(
     get, path = "/webhooks", operation_id = "list_webhooks", tag = "Webhooks", params(PageRequest),
     responses((status = 200, description = "A page of endpoints", body = List<WebhookResource>))
@@ -213,7 +215,9 @@ async fn list(state: HttpState, tenant: Tenant, page: PageRequest) -> JsonRespon
     Ok(Json(List::of(page, WebhookResource::from)))
 }
 
-/// Get a webhook endpoint, without its secret.
+/// Get a webhook.
+///
+/// The secret is not included.
 #[utoipa::path(
     get, path = "/webhooks/{id}", operation_id = "show_webhook", tag = "Webhooks", params(("id" = Uuid, Path, description = "The endpoint")),
     responses((status = 200, description = "The endpoint", body = WebhookResource))
@@ -228,7 +232,7 @@ fn webhook_not_found() -> ApiError {
     ApiError::not_found("webhook")
 }
 
-/// Update a webhook endpoint.
+/// Update a webhook.
 ///
 /// Pending deliveries go to the new URL; disabling the endpoint cancels them.
 #[utoipa::path(
@@ -306,7 +310,9 @@ fn patched(row: &WebhookRow, patch: &[u8]) -> Result<Body<CreateWebhook>, ApiErr
     extract::parse(&serde_json::to_vec(&whole).map_err(anyhow::Error::from)?)
 }
 
-/// Delete a webhook endpoint and its deliveries; an attempt in flight may still arrive.
+/// Delete a webhook.
+///
+/// Its deliveries are deleted too; an attempt in flight may still arrive.
 #[utoipa::path(
     delete, path = "/webhooks/{id}", operation_id = "delete_webhook", tag = "Webhooks", params(("id" = Uuid, Path, description = "The endpoint")),
     responses((status = 204, description = "Deleted"))
@@ -330,9 +336,9 @@ async fn delete(state: HttpState, tenant: Tenant, PathId(id): PathId<WebhookId>)
     }
 }
 
-/// Create a new signing secret.
+/// Rotate a webhook's secret.
 ///
-/// Only this response contains it. For 24 hours, the previous one also signs: `t=…,v1=<new>,v1=<old>`.
+/// Only this response contains the new one. For 24 hours, the previous one also signs: `t=…,v1=<new>,v1=<old>`.
 #[utoipa::path(
     post, path = "/webhooks/{id}/rotate-secret", operation_id = "rotate_webhook_secret", tag = "Webhooks",
     params(("id" = Uuid, Path, description = "The endpoint")),
