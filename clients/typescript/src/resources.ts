@@ -387,8 +387,8 @@ export class Events extends Resource {
    *
    * Lists those of all calls, newest first. `Accept: text/event-stream` streams, as `/stream` does.
    */
-  list(query: Query<"list_events"> = {}, options: RequestOptions = {}): Pages<types.TenantEvent> {
-    return this.fetchPages<types.TenantEvent>({ method: "GET", path: "/v1/events", query }, options);
+  list(query: Query<"list_events"> = {}, options: RequestOptions = {}): Pages<types.CallEvent> {
+    return this.fetchPages<types.CallEvent>({ method: "GET", path: "/v1/events", query }, options);
   }
 
   /**
@@ -400,8 +400,8 @@ export class Events extends Resource {
    * around a reconnect and in the first seconds. Ends when the key or session stops working, the service stops, or the client reads too slowly.
    * Limits per node: 32 streams per tenant, 24 of them for sessions and event tokens, 8 per person or token; more get 429.
    */
-  stream(options: StreamOptions = {}): AsyncGenerator<types.TenantEvent, void, undefined> {
-    return this.follow({ method: "GET", path: "/v1/events/stream" }, [], (event) => event.json<types.TenantEvent>(), options);
+  stream(options: StreamOptions = {}): AsyncGenerator<types.CallEvent, void, undefined> {
+    return this.follow({ method: "GET", path: "/v1/events/stream" }, [], (event) => event.json<types.CallEvent>(), options);
   }
 }
 

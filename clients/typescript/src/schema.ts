@@ -1577,6 +1577,17 @@ export interface components {
              */
             sip_code: number | null;
         };
+        CallCompleted: components["schemas"]["CallEventHead"] & {
+            data: components["schemas"]["CallCompletedData"];
+            /** @constant */
+            event: "call.completed";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "call.completed" | (string & {});
+        };
         CallCompletedData: components["schemas"]["CallEventData"] & {
             /** @description Seconds from answer to end. */
             duration_seconds: number;
@@ -1728,6 +1739,17 @@ export interface components {
             /** Format: uuid */
             next_cursor: string | null;
         };
+        CallDialing: components["schemas"]["CallEventHead"] & {
+            data: components["schemas"]["CallEventData"];
+            /** @constant */
+            event: "call.dialing";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "call.dialing" | (string & {});
+        };
         CallDialingEvent: components["schemas"]["WebhookEventHead"] & {
             data: components["schemas"]["CallEventData"];
             /** @constant */
@@ -1757,6 +1779,8 @@ export interface components {
         /**
          * @description An event of a call.
          * @example {
+         *       "call_id": "0198c6a0-0000-7000-8000-000000000003",
+         *       "created": 1769860809,
          *       "created_at": "2026-01-31T12:00:09.618512Z",
          *       "data": {
          *         "agent_id": "0198c6a0-0000-7000-8000-000000000000",
@@ -1783,24 +1807,11 @@ export interface components {
          *         "turns": 1
          *       },
          *       "event": "call.completed",
+         *       "id": "0198c6a0-0000-7000-8000-000000000007",
          *       "sequence": 5
          *     }
          */
-        CallEvent: {
-            /**
-             * Format: date-time
-             * @description When it happened.
-             */
-            created_at: string;
-            data: components["schemas"]["EventData"];
-            /** @description The kind of event. */
-            event: components["schemas"]["EventKind"];
-            /**
-             * Format: int64
-             * @description Number within the call, from 1.
-             */
-            sequence: number;
-        };
+        CallEvent: components["schemas"]["CallCompleted"] | components["schemas"]["CallDialing"] | components["schemas"]["CallFailed"] | components["schemas"]["CallInProgress"] | components["schemas"]["CallQueued"] | components["schemas"]["CallReceived"] | components["schemas"]["CarrierHangup"];
         /** @description Data of every call event. */
         CallEventData: {
             /**
@@ -1823,10 +1834,56 @@ export interface components {
             /** @description The callee. */
             to: string;
         };
+        CallEventHead: {
+            /**
+             * Format: uuid
+             * @description The call.
+             */
+            call_id: string;
+            /**
+             * Format: int64
+             * @description The same in Unix seconds, as in webhooks.
+             */
+            created: number;
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
+            created_at: string;
+            /**
+             * Format: uuid
+             * @description The event's id; `id` in a webhook is the delivery's.
+             */
+            id: string;
+            /**
+             * Format: int64
+             * @description Number within the call, from 1.
+             * @example 1
+             */
+            sequence: number;
+        };
+        /** @description A page, newest first. */
+        CallEventList: {
+            data: components["schemas"]["CallEvent"][];
+            has_more: boolean;
+            /** Format: uuid */
+            next_cursor: string | null;
+        };
         /** @description Events of a call. */
         CallEvents: {
             /** @description The events, in order. */
             data: components["schemas"]["CallEvent"][];
+        };
+        CallFailed: components["schemas"]["CallEventHead"] & {
+            data: components["schemas"]["CallFailedData"];
+            /** @constant */
+            event: "call.failed";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "call.failed" | (string & {});
         };
         CallFailedData: components["schemas"]["CallEventData"] & {
             /** @description Seconds from answer to end. */
@@ -1853,6 +1910,17 @@ export interface components {
          * @enum {string}
          */
         CallFailure: "carrier_unauthorized" | "carrier_error" | "busy" | "no_answer" | "rejected" | "invalid_number" | "no_media" | "config_error" | "provider_timeout" | "pipeline_error" | "unknown_error" | (string & {});
+        CallInProgress: components["schemas"]["CallEventHead"] & {
+            data: components["schemas"]["CallEventData"];
+            /** @constant */
+            event: "call.in_progress";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "call.in_progress" | (string & {});
+        };
         CallInProgressEvent: components["schemas"]["WebhookEventHead"] & {
             data: components["schemas"]["CallEventData"];
             /** @constant */
@@ -1897,6 +1965,17 @@ export interface components {
             instructions?: string | null;
             limits?: components["schemas"]["CallLimitOverrides"] | null;
         };
+        CallQueued: components["schemas"]["CallEventHead"] & {
+            data: components["schemas"]["CallEventData"];
+            /** @constant */
+            event: "call.queued";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "call.queued" | (string & {});
+        };
         CallQueuedEvent: components["schemas"]["WebhookEventHead"] & {
             data: components["schemas"]["CallEventData"];
             /** @constant */
@@ -1907,6 +1986,17 @@ export interface components {
              * @enum {string}
              */
             event: "call.queued" | (string & {});
+        };
+        CallReceived: components["schemas"]["CallEventHead"] & {
+            data: components["schemas"]["CallEventData"];
+            /** @constant */
+            event: "call.received";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "call.received" | (string & {});
         };
         CallReceivedEvent: components["schemas"]["WebhookEventHead"] & {
             data: components["schemas"]["CallEventData"];
@@ -1989,6 +2079,17 @@ export interface components {
          * @enum {string}
          */
         CarrierCause: "normal" | "busy" | "no_answer" | "rejected" | "invalid_number" | "canceled" | "failed" | (string & {});
+        CarrierHangup: components["schemas"]["CallEventHead"] & {
+            data: components["schemas"]["CarrierHangupData"];
+            /** @constant */
+            event: "carrier.hangup";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "carrier.hangup" | (string & {});
+        };
         CarrierHangupData: components["schemas"]["CallEventData"] & {
             /** @description The carrier's own code. */
             carrier_code: string | null;
@@ -2357,8 +2458,6 @@ export interface components {
         Credentials: {
             [key: string]: string | null;
         };
-        /** @description Data of an event whose words were deleted. */
-        DeletedData: Record<string, unknown>;
         /**
          * @description Numbers the tenant can call; set by the operator. Premium-rate, shared-cost and satellite numbers must be named in `allow`. The tenant's own
          *     numbers are always refused.
@@ -2398,10 +2497,7 @@ export interface components {
             digit_timeout_ms: number;
             /** @description Whether keys are processed. */
             enabled: boolean;
-            /**
-             * @description Key that ends an input and is not part of it; `null` for none.
-             * @example #
-             */
+            /** @description Key that ends an input and is not part of it; `null` for none. */
             finish_on_key: string | null;
             /** @description Whether a key stops the agent, if the caller may interrupt. */
             interrupt: boolean;
@@ -2429,6 +2525,26 @@ export interface components {
          * @enum {string}
          */
         Eagerness: "low" | "normal" | "high" | (string & {});
+        /** @description Ends the call once the caller has heard the goodbye. Every agent has it; list it to change its description. */
+        EndCallTool: {
+            /** @description When the model should use it. */
+            description: string | null;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "end_call" | (string & {});
+        };
+        /** @description Ends the call once the caller has heard the goodbye. Every agent has it; list it to change its description. */
+        EndCallToolInput: {
+            /** @description When the model should use it. */
+            description?: string | null;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "end_call" | (string & {});
+        };
         /** @description The body of an error response. */
         ErrorBody: {
             /** @description A stable code for programs. */
@@ -2459,8 +2575,6 @@ export interface components {
             /** @description Path in the body, such as `limits.max_duration_seconds`, or the name of a parameter or header. */
             path: string;
         };
-        /** @description Event data, by kind. */
-        EventData: components["schemas"]["CallCompletedData"] | components["schemas"]["CallFailedData"] | components["schemas"]["CarrierHangupData"] | components["schemas"]["CallEventData"] | components["schemas"]["DeletedData"];
         /**
          * @description The events of a call.
          * @enum {string}
@@ -2514,6 +2628,79 @@ export interface components {
          * @enum {string}
          */
         HttpMethod: "GET" | "POST" | (string & {});
+        /** @description Calls a web service and gives the response to the model. */
+        HttpTool: {
+            /**
+             * Format: uuid
+             * @description An `http` connection whose credentials are sent as headers.
+             */
+            connection_id: string | null;
+            /** @description When the model should use it. */
+            description: string | null;
+            /** @description Spoken while the tool runs, unless the model already spoke. */
+            filler: string | null;
+            /** @description Extra headers; `{{variable}}` is replaced. Visible to anyone who can read the agent: keep secrets in a connection. */
+            headers: {
+                [key: string]: string;
+            };
+            method: components["schemas"]["HttpMethod"] | null;
+            /** @description Its name for the model; not the type of a tool. */
+            name: string;
+            /** @description JSON Schema of the arguments, of type `object`; none if absent. */
+            parameters: {
+                [key: string]: unknown;
+            } | null;
+            /** @description Default 8. */
+            timeout_seconds: number | null;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "http" | (string & {});
+            /** @description `{{variable}}` is replaced, percent-encoded. */
+            url: string;
+        };
+        /** @description Calls a web service and gives the response to the model. */
+        HttpToolInput: {
+            /**
+             * Format: uuid
+             * @description An `http` connection whose credentials are sent as headers.
+             */
+            connection_id?: string | null;
+            /** @description When the model should use it. */
+            description?: string | null;
+            /**
+             * @description Spoken while the tool runs, unless the model already spoke.
+             * @example Let me look that up.
+             */
+            filler?: string | null;
+            /** @description Extra headers; `{{variable}}` is replaced. Visible to anyone who can read the agent: keep secrets in a connection. */
+            headers?: {
+                [key: string]: string | null;
+            } | null;
+            method?: components["schemas"]["HttpMethod"] | null;
+            /**
+             * @description Its name for the model; not the type of a tool.
+             * @example free_tables
+             */
+            name: string;
+            /** @description JSON Schema of the arguments, of type `object`; none if absent. */
+            parameters?: {
+                [key: string]: unknown;
+            } | null;
+            /** @description Default 8. */
+            timeout_seconds?: number | null;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "http" | (string & {});
+            /**
+             * @description `{{variable}}` is replaced, percent-encoded.
+             * @example https://example.com/tables
+             */
+            url: string;
+        };
         /** @description Caller interruptions. */
         Interruption: {
             /** @description Words that do not interrupt on their own. */
@@ -2649,6 +2836,69 @@ export interface components {
          * @enum {string}
          */
         MachineDetection: "off" | "detect" | (string & {});
+        /** @description Adds the tools of an MCP server, over streamable HTTP. The server describes them. */
+        McpTool: {
+            /**
+             * Format: uuid
+             * @description An `http` connection whose credentials are sent as headers.
+             */
+            connection_id: string | null;
+            /** @description Spoken while the tool runs, unless the model already spoke. */
+            filler: string | null;
+            /** @description As for `http`. */
+            headers: {
+                [key: string]: string;
+            };
+            /** @description Prefix for names already taken; defaults to the server's host. */
+            name: string | null;
+            /** @description Default 8. */
+            timeout_seconds: number | null;
+            /** @description Tools to use; all if empty. */
+            tools: string[];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "mcp" | (string & {});
+            /** @description `{{variable}}` is replaced, percent-encoded. */
+            url: string;
+        };
+        /** @description Adds the tools of an MCP server, over streamable HTTP. The server describes them. */
+        McpToolInput: {
+            /**
+             * Format: uuid
+             * @description An `http` connection whose credentials are sent as headers.
+             */
+            connection_id?: string | null;
+            /**
+             * @description Spoken while the tool runs, unless the model already spoke.
+             * @example Let me look that up.
+             */
+            filler?: string | null;
+            /** @description As for `http`. */
+            headers?: {
+                [key: string]: string | null;
+            } | null;
+            /**
+             * @description Prefix for names already taken; defaults to the server's host.
+             * @example crm
+             */
+            name?: string | null;
+            /** @description Default 8. */
+            timeout_seconds?: number | null;
+            /** @description Tools to use; all if empty. */
+            tools?: string[] | null;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "mcp" | (string & {});
+            /**
+             * @description `{{variable}}` is replaced, percent-encoded.
+             * @example https://mcp.example.com
+             */
+            url: string;
+        };
         /** @description Your own data, returned in the call and its events. */
         Metadata: {
             [key: string]: unknown;
@@ -2862,7 +3112,7 @@ export interface components {
             /** @description Days after the call until its words are deleted; `null` keeps them. */
             retention_days?: number | null;
         };
-        /** @description Error code; see `docs/api.md`. Later versions can add codes; none changes its meaning. */
+        /** @description Error code; see `docs/api.md`. None changes its meaning. */
         ProblemCode: "agent_in_use" | "already_member" | "bad_signature" | "body_timeout" | "body_too_large" | "busy" | "call_elsewhere" | "call_ended" | "call_not_in_progress" | "calls_stalled" | "carrier_rate_limit" | "connection_in_use" | "database_unavailable" | "deliveries_stalled" | "draining" | "email_taken" | "foreign_origin" | "idempotency_key_reused" | "identity_provider_unavailable" | "internal_error" | "invalid_request" | "invitation_ended" | "invitation_for_another" | "invitation_rate_limit" | "last_owner" | "listener_rate_limit" | "method_not_allowed" | "name_taken" | "no_calls_here" | "no_voices" | "no_websocket" | "not_found" | "number_taken" | "provider_refused" | "provider_unavailable" | "quota_exceeded" | "range_not_satisfiable" | "rate_limited" | "request_in_progress" | "role_forbids" | "sign_in_declined" | "sign_in_expired" | "sign_in_link_required" | "sign_in_local_only" | "sign_in_not_allowed" | "sign_in_off" | "sign_in_rate_limit" | "sign_in_refused" | "stream_open" | "tenant_deactivated" | "test_in_progress" | "timeout" | "token_used" | "too_many_listeners" | "too_many_streams" | "unauthorized" | "web_call_rate_limit" | "webhook_disabled" | (string & {});
         /** @description A fallback provider. */
         ProviderFallback: {
@@ -3031,6 +3281,26 @@ export interface components {
         SendDtmf: {
             /** @description Keys to send; `w` pauses for half a second. */
             digits: string;
+        };
+        /** @description Sends DTMF. */
+        SendDtmfTool: {
+            /** @description When the model should use it. */
+            description: string | null;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "send_dtmf" | (string & {});
+        };
+        /** @description Sends DTMF. */
+        SendDtmfToolInput: {
+            /** @description When the model should use it. */
+            description?: string | null;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "send_dtmf" | (string & {});
         };
         /** @description Caller silence. */
         Silence: {
@@ -3257,68 +3527,8 @@ export interface components {
             /** @description Stored resources. */
             stored: components["schemas"]["Stored"];
         };
-        /** @description An event of any call. */
-        TenantEvent: components["schemas"]["CallEvent"] & {
-            /**
-             * Format: uuid
-             * @description The call.
-             */
-            call_id: string;
-            /**
-             * Format: uuid
-             * @description Unique id.
-             */
-            id: string;
-        };
-        /** @description A page, newest first. */
-        TenantEventList: {
-            data: components["schemas"]["TenantEvent"][];
-            has_more: boolean;
-            /** Format: uuid */
-            next_cursor: string | null;
-        };
-        /** @description A tool for the model; `type` decides which fields apply. */
-        Tool: {
-            /**
-             * Format: uuid
-             * @description For `http` and `mcp`: an `http` connection whose credentials are sent as headers.
-             */
-            connection_id: string | null;
-            /** @description When the model should use it; tools of an `mcp` server have their own. */
-            description: string | null;
-            /** @description For `transfer`: the targets. */
-            destinations?: components["schemas"]["TransferDestination"][];
-            /**
-             * @description For `http` and `mcp`: spoken while the tool runs, unless the model already spoke.
-             * @example Let me look that up.
-             */
-            filler: string | null;
-            /** @description For `http` and `mcp`: extra headers; `{{variable}}` is replaced. Visible to anyone who can read the agent: keep secrets in a connection. */
-            headers?: {
-                [key: string]: string;
-            };
-            method: components["schemas"]["HttpMethod"] | null;
-            /**
-             * @description For `http`: the tool's name. For `mcp`: prefix for names already taken; defaults to the server's host.
-             * @example free_tables
-             */
-            name: string | null;
-            /** @description For `http`: JSON Schema of the arguments, of type `object`; none if absent. */
-            parameters: {
-                [key: string]: unknown;
-            } | null;
-            /** @description For `http` and `mcp`; default 8. */
-            timeout_seconds: number | null;
-            /** @description For `mcp`: tools to use; all if empty. */
-            tools?: string[];
-            /** @description Type of the tool. */
-            type: components["schemas"]["ToolKind"];
-            /**
-             * @description For `http` and `mcp`; `{{variable}}` is replaced, percent-encoded.
-             * @example https://example.com/tables
-             */
-            url: string | null;
-        };
+        /** @description A tool for the model. */
+        Tool: components["schemas"]["EndCallTool"] | components["schemas"]["HttpTool"] | components["schemas"]["McpTool"] | components["schemas"]["SendDtmfTool"] | components["schemas"]["TransferTool"];
         /** @description A tool that the agent used. */
         ToolCall: {
             /** @description What the model passed. */
@@ -3352,53 +3562,8 @@ export interface components {
          * @enum {string}
          */
         ToolCallStatus: "succeeded" | "failed" | (string & {});
-        /** @description A tool for the model; `type` decides which fields apply. */
-        ToolInput: {
-            /**
-             * Format: uuid
-             * @description For `http` and `mcp`: an `http` connection whose credentials are sent as headers.
-             */
-            connection_id?: string | null;
-            /** @description When the model should use it; tools of an `mcp` server have their own. */
-            description?: string | null;
-            /** @description For `transfer`: the targets. */
-            destinations?: components["schemas"]["TransferDestinationInput"][] | null;
-            /**
-             * @description For `http` and `mcp`: spoken while the tool runs, unless the model already spoke.
-             * @example Let me look that up.
-             */
-            filler?: string | null;
-            /** @description For `http` and `mcp`: extra headers; `{{variable}}` is replaced. Visible to anyone who can read the agent: keep secrets in a connection. */
-            headers?: {
-                [key: string]: string | null;
-            } | null;
-            method?: components["schemas"]["HttpMethod"] | null;
-            /**
-             * @description For `http`: the tool's name. For `mcp`: prefix for names already taken; defaults to the server's host.
-             * @example free_tables
-             */
-            name?: string | null;
-            /** @description For `http`: JSON Schema of the arguments, of type `object`; none if absent. */
-            parameters?: {
-                [key: string]: unknown;
-            } | null;
-            /** @description For `http` and `mcp`; default 8. */
-            timeout_seconds?: number | null;
-            /** @description For `mcp`: tools to use; all if empty. */
-            tools?: string[] | null;
-            /** @description Type of the tool. */
-            type: components["schemas"]["ToolKind"];
-            /**
-             * @description For `http` and `mcp`; `{{variable}}` is replaced, percent-encoded.
-             * @example https://example.com/tables
-             */
-            url?: string | null;
-        };
-        /**
-         * @description The type of a tool.
-         * @enum {string}
-         */
-        ToolKind: "end_call" | "http" | "mcp" | "transfer" | "send_dtmf" | (string & {});
+        /** @description A tool for the model. */
+        ToolInput: components["schemas"]["EndCallToolInput"] | components["schemas"]["HttpToolInput"] | components["schemas"]["McpToolInput"] | components["schemas"]["SendDtmfToolInput"] | components["schemas"]["TransferToolInput"];
         /** @description Percentage of new calls per version, 100 in total. Defaults to the newest version. */
         Traffic: {
             percent: number;
@@ -3466,6 +3631,13 @@ export interface components {
             /** @description Tool calls, in the order they ended. */
             tool_calls: components["schemas"]["ToolCall"][];
         };
+        /** @description The end of a call. */
+        TranscriptEnd: {
+            /** @description The call's status. */
+            status: components["schemas"]["CallStatus"];
+        };
+        /** @description The `data` of what the stream sends, by its event: `line`, `tool_call`, `end`. */
+        TranscriptItem: components["schemas"]["TranscriptLine"] | components["schemas"]["ToolCall"] | components["schemas"]["TranscriptEnd"];
         /** @description A line of a transcript. */
         TranscriptLine: {
             /**
@@ -3542,15 +3714,9 @@ export interface components {
         };
         /** @description A transfer target. */
         TransferDestination: {
-            /**
-             * @description Name for the model.
-             * @example reception
-             */
+            /** @description Name for the model. */
             name: string;
-            /**
-             * @description E.164 number or `sip:` URI.
-             * @example +12025550142
-             */
+            /** @description E.164 number or `sip:` URI. */
             number: string;
         };
         /** @description A transfer target. */
@@ -3565,6 +3731,30 @@ export interface components {
              * @example +12025550142
              */
             number: string;
+        };
+        /** @description Transfers the caller once they have heard the agent's words. */
+        TransferTool: {
+            /** @description When the model should use it. */
+            description: string | null;
+            /** @description The targets. */
+            destinations: components["schemas"]["TransferDestination"][];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "transfer" | (string & {});
+        };
+        /** @description Transfers the caller once they have heard the agent's words. */
+        TransferToolInput: {
+            /** @description When the model should use it. */
+            description?: string | null;
+            /** @description The targets. */
+            destinations: components["schemas"]["TransferDestinationInput"][];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "transfer" | (string & {});
         };
         /** @description A text-to-speech provider. */
         TtsChoice: {
@@ -4095,7 +4285,7 @@ export interface components {
             attempt_log: components["schemas"]["WebhookDeliveryAttempt"][];
         };
         /**
-         * @description Body of a delivery. Later versions can add events and fields.
+         * @description Body of a delivery.
          * @example {
          *       "created": 1769860809,
          *       "data": {
@@ -4127,7 +4317,6 @@ export interface components {
          *     }
          */
         WebhookEvent: components["schemas"]["CallCompletedEvent"] | components["schemas"]["CallDialingEvent"] | components["schemas"]["CallFailedEvent"] | components["schemas"]["CallInProgressEvent"] | components["schemas"]["CallQueuedEvent"] | components["schemas"]["CallReceivedEvent"] | components["schemas"]["CarrierHangupEvent"] | components["schemas"]["WebhookTestEvent"];
-        /** @description Body of every delivery. */
         WebhookEventHead: {
             /**
              * Format: int64

@@ -51,6 +51,7 @@ export type CallAnalysis = Schemas["CallAnalysis"];
 export type CallAnalysisStatus = Schemas["CallAnalysisStatus"];
 /** The carrier's data of a call. */
 export type CallCarrier = Schemas["CallCarrier"];
+export type CallCompleted = Schemas["CallCompleted"];
 export type CallCompletedData = Schemas["CallCompletedData"];
 export type CallCompletedEvent = Schemas["CallCompletedEvent"];
 /** Costs by part, in US dollars. */
@@ -65,6 +66,7 @@ export type CallDecisionKind = Schemas["CallDecisionKind"];
 export type CallDecisions = Schemas["CallDecisions"];
 /** Delivery of one of the call's events. */
 export type CallDelivery = Schemas["CallDelivery"];
+export type CallDialing = Schemas["CallDialing"];
 export type CallDialingEvent = Schemas["CallDialingEvent"];
 /** Who placed the call. */
 export type CallDirection = Schemas["CallDirection"];
@@ -76,12 +78,15 @@ export type CallEndedBy = Schemas["CallEndedBy"];
 export type CallEvent = Schemas["CallEvent"];
 /** Data of every call event. */
 export type CallEventData = Schemas["CallEventData"];
+export type CallEventHead = Schemas["CallEventHead"];
 /** Events of a call. */
 export type CallEvents = Schemas["CallEvents"];
+export type CallFailed = Schemas["CallFailed"];
 export type CallFailedData = Schemas["CallFailedData"];
 export type CallFailedEvent = Schemas["CallFailedEvent"];
 /** Why a call failed. Codes are final: none changes meaning, none is added. */
 export type CallFailure = Schemas["CallFailure"];
+export type CallInProgress = Schemas["CallInProgress"];
 export type CallInProgressEvent = Schemas["CallInProgressEvent"];
 /** How long the caller waited. */
 export type CallLatency = Schemas["CallLatency"];
@@ -89,7 +94,9 @@ export type CallLatency = Schemas["CallLatency"];
 export type CallLimitOverrides = Schemas["CallLimitOverrides"];
 /** Agent settings to override for one call. */
 export type CallOverrides = Schemas["CallOverrides"];
+export type CallQueued = Schemas["CallQueued"];
 export type CallQueuedEvent = Schemas["CallQueuedEvent"];
+export type CallReceived = Schemas["CallReceived"];
 export type CallReceivedEvent = Schemas["CallReceivedEvent"];
 /** Call status. It only moves down this list; the last two are final. */
 export type CallStatus = Schemas["CallStatus"];
@@ -97,6 +104,7 @@ export type CallStatus = Schemas["CallStatus"];
 export type CallUsage = Schemas["CallUsage"];
 /** The carrier's reason for the end of a call, uniform across carriers. */
 export type CarrierCause = Schemas["CarrierCause"];
+export type CarrierHangup = Schemas["CarrierHangup"];
 export type CarrierHangupData = Schemas["CarrierHangupData"];
 export type CarrierHangupEvent = Schemas["CarrierHangupEvent"];
 /** Concurrent calls. */
@@ -133,8 +141,6 @@ export type CreateWebhook = Schemas["CreateWebhook"];
 export type CredentialChanges = Schemas["CredentialChanges"];
 /** Provider-specific secrets. */
 export type Credentials = Schemas["Credentials"];
-/** Data of an event whose words were deleted. */
-export type DeletedData = Schemas["DeletedData"];
 /** Numbers the tenant can call; set by the operator. Premium-rate, shared-cost and satellite numbers must be named in `allow`. The tenant's own
  * numbers are always refused. */
 export type DialPolicy = Schemas["DialPolicy"];
@@ -144,8 +150,10 @@ export type Dtmf = Schemas["Dtmf"];
 export type DtmfInput = Schemas["DtmfInput"];
 /** How soon the agent responds. */
 export type Eagerness = Schemas["Eagerness"];
-/** Event data, by kind. */
-export type EventData = Schemas["EventData"];
+/** Ends the call once the caller has heard the goodbye. Every agent has it; list it to change its description. */
+export type EndCallTool = Schemas["EndCallTool"];
+/** Ends the call once the caller has heard the goodbye. Every agent has it; list it to change its description. */
+export type EndCallToolInput = Schemas["EndCallToolInput"];
 /** The events of a call. */
 export type EventKind = Schemas["EventKind"];
 /** A token for event streams. */
@@ -162,6 +170,10 @@ export type GreetingOverride = Schemas["GreetingOverride"];
 export type GreetingText = Schemas["GreetingText"];
 /** The HTTP method of a tool's request. */
 export type HttpMethod = Schemas["HttpMethod"];
+/** Calls a web service and gives the response to the model. */
+export type HttpTool = Schemas["HttpTool"];
+/** Calls a web service and gives the response to the model. */
+export type HttpToolInput = Schemas["HttpToolInput"];
 /** Caller interruptions. */
 export type Interruption = Schemas["Interruption"];
 /** Caller interruptions. */
@@ -182,6 +194,10 @@ export type LlmChoice = Schemas["LlmChoice"];
 export type LlmChoiceInput = Schemas["LlmChoiceInput"];
 /** Whether to detect answering machines. */
 export type MachineDetection = Schemas["MachineDetection"];
+/** Adds the tools of an MCP server, over streamable HTTP. The server describes them. */
+export type McpTool = Schemas["McpTool"];
+/** Adds the tools of an MCP server, over streamable HTTP. The server describes them. */
+export type McpToolInput = Schemas["McpToolInput"];
 /** Your own data, returned in the call and its events. */
 export type Metadata = Schemas["Metadata"];
 /** Minutes and cost of ended calls. */
@@ -206,7 +222,7 @@ export type PhoneNumber = Written<Schemas["PhoneNumber"]>;
 export type Privacy = Schemas["Privacy"];
 /** Redaction and retention. */
 export type PrivacyInput = Schemas["PrivacyInput"];
-/** Error code; see `docs/api.md`. Later versions can add codes; none changes its meaning. */
+/** Error code; see `docs/api.md`. None changes its meaning. */
 export type ProblemCode = Schemas["ProblemCode"];
 /** A fallback provider. */
 export type ProviderFallback = Schemas["ProviderFallback"];
@@ -237,6 +253,10 @@ export type ResponseTimes = Schemas["ResponseTimes"];
 export type Say = Schemas["Say"];
 /** DTMF digits to send. */
 export type SendDtmf = Schemas["SendDtmf"];
+/** Sends DTMF. */
+export type SendDtmfTool = Schemas["SendDtmfTool"];
+/** Sends DTMF. */
+export type SendDtmfToolInput = Schemas["SendDtmfToolInput"];
 /** Caller silence. */
 export type Silence = Schemas["Silence"];
 /** Caller silence. */
@@ -261,22 +281,22 @@ export type SttChoice = Schemas["SttChoice"];
 export type SttChoiceInput = Schemas["SttChoiceInput"];
 /** A tenant. */
 export type Tenant = Schemas["Tenant"];
-/** An event of any call. */
-export type TenantEvent = Schemas["TenantEvent"];
-/** A tool for the model; `type` decides which fields apply. */
+/** A tool for the model. */
 export type Tool = Schemas["Tool"];
 /** A tool that the agent used. */
 export type ToolCall = Schemas["ToolCall"];
 /** Whether a tool worked. */
 export type ToolCallStatus = Schemas["ToolCallStatus"];
-/** A tool for the model; `type` decides which fields apply. */
+/** A tool for the model. */
 export type ToolInput = Schemas["ToolInput"];
-/** The type of a tool. */
-export type ToolKind = Schemas["ToolKind"];
 /** Percentage of new calls per version, 100 in total. Defaults to the newest version. */
 export type Traffic = Schemas["Traffic"];
 /** The transcript of a call. */
 export type Transcript = Schemas["Transcript"];
+/** The end of a call. */
+export type TranscriptEnd = Schemas["TranscriptEnd"];
+/** The `data` of what the stream sends, by its event: `line`, `tool_call`, `end`. */
+export type TranscriptItem = Schemas["TranscriptItem"];
 /** A line of a transcript. */
 export type TranscriptLine = Schemas["TranscriptLine"];
 /** Who said a line of a transcript. */
@@ -291,6 +311,10 @@ export type TransferCall = Schemas["TransferCall"];
 export type TransferDestination = Schemas["TransferDestination"];
 /** A transfer target. */
 export type TransferDestinationInput = Schemas["TransferDestinationInput"];
+/** Transfers the caller once they have heard the agent's words. */
+export type TransferTool = Schemas["TransferTool"];
+/** Transfers the caller once they have heard the agent's words. */
+export type TransferToolInput = Schemas["TransferToolInput"];
 /** A text-to-speech provider. */
 export type TtsChoice = Schemas["TtsChoice"];
 /** A text-to-speech provider. */
@@ -345,9 +369,8 @@ export type WebhookDeliveryEvent = Schemas["WebhookDeliveryEvent"];
 export type WebhookDeliveryState = Schemas["WebhookDeliveryState"];
 /** A delivery with every attempt. */
 export type WebhookDeliveryWithAttempts = Schemas["WebhookDeliveryWithAttempts"];
-/** Body of a delivery. Later versions can add events and fields. */
+/** Body of a delivery. */
 export type WebhookEvent = Schemas["WebhookEvent"];
-/** Body of every delivery. */
 export type WebhookEventHead = Schemas["WebhookEventHead"];
 export type WebhookTestData = Schemas["WebhookTestData"];
 export type WebhookTestEvent = Schemas["WebhookTestEvent"];

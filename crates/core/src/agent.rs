@@ -74,7 +74,7 @@ pub struct AgentConfig {
     pub dtmf: Dtmf,
     /// Tools for the model.
     #[serde(default)]
-    #[cfg_attr(feature = "openapi", schema(max_items = 32))]
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<tools::TypedTool>, max_items = 32))]
     pub tools: Vec<Tool>,
     /// Post-call analysis.
     #[serde(default)]

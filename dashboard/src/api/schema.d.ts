@@ -1580,6 +1580,17 @@ export interface components {
              */
             sip_code: number | null;
         };
+        CallCompleted: components["schemas"]["CallEventHead"] & {
+            data: components["schemas"]["CallCompletedData"];
+            /** @constant */
+            event: "call.completed";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "call.completed";
+        };
         CallCompletedData: components["schemas"]["CallEventData"] & {
             /** @description Seconds from answer to end. */
             duration_seconds: number;
@@ -1731,6 +1742,17 @@ export interface components {
             /** Format: uuid */
             next_cursor: string | null;
         };
+        CallDialing: components["schemas"]["CallEventHead"] & {
+            data: components["schemas"]["CallEventData"];
+            /** @constant */
+            event: "call.dialing";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "call.dialing";
+        };
         CallDialingEvent: components["schemas"]["WebhookEventHead"] & {
             data: components["schemas"]["CallEventData"];
             /** @constant */
@@ -1760,6 +1782,8 @@ export interface components {
         /**
          * @description An event of a call.
          * @example {
+         *       "call_id": "0198c6a0-0000-7000-8000-000000000003",
+         *       "created": 1769860809,
          *       "created_at": "2026-01-31T12:00:09.618512Z",
          *       "data": {
          *         "agent_id": "0198c6a0-0000-7000-8000-000000000000",
@@ -1786,24 +1810,11 @@ export interface components {
          *         "turns": 1
          *       },
          *       "event": "call.completed",
+         *       "id": "0198c6a0-0000-7000-8000-000000000007",
          *       "sequence": 5
          *     }
          */
-        CallEvent: {
-            /**
-             * Format: date-time
-             * @description When it happened.
-             */
-            created_at: string;
-            data: components["schemas"]["EventData"];
-            /** @description The kind of event. */
-            event: components["schemas"]["EventKind"];
-            /**
-             * Format: int64
-             * @description Number within the call, from 1.
-             */
-            sequence: number;
-        };
+        CallEvent: components["schemas"]["CallCompleted"] | components["schemas"]["CallDialing"] | components["schemas"]["CallFailed"] | components["schemas"]["CallInProgress"] | components["schemas"]["CallQueued"] | components["schemas"]["CallReceived"] | components["schemas"]["CarrierHangup"];
         /** @description Data of every call event. */
         CallEventData: {
             /**
@@ -1826,10 +1837,56 @@ export interface components {
             /** @description The callee. */
             to: string;
         };
+        CallEventHead: {
+            /**
+             * Format: uuid
+             * @description The call.
+             */
+            call_id: string;
+            /**
+             * Format: int64
+             * @description The same in Unix seconds, as in webhooks.
+             */
+            created: number;
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
+            created_at: string;
+            /**
+             * Format: uuid
+             * @description The event's id; `id` in a webhook is the delivery's.
+             */
+            id: string;
+            /**
+             * Format: int64
+             * @description Number within the call, from 1.
+             * @example 1
+             */
+            sequence: number;
+        };
+        /** @description A page, newest first. */
+        CallEventList: {
+            data: components["schemas"]["CallEvent"][];
+            has_more: boolean;
+            /** Format: uuid */
+            next_cursor: string | null;
+        };
         /** @description Events of a call. */
         CallEvents: {
             /** @description The events, in order. */
             data: components["schemas"]["CallEvent"][];
+        };
+        CallFailed: components["schemas"]["CallEventHead"] & {
+            data: components["schemas"]["CallFailedData"];
+            /** @constant */
+            event: "call.failed";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "call.failed";
         };
         CallFailedData: components["schemas"]["CallEventData"] & {
             /** @description Seconds from answer to end. */
@@ -1856,6 +1913,17 @@ export interface components {
          * @enum {string}
          */
         CallFailure: "carrier_unauthorized" | "carrier_error" | "busy" | "no_answer" | "rejected" | "invalid_number" | "no_media" | "config_error" | "provider_timeout" | "pipeline_error" | "unknown_error";
+        CallInProgress: components["schemas"]["CallEventHead"] & {
+            data: components["schemas"]["CallEventData"];
+            /** @constant */
+            event: "call.in_progress";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "call.in_progress";
+        };
         CallInProgressEvent: components["schemas"]["WebhookEventHead"] & {
             data: components["schemas"]["CallEventData"];
             /** @constant */
@@ -1900,6 +1968,17 @@ export interface components {
             instructions?: string | null;
             limits?: components["schemas"]["CallLimitOverrides"] | null;
         };
+        CallQueued: components["schemas"]["CallEventHead"] & {
+            data: components["schemas"]["CallEventData"];
+            /** @constant */
+            event: "call.queued";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "call.queued";
+        };
         CallQueuedEvent: components["schemas"]["WebhookEventHead"] & {
             data: components["schemas"]["CallEventData"];
             /** @constant */
@@ -1910,6 +1989,17 @@ export interface components {
              * @enum {string}
              */
             event: "call.queued";
+        };
+        CallReceived: components["schemas"]["CallEventHead"] & {
+            data: components["schemas"]["CallEventData"];
+            /** @constant */
+            event: "call.received";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "call.received";
         };
         CallReceivedEvent: components["schemas"]["WebhookEventHead"] & {
             data: components["schemas"]["CallEventData"];
@@ -1992,6 +2082,17 @@ export interface components {
          * @enum {string}
          */
         CarrierCause: "normal" | "busy" | "no_answer" | "rejected" | "invalid_number" | "canceled" | "failed";
+        CarrierHangup: components["schemas"]["CallEventHead"] & {
+            data: components["schemas"]["CarrierHangupData"];
+            /** @constant */
+            event: "carrier.hangup";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "carrier.hangup";
+        };
         CarrierHangupData: components["schemas"]["CallEventData"] & {
             /** @description The carrier's own code. */
             carrier_code: string | null;
@@ -2360,8 +2461,6 @@ export interface components {
         Credentials: {
             [key: string]: string | null;
         };
-        /** @description Data of an event whose words were deleted. */
-        DeletedData: Record<string, never>;
         /**
          * @description Numbers the tenant can call; set by the operator. Premium-rate, shared-cost and satellite numbers must be named in `allow`. The tenant's own
          *     numbers are always refused.
@@ -2401,10 +2500,7 @@ export interface components {
             digit_timeout_ms: number;
             /** @description Whether keys are processed. */
             enabled: boolean;
-            /**
-             * @description Key that ends an input and is not part of it; `null` for none.
-             * @example #
-             */
+            /** @description Key that ends an input and is not part of it; `null` for none. */
             finish_on_key: string | null;
             /** @description Whether a key stops the agent, if the caller may interrupt. */
             interrupt: boolean;
@@ -2432,6 +2528,26 @@ export interface components {
          * @enum {string}
          */
         Eagerness: "low" | "normal" | "high";
+        /** @description Ends the call once the caller has heard the goodbye. Every agent has it; list it to change its description. */
+        EndCallTool: {
+            /** @description When the model should use it. */
+            description: string | null;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "end_call";
+        };
+        /** @description Ends the call once the caller has heard the goodbye. Every agent has it; list it to change its description. */
+        EndCallToolInput: {
+            /** @description When the model should use it. */
+            description?: string | null;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "end_call";
+        };
         /** @description The body of an error response. */
         ErrorBody: {
             /** @description A stable code for programs. */
@@ -2462,8 +2578,6 @@ export interface components {
             /** @description Path in the body, such as `limits.max_duration_seconds`, or the name of a parameter or header. */
             path: string;
         };
-        /** @description Event data, by kind. */
-        EventData: components["schemas"]["CallCompletedData"] | components["schemas"]["CallFailedData"] | components["schemas"]["CarrierHangupData"] | components["schemas"]["CallEventData"] | components["schemas"]["DeletedData"];
         /**
          * @description The events of a call.
          * @enum {string}
@@ -2517,6 +2631,79 @@ export interface components {
          * @enum {string}
          */
         HttpMethod: "GET" | "POST";
+        /** @description Calls a web service and gives the response to the model. */
+        HttpTool: {
+            /**
+             * Format: uuid
+             * @description An `http` connection whose credentials are sent as headers.
+             */
+            connection_id: string | null;
+            /** @description When the model should use it. */
+            description: string | null;
+            /** @description Spoken while the tool runs, unless the model already spoke. */
+            filler: string | null;
+            /** @description Extra headers; `{{variable}}` is replaced. Visible to anyone who can read the agent: keep secrets in a connection. */
+            headers: {
+                [key: string]: string;
+            };
+            method: components["schemas"]["HttpMethod"] | null;
+            /** @description Its name for the model; not the type of a tool. */
+            name: string;
+            /** @description JSON Schema of the arguments, of type `object`; none if absent. */
+            parameters: {
+                [key: string]: unknown;
+            } | null;
+            /** @description Default 8. */
+            timeout_seconds: number | null;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "http";
+            /** @description `{{variable}}` is replaced, percent-encoded. */
+            url: string;
+        };
+        /** @description Calls a web service and gives the response to the model. */
+        HttpToolInput: {
+            /**
+             * Format: uuid
+             * @description An `http` connection whose credentials are sent as headers.
+             */
+            connection_id?: string | null;
+            /** @description When the model should use it. */
+            description?: string | null;
+            /**
+             * @description Spoken while the tool runs, unless the model already spoke.
+             * @example Let me look that up.
+             */
+            filler?: string | null;
+            /** @description Extra headers; `{{variable}}` is replaced. Visible to anyone who can read the agent: keep secrets in a connection. */
+            headers?: {
+                [key: string]: string | null;
+            } | null;
+            method?: components["schemas"]["HttpMethod"] | null;
+            /**
+             * @description Its name for the model; not the type of a tool.
+             * @example free_tables
+             */
+            name: string;
+            /** @description JSON Schema of the arguments, of type `object`; none if absent. */
+            parameters?: {
+                [key: string]: unknown;
+            } | null;
+            /** @description Default 8. */
+            timeout_seconds?: number | null;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "http";
+            /**
+             * @description `{{variable}}` is replaced, percent-encoded.
+             * @example https://example.com/tables
+             */
+            url: string;
+        };
         /** @description Caller interruptions. */
         Interruption: {
             /** @description Words that do not interrupt on their own. */
@@ -2652,6 +2839,69 @@ export interface components {
          * @enum {string}
          */
         MachineDetection: "off" | "detect";
+        /** @description Adds the tools of an MCP server, over streamable HTTP. The server describes them. */
+        McpTool: {
+            /**
+             * Format: uuid
+             * @description An `http` connection whose credentials are sent as headers.
+             */
+            connection_id: string | null;
+            /** @description Spoken while the tool runs, unless the model already spoke. */
+            filler: string | null;
+            /** @description As for `http`. */
+            headers: {
+                [key: string]: string;
+            };
+            /** @description Prefix for names already taken; defaults to the server's host. */
+            name: string | null;
+            /** @description Default 8. */
+            timeout_seconds: number | null;
+            /** @description Tools to use; all if empty. */
+            tools: string[];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "mcp";
+            /** @description `{{variable}}` is replaced, percent-encoded. */
+            url: string;
+        };
+        /** @description Adds the tools of an MCP server, over streamable HTTP. The server describes them. */
+        McpToolInput: {
+            /**
+             * Format: uuid
+             * @description An `http` connection whose credentials are sent as headers.
+             */
+            connection_id?: string | null;
+            /**
+             * @description Spoken while the tool runs, unless the model already spoke.
+             * @example Let me look that up.
+             */
+            filler?: string | null;
+            /** @description As for `http`. */
+            headers?: {
+                [key: string]: string | null;
+            } | null;
+            /**
+             * @description Prefix for names already taken; defaults to the server's host.
+             * @example crm
+             */
+            name?: string | null;
+            /** @description Default 8. */
+            timeout_seconds?: number | null;
+            /** @description Tools to use; all if empty. */
+            tools?: string[] | null;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "mcp";
+            /**
+             * @description `{{variable}}` is replaced, percent-encoded.
+             * @example https://mcp.example.com
+             */
+            url: string;
+        };
         /** @description Your own data, returned in the call and its events. */
         Metadata: {
             [key: string]: unknown;
@@ -2865,7 +3115,7 @@ export interface components {
             /** @description Days after the call until its words are deleted; `null` keeps them. */
             retention_days?: number | null;
         };
-        /** @description Error code; see `docs/api.md`. Later versions can add codes; none changes its meaning. */
+        /** @description Error code; see `docs/api.md`. None changes its meaning. */
         ProblemCode: string;
         /** @description A fallback provider. */
         ProviderFallback: {
@@ -3034,6 +3284,26 @@ export interface components {
         SendDtmf: {
             /** @description Keys to send; `w` pauses for half a second. */
             digits: string;
+        };
+        /** @description Sends DTMF. */
+        SendDtmfTool: {
+            /** @description When the model should use it. */
+            description: string | null;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "send_dtmf";
+        };
+        /** @description Sends DTMF. */
+        SendDtmfToolInput: {
+            /** @description When the model should use it. */
+            description?: string | null;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "send_dtmf";
         };
         /** @description Caller silence. */
         Silence: {
@@ -3260,68 +3530,8 @@ export interface components {
             /** @description Stored resources. */
             stored: components["schemas"]["Stored"];
         };
-        /** @description An event of any call. */
-        TenantEvent: components["schemas"]["CallEvent"] & {
-            /**
-             * Format: uuid
-             * @description The call.
-             */
-            call_id: string;
-            /**
-             * Format: uuid
-             * @description Unique id.
-             */
-            id: string;
-        };
-        /** @description A page, newest first. */
-        TenantEventList: {
-            data: components["schemas"]["TenantEvent"][];
-            has_more: boolean;
-            /** Format: uuid */
-            next_cursor: string | null;
-        };
-        /** @description A tool for the model; `type` decides which fields apply. */
-        Tool: {
-            /**
-             * Format: uuid
-             * @description For `http` and `mcp`: an `http` connection whose credentials are sent as headers.
-             */
-            connection_id: string | null;
-            /** @description When the model should use it; tools of an `mcp` server have their own. */
-            description: string | null;
-            /** @description For `transfer`: the targets. */
-            destinations?: components["schemas"]["TransferDestination"][];
-            /**
-             * @description For `http` and `mcp`: spoken while the tool runs, unless the model already spoke.
-             * @example Let me look that up.
-             */
-            filler: string | null;
-            /** @description For `http` and `mcp`: extra headers; `{{variable}}` is replaced. Visible to anyone who can read the agent: keep secrets in a connection. */
-            headers?: {
-                [key: string]: string;
-            };
-            method: components["schemas"]["HttpMethod"] | null;
-            /**
-             * @description For `http`: the tool's name. For `mcp`: prefix for names already taken; defaults to the server's host.
-             * @example free_tables
-             */
-            name: string | null;
-            /** @description For `http`: JSON Schema of the arguments, of type `object`; none if absent. */
-            parameters: {
-                [key: string]: unknown;
-            } | null;
-            /** @description For `http` and `mcp`; default 8. */
-            timeout_seconds: number | null;
-            /** @description For `mcp`: tools to use; all if empty. */
-            tools?: string[];
-            /** @description Type of the tool. */
-            type: components["schemas"]["ToolKind"];
-            /**
-             * @description For `http` and `mcp`; `{{variable}}` is replaced, percent-encoded.
-             * @example https://example.com/tables
-             */
-            url: string | null;
-        };
+        /** @description A tool for the model. */
+        Tool: components["schemas"]["EndCallTool"] | components["schemas"]["HttpTool"] | components["schemas"]["McpTool"] | components["schemas"]["SendDtmfTool"] | components["schemas"]["TransferTool"];
         /** @description A tool that the agent used. */
         ToolCall: {
             /** @description What the model passed. */
@@ -3355,53 +3565,8 @@ export interface components {
          * @enum {string}
          */
         ToolCallStatus: "succeeded" | "failed";
-        /** @description A tool for the model; `type` decides which fields apply. */
-        ToolInput: {
-            /**
-             * Format: uuid
-             * @description For `http` and `mcp`: an `http` connection whose credentials are sent as headers.
-             */
-            connection_id?: string | null;
-            /** @description When the model should use it; tools of an `mcp` server have their own. */
-            description?: string | null;
-            /** @description For `transfer`: the targets. */
-            destinations?: components["schemas"]["TransferDestinationInput"][] | null;
-            /**
-             * @description For `http` and `mcp`: spoken while the tool runs, unless the model already spoke.
-             * @example Let me look that up.
-             */
-            filler?: string | null;
-            /** @description For `http` and `mcp`: extra headers; `{{variable}}` is replaced. Visible to anyone who can read the agent: keep secrets in a connection. */
-            headers?: {
-                [key: string]: string | null;
-            } | null;
-            method?: components["schemas"]["HttpMethod"] | null;
-            /**
-             * @description For `http`: the tool's name. For `mcp`: prefix for names already taken; defaults to the server's host.
-             * @example free_tables
-             */
-            name?: string | null;
-            /** @description For `http`: JSON Schema of the arguments, of type `object`; none if absent. */
-            parameters?: {
-                [key: string]: unknown;
-            } | null;
-            /** @description For `http` and `mcp`; default 8. */
-            timeout_seconds?: number | null;
-            /** @description For `mcp`: tools to use; all if empty. */
-            tools?: string[] | null;
-            /** @description Type of the tool. */
-            type: components["schemas"]["ToolKind"];
-            /**
-             * @description For `http` and `mcp`; `{{variable}}` is replaced, percent-encoded.
-             * @example https://example.com/tables
-             */
-            url?: string | null;
-        };
-        /**
-         * @description The type of a tool.
-         * @enum {string}
-         */
-        ToolKind: "end_call" | "http" | "mcp" | "transfer" | "send_dtmf";
+        /** @description A tool for the model. */
+        ToolInput: components["schemas"]["EndCallToolInput"] | components["schemas"]["HttpToolInput"] | components["schemas"]["McpToolInput"] | components["schemas"]["SendDtmfToolInput"] | components["schemas"]["TransferToolInput"];
         /** @description Percentage of new calls per version, 100 in total. Defaults to the newest version. */
         Traffic: {
             percent: number;
@@ -3469,6 +3634,13 @@ export interface components {
             /** @description Tool calls, in the order they ended. */
             tool_calls: components["schemas"]["ToolCall"][];
         };
+        /** @description The end of a call. */
+        TranscriptEnd: {
+            /** @description The call's status. */
+            status: components["schemas"]["CallStatus"];
+        };
+        /** @description The `data` of what the stream sends, by its event: `line`, `tool_call`, `end`. */
+        TranscriptItem: components["schemas"]["TranscriptLine"] | components["schemas"]["ToolCall"] | components["schemas"]["TranscriptEnd"];
         /** @description A line of a transcript. */
         TranscriptLine: {
             /**
@@ -3545,15 +3717,9 @@ export interface components {
         };
         /** @description A transfer target. */
         TransferDestination: {
-            /**
-             * @description Name for the model.
-             * @example reception
-             */
+            /** @description Name for the model. */
             name: string;
-            /**
-             * @description E.164 number or `sip:` URI.
-             * @example +12025550142
-             */
+            /** @description E.164 number or `sip:` URI. */
             number: string;
         };
         /** @description A transfer target. */
@@ -3568,6 +3734,30 @@ export interface components {
              * @example +12025550142
              */
             number: string;
+        };
+        /** @description Transfers the caller once they have heard the agent's words. */
+        TransferTool: {
+            /** @description When the model should use it. */
+            description: string | null;
+            /** @description The targets. */
+            destinations: components["schemas"]["TransferDestination"][];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "transfer";
+        };
+        /** @description Transfers the caller once they have heard the agent's words. */
+        TransferToolInput: {
+            /** @description When the model should use it. */
+            description?: string | null;
+            /** @description The targets. */
+            destinations: components["schemas"]["TransferDestinationInput"][];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "transfer";
         };
         /** @description A text-to-speech provider. */
         TtsChoice: {
@@ -4098,7 +4288,7 @@ export interface components {
             attempt_log: components["schemas"]["WebhookDeliveryAttempt"][];
         };
         /**
-         * @description Body of a delivery. Later versions can add events and fields.
+         * @description Body of a delivery.
          * @example {
          *       "created": 1769860809,
          *       "data": {
@@ -4130,7 +4320,6 @@ export interface components {
          *     }
          */
         WebhookEvent: components["schemas"]["CallCompletedEvent"] | components["schemas"]["CallDialingEvent"] | components["schemas"]["CallFailedEvent"] | components["schemas"]["CallInProgressEvent"] | components["schemas"]["CallQueuedEvent"] | components["schemas"]["CallReceivedEvent"] | components["schemas"]["CarrierHangupEvent"] | components["schemas"]["WebhookTestEvent"];
-        /** @description Body of every delivery. */
         WebhookEventHead: {
             /**
              * Format: int64
@@ -4197,8 +4386,15 @@ export interface components {
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
-        /** @description The body is larger than 1 MiB. */
-        ContentTooLarge: {
+        /** @description Deleted */
+        Deleted: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content?: never;
+        };
+        /** @description Internal error; the service's log has the reason under the request id. */
+        Failure: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 [name: string]: unknown;
@@ -4206,24 +4402,17 @@ export interface components {
             content: {
                 /**
                  * @example {
-                 *       "code": "body_too_large",
-                 *       "detail": "The body is larger than 1 MiB.",
+                 *       "code": "internal_error",
+                 *       "detail": "An internal error occurred. The service's log has the reason under this request id.",
                  *       "errors": [],
                  *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
-                 *       "status": 413,
-                 *       "title": "Payload Too Large",
-                 *       "type": "https://switchhook.dev/errors/body_too_large"
+                 *       "status": 500,
+                 *       "title": "Internal Server Error",
+                 *       "type": "https://switchhook.dev/errors/internal_error"
                  *     }
                  */
                 "application/json": components["schemas"]["ErrorBody"];
             };
-        };
-        /** @description Deleted */
-        Deleted: {
-            headers: {
-                [name: string]: unknown;
-            };
-            content?: never;
         };
         /** @description The tenant is deactivated, or the role or origin does not permit this. */
         Forbidden: {
@@ -4241,27 +4430,6 @@ export interface components {
                  *       "status": 403,
                  *       "title": "Forbidden",
                  *       "type": "https://switchhook.dev/errors/tenant_deactivated"
-                 *     }
-                 */
-                "application/json": components["schemas"]["ErrorBody"];
-            };
-        };
-        /** @description Internal error; the service's log has the reason under the request id. */
-        InternalError: {
-            headers: {
-                "X-Request-Id": components["headers"]["XRequestId"];
-                [name: string]: unknown;
-            };
-            content: {
-                /**
-                 * @example {
-                 *       "code": "internal_error",
-                 *       "detail": "An internal error occurred. The service's log has the reason under this request id.",
-                 *       "errors": [],
-                 *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
-                 *       "status": 500,
-                 *       "title": "Internal Server Error",
-                 *       "type": "https://switchhook.dev/errors/internal_error"
                  *     }
                  */
                 "application/json": components["schemas"]["ErrorBody"];
@@ -4309,6 +4477,34 @@ export interface components {
                  *       "status": 409,
                  *       "title": "Conflict",
                  *       "type": "https://switchhook.dev/errors/last_owner"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ErrorBody"];
+            };
+        };
+        /** @description Too many requests. */
+        Limited: {
+            headers: {
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                /**
+                 * @description Seconds to wait
+                 * @example 9
+                 */
+                "Retry-After"?: number;
+                "X-Request-Id": components["headers"]["XRequestId"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "rate_limited",
+                 *       "detail": "Rate limit exceeded: 120 requests in 60 seconds are allowed. Try again in 9 s.",
+                 *       "errors": [],
+                 *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
+                 *       "status": 429,
+                 *       "title": "Too Many Requests",
+                 *       "type": "https://switchhook.dev/errors/rate_limited"
                  *     }
                  */
                 "application/json": components["schemas"]["ErrorBody"];
@@ -4378,7 +4574,7 @@ export interface components {
             };
         };
         /** @description The body did not arrive in time. */
-        RequestTimeout: {
+        Timeout: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 [name: string]: unknown;
@@ -4398,29 +4594,22 @@ export interface components {
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
-        /** @description Too many requests. */
-        TooManyRequests: {
+        /** @description The body is larger than 1 MiB. */
+        TooLarge: {
             headers: {
-                RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                /**
-                 * @description Seconds to wait
-                 * @example 9
-                 */
-                "Retry-After"?: number;
                 "X-Request-Id": components["headers"]["XRequestId"];
                 [name: string]: unknown;
             };
             content: {
                 /**
                  * @example {
-                 *       "code": "rate_limited",
-                 *       "detail": "Rate limit exceeded: 120 requests in 60 seconds are allowed. Try again in 9 s.",
+                 *       "code": "body_too_large",
+                 *       "detail": "The body is larger than 1 MiB.",
                  *       "errors": [],
                  *       "request_id": "0198c6a0-0000-7000-8000-000000000000",
-                 *       "status": 429,
-                 *       "title": "Too Many Requests",
-                 *       "type": "https://switchhook.dev/errors/rate_limited"
+                 *       "status": 413,
+                 *       "title": "Payload Too Large",
+                 *       "type": "https://switchhook.dev/errors/body_too_large"
                  *     }
                  */
                 "application/json": components["schemas"]["ErrorBody"];
@@ -4582,8 +4771,8 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             422: components["responses"]["Invalid"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalError"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Failure"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -4612,12 +4801,12 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            408: components["responses"]["RequestTimeout"];
+            408: components["responses"]["Timeout"];
             409: components["responses"]["NameTaken"];
-            413: components["responses"]["ContentTooLarge"];
+            413: components["responses"]["TooLarge"];
             422: components["responses"]["Invalid"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalError"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Failure"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -4646,8 +4835,8 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["Invalid"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalError"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Failure"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -4689,8 +4878,8 @@ export interface operations {
                 };
             };
             422: components["responses"]["Invalid"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalError"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Failure"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -4722,12 +4911,12 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            408: components["responses"]["RequestTimeout"];
+            408: components["responses"]["Timeout"];
             409: components["responses"]["NameTaken"];
-            413: components["responses"]["ContentTooLarge"];
+            413: components["responses"]["TooLarge"];
             422: components["responses"]["Invalid"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalError"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Failure"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -4761,8 +4950,8 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["Invalid"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalError"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Failure"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -4793,8 +4982,8 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["Invalid"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalError"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Failure"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -4826,8 +5015,8 @@ export interface operations {
             404: components["responses"]["NotFound"];
             409: components["responses"]["NameTaken"];
             422: components["responses"]["Invalid"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalError"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Failure"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -4857,8 +5046,8 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             422: components["responses"]["Invalid"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalError"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Failure"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -4887,11 +5076,11 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            408: components["responses"]["RequestTimeout"];
-            413: components["responses"]["ContentTooLarge"];
+            408: components["responses"]["Timeout"];
+            413: components["responses"]["TooLarge"];
             422: components["responses"]["Invalid"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalError"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Failure"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -4920,8 +5109,8 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["Invalid"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalError"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Failure"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -4948,8 +5137,8 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["Invalid"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalError"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Failure"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -4974,8 +5163,8 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             422: components["responses"]["Invalid"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalError"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Failure"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -5034,8 +5223,8 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             422: components["responses"]["Invalid"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalError"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Failure"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -5081,7 +5270,7 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            408: components["responses"]["RequestTimeout"];
+            408: components["responses"]["Timeout"];
             /** @description The `Idempotency-Key` was used with a different body. */
             409: {
                 headers: {
@@ -5103,10 +5292,10 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            413: components["responses"]["ContentTooLarge"];
+            413: components["responses"]["TooLarge"];
             422: components["responses"]["Invalid"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalError"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Failure"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -5135,8 +5324,8 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["Invalid"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalError"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Failure"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -5165,8 +5354,8 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["Invalid"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalError"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Failure"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -5200,8 +5389,8 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["Invalid"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalError"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Failure"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -5233,12 +5422,12 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            408: components["responses"]["RequestTimeout"];
+            408: components["responses"]["Timeout"];
             409: components["responses"]["CallNotInProgress"];
-            413: components["responses"]["ContentTooLarge"];
+            413: components["responses"]["TooLarge"];
             422: components["responses"]["Invalid"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalError"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Failure"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -5281,8 +5470,8 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["Invalid"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalError"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Failure"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -5324,8 +5513,8 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["Invalid"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalError"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Failure"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -5354,8 +5543,8 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["Invalid"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalError"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Failure"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -5385,8 +5574,8 @@ export interface operations {
             404: components["responses"]["NotFound"];
             409: components["responses"]["CallNotInProgress"];
             422: components["responses"]["Invalid"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalError"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Failure"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -5459,8 +5648,8 @@ export interface operations {
                 };
             };
             422: components["responses"]["Invalid"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalError"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Failure"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -5492,12 +5681,12 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            408: components["responses"]["RequestTimeout"];
+            408: components["responses"]["Timeout"];
             409: components["responses"]["CallNotInProgress"];
-            413: components["responses"]["ContentTooLarge"];
+            413: components["responses"]["TooLarge"];
             422: components["responses"]["Invalid"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalError"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Failure"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -5526,7 +5715,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Transcript"];
-                    "text/event-stream": components["schemas"]["TranscriptLine"];
+                    "text/event-stream": components["schemas"]["TranscriptItem"];
                 };
             };
             /** @description Stream resumed after its end */
@@ -5540,8 +5729,8 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["Invalid"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalError"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Failure"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -5563,13 +5752,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Server-sent events `line`, `tool_call` and `end`; the `data` of a line is one */
+            /** @description Server-sent events `line`, `tool_call` and `end`, each with its item in `data` */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "text/event-stream": components["schemas"]["TranscriptLine"];
+                    "text/event-stream": components["schemas"]["TranscriptItem"];
                 };
             };
             /** @description Stream resumed after its end */
@@ -5583,8 +5772,8 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["Invalid"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalError"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Failure"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -5616,12 +5805,12 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            408: components["responses"]["RequestTimeout"];
+            408: components["responses"]["Timeout"];
             409: components["responses"]["CallNotInProgress"];
-            413: components["responses"]["ContentTooLarge"];
+            413: components["responses"]["TooLarge"];
             422: components["responses"]["Invalid"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalError"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Failure"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -5651,8 +5840,8 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             422: components["responses"]["Invalid"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalError"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Failure"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -5681,12 +5870,12 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            408: components["responses"]["RequestTimeout"];
+            408: components["responses"]["Timeout"];
             409: components["responses"]["NameTaken"];
-            413: components["responses"]["ContentTooLarge"];
+            413: components["responses"]["TooLarge"];
             422: components["responses"]["Invalid"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalError"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Failure"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -5711,8 +5900,8 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             422: components["responses"]["Invalid"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalError"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Failure"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -5744,11 +5933,11 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            408: components["responses"]["RequestTimeout"];
-            413: components["responses"]["ContentTooLarge"];
+            408: components["responses"]["Timeout"];
+            413: components["responses"]["TooLarge"];
             422: components["responses"]["Invalid"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalError"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Failure"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -5777,8 +5966,8 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["Invalid"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalError"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Failure"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -5820,8 +6009,8 @@ export interface operations {
                 };
             };
             422: components["responses"]["Invalid"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalError"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Failure"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -5853,12 +6042,12 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            408: components["responses"]["RequestTimeout"];
+            408: components["responses"]["Timeout"];
             409: components["responses"]["NameTaken"];
-            413: components["responses"]["ContentTooLarge"];
+            413: components["responses"]["TooLarge"];
             422: components["responses"]["Invalid"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalError"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Failure"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -5887,8 +6076,8 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["Invalid"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalError"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Failure"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -5917,8 +6106,8 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["Invalid"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalError"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Failure"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -5952,11 +6141,11 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            408: components["responses"]["RequestTimeout"];
-            413: components["responses"]["ContentTooLarge"];
+            408: components["responses"]["Timeout"];
+            413: components["responses"]["TooLarge"];
             422: components["responses"]["Invalid"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalError"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Failure"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -5981,8 +6170,8 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             422: components["responses"]["Invalid"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalError"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Failure"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -6009,15 +6198,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["TenantEventList"];
-                    "text/event-stream": components["schemas"]["TenantEvent"];
+                    "application/json": components["schemas"]["CallEventList"];
+                    "text/event-stream": components["schemas"]["CallEvent"];
                 };
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             422: components["responses"]["Invalid"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalError"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Failure"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -6039,14 +6228,14 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "text/event-stream": components["schemas"]["TenantEvent"];
+                    "text/event-stream": components["schemas"]["CallEvent"];
                 };
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             422: components["responses"]["Invalid"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalError"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Failure"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -6076,8 +6265,8 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             422: components["responses"]["Invalid"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalError"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Failure"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -6106,12 +6295,12 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            408: components["responses"]["RequestTimeout"];
+            408: components["responses"]["Timeout"];
             409: components["responses"]["NumberTaken"];
-            413: components["responses"]["ContentTooLarge"];
+            413: components["responses"]["TooLarge"];
             422: components["responses"]["Invalid"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalError"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Failure"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -6140,8 +6329,8 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["Invalid"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalError"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Failure"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -6162,8 +6351,8 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["Invalid"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalError"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Failure"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -6195,12 +6384,12 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            408: components["responses"]["RequestTimeout"];
+            408: components["responses"]["Timeout"];
             409: components["responses"]["NumberTaken"];
-            413: components["responses"]["ContentTooLarge"];
+            413: components["responses"]["TooLarge"];
             422: components["responses"]["Invalid"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalError"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Failure"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -6230,8 +6419,8 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             422: components["responses"]["Invalid"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalError"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Failure"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -6260,7 +6449,7 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            408: components["responses"]["RequestTimeout"];
+            408: components["responses"]["Timeout"];
             /** @description Somebody with this e-mail address belongs to the tenant already. */
             409: {
                 headers: {
@@ -6282,10 +6471,10 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            413: components["responses"]["ContentTooLarge"];
+            413: components["responses"]["TooLarge"];
             422: components["responses"]["Invalid"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalError"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Failure"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -6314,8 +6503,8 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["Invalid"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalError"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Failure"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -6343,8 +6532,8 @@ export interface operations {
             404: components["responses"]["NotFound"];
             409: components["responses"]["LastOwner"];
             422: components["responses"]["Invalid"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalError"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Failure"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -6376,12 +6565,12 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            408: components["responses"]["RequestTimeout"];
+            408: components["responses"]["Timeout"];
             409: components["responses"]["LastOwner"];
-            413: components["responses"]["ContentTooLarge"];
+            413: components["responses"]["TooLarge"];
             422: components["responses"]["Invalid"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalError"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Failure"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -6410,7 +6599,7 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            408: components["responses"]["RequestTimeout"];
+            408: components["responses"]["Timeout"];
             /** @description This node takes no calls: it lacks the role `calls`, or is stopping. */
             409: {
                 headers: {
@@ -6432,10 +6621,10 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            413: components["responses"]["ContentTooLarge"];
+            413: components["responses"]["TooLarge"];
             422: components["responses"]["Invalid"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalError"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Failure"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -6469,8 +6658,8 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             422: components["responses"]["Invalid"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalError"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Failure"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -6495,8 +6684,8 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             422: components["responses"]["Invalid"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalError"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Failure"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -6526,8 +6715,8 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             422: components["responses"]["Invalid"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalError"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Failure"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -6557,8 +6746,8 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             422: components["responses"]["Invalid"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalError"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Failure"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -6587,11 +6776,11 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            408: components["responses"]["RequestTimeout"];
-            413: components["responses"]["ContentTooLarge"];
+            408: components["responses"]["Timeout"];
+            413: components["responses"]["TooLarge"];
             422: components["responses"]["Invalid"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalError"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Failure"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -6620,8 +6809,8 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["Invalid"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalError"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Failure"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -6642,8 +6831,8 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["Invalid"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalError"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Failure"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -6675,11 +6864,11 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            408: components["responses"]["RequestTimeout"];
-            413: components["responses"]["ContentTooLarge"];
+            408: components["responses"]["Timeout"];
+            413: components["responses"]["TooLarge"];
             422: components["responses"]["Invalid"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalError"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Failure"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -6719,8 +6908,8 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["Invalid"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalError"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Failure"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -6751,8 +6940,8 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["Invalid"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalError"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Failure"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -6794,8 +6983,8 @@ export interface operations {
             404: components["responses"]["NotFound"];
             409: components["responses"]["WebhookDisabled"];
             422: components["responses"]["Invalid"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalError"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Failure"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -6824,8 +7013,8 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["Invalid"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalError"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Failure"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -6856,8 +7045,8 @@ export interface operations {
             404: components["responses"]["NotFound"];
             409: components["responses"]["WebhookDisabled"];
             422: components["responses"]["Invalid"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalError"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Failure"];
             503: components["responses"]["Unavailable"];
         };
     };

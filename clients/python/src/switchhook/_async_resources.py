@@ -375,14 +375,14 @@ class AsyncEvents(AsyncResource):
         """
         return await self._model(Request("POST", "/v1/event-tokens", repeatable=True), models.EventToken)
 
-    def list(self, *, limit: int | None = None, cursor: str | None = None) -> AsyncPages[models.TenantEvent]:
+    def list(self, *, limit: int | None = None, cursor: str | None = None) -> AsyncPages[models.CallEvent]:
         """List events.
 
         Lists those of all calls, newest first. `Accept: text/event-stream` streams, as `/stream` does.
         """
-        return self._pages(Request("GET", "/v1/events", query={"limit": limit, "cursor": cursor}), models.TenantEvent)
+        return self._pages(Request("GET", "/v1/events", query={"limit": limit, "cursor": cursor}), models.CallEvent)
 
-    def stream(self, *, last_event_id: str | None = None) -> AsyncGenerator[models.TenantEvent, None]:
+    def stream(self, *, last_event_id: str | None = None) -> AsyncGenerator[models.CallEvent, None]:
         """Stream events.
 
         Follows them across reconnects. Never ends by itself.
@@ -392,7 +392,7 @@ class AsyncEvents(AsyncResource):
         reads too slowly. Limits per node: 32 streams per tenant, 24 of them for sessions and event tokens, 8 per person or token; more
         get 429.
         """
-        return self._stream(Request("GET", "/v1/events/stream"), streams.tenant_event, (), last_event_id)
+        return self._stream(Request("GET", "/v1/events/stream"), streams.call_event, (), last_event_id)
 
 
 class AsyncNumbers(AsyncResource):

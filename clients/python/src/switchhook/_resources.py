@@ -371,14 +371,14 @@ class Events(Resource):
         """
         return self._model(Request("POST", "/v1/event-tokens", repeatable=True), models.EventToken)
 
-    def list(self, *, limit: int | None = None, cursor: str | None = None) -> Pages[models.TenantEvent]:
+    def list(self, *, limit: int | None = None, cursor: str | None = None) -> Pages[models.CallEvent]:
         """List events.
 
         Lists those of all calls, newest first. `Accept: text/event-stream` streams, as `/stream` does.
         """
-        return self._pages(Request("GET", "/v1/events", query={"limit": limit, "cursor": cursor}), models.TenantEvent)
+        return self._pages(Request("GET", "/v1/events", query={"limit": limit, "cursor": cursor}), models.CallEvent)
 
-    def stream(self, *, last_event_id: str | None = None) -> Generator[models.TenantEvent, None, None]:
+    def stream(self, *, last_event_id: str | None = None) -> Generator[models.CallEvent, None, None]:
         """Stream events.
 
         Follows them across reconnects. Never ends by itself.
@@ -388,7 +388,7 @@ class Events(Resource):
         reads too slowly. Limits per node: 32 streams per tenant, 24 of them for sessions and event tokens, 8 per person or token; more
         get 429.
         """
-        return self._stream(Request("GET", "/v1/events/stream"), streams.tenant_event, (), last_event_id)
+        return self._stream(Request("GET", "/v1/events/stream"), streams.call_event, (), last_event_id)
 
 
 class Numbers(Resource):

@@ -659,21 +659,30 @@ class CallEvent(Model):
     An event of a call.
     """
 
+    call_id: str
+    """
+    The call.
+    """
+    created: int
+    """
+    The same in Unix seconds, as in webhooks.
+    """
     created_at: AwareDatetime
     """
     When it happened.
     """
-    data: dict[str, Any]
-    event: (
-        Literal["call.queued", "call.dialing", "call.in_progress", "call.completed", "call.failed", "call.received", "carrier.hangup"] | str
-    )
+    id: str
     """
-    The kind of event.
+    The event's id; `id` in a webhook is the delivery's.
     """
     sequence: int
     """
     Number within the call, from 1.
     """
+    data: dict[str, Any]
+    event: (
+        Literal["call.completed", "call.dialing", "call.failed", "call.in_progress", "call.queued", "call.received", "carrier.hangup"] | str
+    )
 
 
 class CallEvents(Model):
@@ -1631,88 +1640,52 @@ class Tenant(Model):
     """
 
 
-class TenantEvent(Model):
-    """
-    An event of any call.
-    """
-
-    created_at: AwareDatetime
-    """
-    When it happened.
-    """
-    data: dict[str, Any]
-    event: (
-        Literal["call.queued", "call.dialing", "call.in_progress", "call.completed", "call.failed", "call.received", "carrier.hangup"] | str
-    )
-    """
-    The kind of event.
-    """
-    sequence: int
-    """
-    Number within the call, from 1.
-    """
-    call_id: str
-    """
-    The call.
-    """
-    id: str
-    """
-    Unique id.
-    """
-
-
 class Tool(Model):
     """
-    A tool for the model; `type` decides which fields apply.
+    A tool for the model.
     """
 
-    connection_id: str | None
+    description: str | None = None
     """
-    For `http` and `mcp`: an `http` connection whose credentials are sent as headers.
+    When the model should use it.
     """
-    description: str | None
+    type: Literal["end_call", "http", "mcp", "send_dtmf", "transfer"] | str
+    connection_id: str | None = None
     """
-    When the model should use it; tools of an `mcp` server have their own.
+    An `http` connection whose credentials are sent as headers.
     """
-    destinations: list[TransferDestination] = Field([], validate_default=True)
+    filler: str | None = None
     """
-    For `transfer`: the targets.
-    """
-    filler: str | None
-    """
-    For `http` and `mcp`: spoken while the tool runs, unless the model already spoke.
+    Spoken while the tool runs, unless the model already spoke.
     """
     headers: dict[str, str] | None = None
     """
-    For `http` and `mcp`: extra headers; `{{variable}}` is replaced. Visible to anyone who can read the agent: keep secrets in a connection.
+    Extra headers; `{{variable}}` is replaced. Visible to anyone who can read the agent: keep secrets in a connection.
     """
-    method: Literal["GET", "POST"] | str | None
+    method: Literal["GET", "POST"] | str | None = None
     """
-    For `http`: `POST` sends arguments as JSON, `GET` as query parameters.
+    `POST`, the default, sends arguments as JSON, `GET` as query parameters.
     """
-    name: str | None
+    name: str | str | None = None
+    parameters: dict[str, Any] | None = None
     """
-    For `http`: the tool's name. For `mcp`: prefix for names already taken; defaults to the server's host.
+    JSON Schema of the arguments, of type `object`; none if absent.
     """
-    parameters: dict[str, Any] | None
+    timeout_seconds: int | None = None
     """
-    For `http`: JSON Schema of the arguments, of type `object`; none if absent.
+    Default 8.
     """
-    timeout_seconds: int | None
+    url: str | None = None
     """
-    For `http` and `mcp`; default 8.
+    `{{variable}}` is replaced, percent-encoded.
     """
     tools: list[str] = []
     """
-    For `mcp`: tools to use; all if empty.
+    Tools to use; all if empty.
     """
-    type: Literal["end_call", "http", "mcp", "transfer", "send_dtmf"] | str
+    destinations: list[TransferDestination] = Field([], validate_default=True)
     """
-    Type of the tool.
-    """
-    url: str | None
-    """
-    For `http` and `mcp`; `{{variable}}` is replaced, percent-encoded.
+    The targets.
     """
 
 

@@ -221,7 +221,7 @@ class CreateAgent(TypedDict):
     """
     Speech-to-text; local if absent.
     """
-    tools: NotRequired[list[ToolInput] | None]
+    tools: NotRequired[list[EndCallToolInput | HttpToolInput | McpToolInput | SendDtmfToolInput | TransferToolInput] | None]
     """
     Tools for the model.
     """
@@ -460,6 +460,18 @@ class DtmfInput(TypedDict):
     """
 
 
+class EndCallToolInput(TypedDict):
+    """
+    Ends the call once the caller has heard the goodbye. Every agent has it; list it to change its description.
+    """
+
+    description: NotRequired[str | None]
+    """
+    When the model should use it.
+    """
+    type: Literal["end_call"]
+
+
 class GreetingInput(TypedDict):
     """
     Start of the conversation.
@@ -487,6 +499,50 @@ class GreetingText(TypedDict):
     text: str
     """
     Its text.
+    """
+
+
+class HttpToolInput(TypedDict):
+    """
+    Calls a web service and gives the response to the model.
+    """
+
+    connection_id: NotRequired[str | None]
+    """
+    An `http` connection whose credentials are sent as headers.
+    """
+    description: NotRequired[str | None]
+    """
+    When the model should use it.
+    """
+    filler: NotRequired[str | None]
+    """
+    Spoken while the tool runs, unless the model already spoke.
+    """
+    headers: NotRequired[dict[str, Any] | None]
+    """
+    Extra headers; `{{variable}}` is replaced. Visible to anyone who can read the agent: keep secrets in a connection.
+    """
+    method: NotRequired[Literal["GET", "POST"] | str | None]
+    """
+    `POST`, the default, sends arguments as JSON, `GET` as query parameters.
+    """
+    name: str
+    """
+    Its name for the model; not the type of a tool.
+    """
+    parameters: NotRequired[dict[str, Any] | None]
+    """
+    JSON Schema of the arguments, of type `object`; none if absent.
+    """
+    timeout_seconds: NotRequired[int | None]
+    """
+    Default 8.
+    """
+    type: Literal["http"]
+    url: str
+    """
+    `{{variable}}` is replaced, percent-encoded.
     """
 
 
@@ -557,6 +613,42 @@ class LlmChoiceInput(TypedDict):
     temperature: NotRequired[float | None]
     """
     Sampling temperature.
+    """
+
+
+class McpToolInput(TypedDict):
+    """
+    Adds the tools of an MCP server, over streamable HTTP. The server describes them.
+    """
+
+    connection_id: NotRequired[str | None]
+    """
+    An `http` connection whose credentials are sent as headers.
+    """
+    filler: NotRequired[str | None]
+    """
+    Spoken while the tool runs, unless the model already spoke.
+    """
+    headers: NotRequired[dict[str, Any] | None]
+    """
+    As for `http`.
+    """
+    name: NotRequired[str | None]
+    """
+    Prefix for names already taken; defaults to the server's host.
+    """
+    timeout_seconds: NotRequired[int | None]
+    """
+    Default 8.
+    """
+    tools: NotRequired[list[str] | None]
+    """
+    Tools to use; all if empty.
+    """
+    type: Literal["mcp"]
+    url: str
+    """
+    `{{variable}}` is replaced, percent-encoded.
     """
 
 
@@ -665,6 +757,18 @@ class SendDtmf(TypedDict):
     """
 
 
+class SendDtmfToolInput(TypedDict):
+    """
+    Sends DTMF.
+    """
+
+    description: NotRequired[str | None]
+    """
+    When the model should use it.
+    """
+    type: Literal["send_dtmf"]
+
+
 class SilenceInput(TypedDict):
     """
     Caller silence.
@@ -725,61 +829,6 @@ class SttChoiceInput(TypedDict):
     """
 
 
-class ToolInput(TypedDict):
-    """
-    A tool for the model; `type` decides which fields apply.
-    """
-
-    connection_id: NotRequired[str | None]
-    """
-    For `http` and `mcp`: an `http` connection whose credentials are sent as headers.
-    """
-    description: NotRequired[str | None]
-    """
-    When the model should use it; tools of an `mcp` server have their own.
-    """
-    destinations: NotRequired[list[TransferDestinationInput] | None]
-    """
-    For `transfer`: the targets.
-    """
-    filler: NotRequired[str | None]
-    """
-    For `http` and `mcp`: spoken while the tool runs, unless the model already spoke.
-    """
-    headers: NotRequired[dict[str, Any] | None]
-    """
-    For `http` and `mcp`: extra headers; `{{variable}}` is replaced. Visible to anyone who can read the agent: keep secrets in a connection.
-    """
-    method: NotRequired[Literal["GET", "POST"] | str | None]
-    """
-    For `http`: `POST` sends arguments as JSON, `GET` as query parameters.
-    """
-    name: NotRequired[str | None]
-    """
-    For `http`: the tool's name. For `mcp`: prefix for names already taken; defaults to the server's host.
-    """
-    parameters: NotRequired[dict[str, Any] | None]
-    """
-    For `http`: JSON Schema of the arguments, of type `object`; none if absent.
-    """
-    timeout_seconds: NotRequired[int | None]
-    """
-    For `http` and `mcp`; default 8.
-    """
-    tools: NotRequired[list[str] | None]
-    """
-    For `mcp`: tools to use; all if empty.
-    """
-    type: Literal["end_call", "http", "mcp", "transfer", "send_dtmf"] | str
-    """
-    Type of the tool.
-    """
-    url: NotRequired[str | None]
-    """
-    For `http` and `mcp`; `{{variable}}` is replaced, percent-encoded.
-    """
-
-
 class TrafficItem(TypedDict):
     percent: int
     version: int
@@ -809,6 +858,22 @@ class TransferDestinationInput(TypedDict):
     """
     E.164 number or `sip:` URI.
     """
+
+
+class TransferToolInput(TypedDict):
+    """
+    Transfers the caller once they have heard the agent's words.
+    """
+
+    description: NotRequired[str | None]
+    """
+    When the model should use it.
+    """
+    destinations: list[TransferDestinationInput]
+    """
+    The targets.
+    """
+    type: Literal["transfer"]
 
 
 class TtsChoiceInput(TypedDict):
@@ -881,7 +946,7 @@ class UpdateAgent(TypedDict):
     recording: NotRequired[RecordingInput | None]
     silence: NotRequired[SilenceInput | None]
     stt: NotRequired[SttChoiceInput | None]
-    tools: NotRequired[list[ToolInput] | None]
+    tools: NotRequired[list[EndCallToolInput | HttpToolInput | McpToolInput | SendDtmfToolInput | TransferToolInput] | None]
     traffic: NotRequired[list[TrafficItem] | None]
     tts: NotRequired[TtsChoiceInput | None]
     turn_taking: NotRequired[TurnTakingInput | None]

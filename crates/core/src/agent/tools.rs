@@ -1,10 +1,13 @@
 //! Tools that the model can call.
 
+mod typed;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
+pub(super) use self::typed::TypedTool;
 use super::schema;
 use super::validate::Check;
 use crate::header::is_framing;
@@ -23,60 +26,51 @@ const MAX_CHOSEN: usize = 64;
 /// Maximum length of a URL, in bytes.
 const MAX_URL: usize = 2_048;
 
-/// A tool for the model; `type` decides which fields apply.
+/// A tool for the model, as it was entered: `type` decides which fields apply, and validation refuses the others. It is returned as a
+/// [`TypedTool`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(into = "TypedTool")]
 pub struct Tool {
     /// Type of the tool.
     #[serde(rename = "type")]
     pub kind: ToolKind,
     /// When the model should use it; tools of an `mcp` server have their own.
     #[serde(default)]
-    #[cfg_attr(feature = "openapi", schema(max_length = 100_000))]
     pub description: Option<String>,
     /// For `http`: the tool's name. For `mcp`: prefix for names already taken; defaults to the server's host.
     #[serde(default)]
-    #[cfg_attr(feature = "openapi", schema(pattern = "^[A-Za-z_][A-Za-z0-9_-]{0,63}$", example = "free_tables"))]
     pub name: Option<String>,
-    /// For `http`: JSON Schema of the arguments, of type `object`; none if absent.
+    /// For `http`: JSON Schema of the arguments.
     #[serde(default)]
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
     pub parameters: Option<Value>,
-    /// For `http` and `mcp`; `{{variable}}` is replaced, percent-encoded.
+    /// For `http` and `mcp`.
     #[serde(default, deserialize_with = "trimmed")]
-    #[cfg_attr(feature = "openapi", schema(max_length = 2048, example = "https://example.com/tables"))]
     pub url: Option<String>,
-    /// For `http`: `POST` sends arguments as JSON, `GET` as query parameters.
+    /// For `http`.
     #[serde(default)]
     pub method: Option<HttpMethod>,
     /// For `http` and `mcp`: an `http` connection whose credentials are sent as headers.
     #[serde(default)]
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<uuid::Uuid>))]
     pub connection_id: Option<ConnectionId>,
-    /// For `http` and `mcp`: extra headers; `{{variable}}` is replaced. Visible to anyone who can read the agent: keep secrets in a connection.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub headers: BTreeMap<String, String>,
-    /// For `http` and `mcp`; default 8.
+    /// For `http` and `mcp`: extra headers.
     #[serde(default)]
-    #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 10))]
+    pub headers: BTreeMap<String, String>,
+    /// For `http` and `mcp`.
+    #[serde(default)]
     pub timeout_seconds: Option<u32>,
     /// For `http` and `mcp`: spoken while the tool runs, unless the model already spoke.
     #[serde(default)]
-    #[cfg_attr(feature = "openapi", schema(max_length = 1_000, example = "Let me look that up."))]
     pub filler: Option<String>,
     /// For `mcp`: tools to use; all if empty.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[cfg_attr(feature = "openapi", schema(max_items = 64))]
+    #[serde(default)]
     pub tools: Vec<String>,
     /// For `transfer`: the targets.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[cfg_attr(feature = "openapi", schema(max_items = 20))]
+    #[serde(default)]
     pub destinations: Vec<Destination>,
 }
 
 /// The type of a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ToolKind {
     /// Ends the call once the caller has heard the goodbye. Every agent has it; list it to change its description.

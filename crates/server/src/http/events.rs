@@ -26,7 +26,7 @@ use super::auth::Tenant;
 use super::calls::followers::{self, FollowerPlace};
 use super::error::{ApiError, CommonErrors};
 use super::response::List;
-use crate::store::events::{self, TenantEvent};
+use crate::store::events::{self, EventRow};
 use crate::store::page::PageRequest;
 
 /// How far back a stream can be resumed.
@@ -50,7 +50,7 @@ pub(super) fn routes() -> OpenApiRouter<HttpState> {
         ("Last-Event-ID" = Option<String>, Header, description = "For streams: last `id` seen", nullable = false),
     ),
     responses(
-        (status = 200, description = "A page of events", content((List<TenantEvent> = "application/json"), (TenantEvent = "text/event-stream"))),
+        (status = 200, description = "A page of events", content((List<EventRow> = "application/json"), (EventRow = "text/event-stream"))),
         CommonErrors,
     )
 )]
@@ -73,7 +73,7 @@ async fn list(state: HttpState, tenant: Tenant, page: PageRequest, headers: Head
         ("Last-Event-ID" = Option<String>, Header, description = "Last `id` seen", nullable = false),
     ),
     responses(
-        (status = 200, description = "Server-sent events, each with one event in `data`", body = TenantEvent, content_type = "text/event-stream"),
+        (status = 200, description = "Server-sent events, each with one event in `data`", body = EventRow, content_type = "text/event-stream"),
         CommonErrors,
     )
 )]
@@ -111,12 +111,12 @@ fn start(last: Option<&str>, now: Timestamp) -> Result<Uuid, ApiError> {
 struct TenantFollower {
     state: HttpState,
     tenant: Tenant,
-    feed: broadcast::Receiver<Arc<TenantEvent>>,
+    feed: broadcast::Receiver<Arc<EventRow>>,
     /// The id after which events are still to be read, before the feed is listened to.
     behind: Option<Uuid>,
     /// Events that were read and that the feed may bring too.
     known: HashSet<Uuid>,
-    pending: VecDeque<Arc<TenantEvent>>,
+    pending: VecDeque<Arc<EventRow>>,
     /// When the key or session was last checked.
     checked: Instant,
     _place: FollowerPlace,
@@ -125,14 +125,14 @@ struct TenantFollower {
 fn follow(follower: TenantFollower) -> impl Stream<Item = Result<sse::Event, Infallible>> {
     stream::unfold(follower, async move |mut follower| {
         let event = follower.next().await?;
-        let message = sse::Event::default().id(event.id.to_string()).event(event.event.event.clone());
+        let message = sse::Event::default().id(event.id.to_string()).event(event.event.clone());
         Some((Ok(message.json_data(&*event).ok()?), follower))
     })
 }
 
 impl TenantFollower {
     /// Waits for the next event; `None` at the end of the stream.
-    async fn next(&mut self) -> Option<Arc<TenantEvent>> {
+    async fn next(&mut self) -> Option<Arc<EventRow>> {
         loop {
             // Events that wait for a slow reader must not be sent either once it has lost access.
             if !followers::still_allowed(&self.state, self.tenant, &mut self.checked).await {

@@ -10,7 +10,7 @@ use axum::response::sse::{self, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream::{self, Stream};
 use serde::Serialize;
-use serde_json::{Value, json};
+use switchhook_core::call::Status;
 use switchhook_core::id::CallId;
 use tokio::time::Instant;
 use utoipa::ToSchema;
@@ -36,6 +36,34 @@ pub(super) struct Transcript {
     pub tool_calls: Vec<ToolCallEntry>,
 }
 
+/// The `data` of what the stream sends, by its event: `line`, `tool_call`, `end`.
+#[derive(Serialize, ToSchema)]
+#[serde(untagged)]
+enum TranscriptItem {
+    Line(TranscriptEntry),
+    ToolCall(ToolCallEntry),
+    End(TranscriptEnd),
+}
+
+/// The end of a call.
+#[derive(Serialize, ToSchema)]
+struct TranscriptEnd {
+    /// The call's status.
+    #[schema(value_type = Status)]
+    status: String,
+}
+
+impl TranscriptItem {
+    /// The name of its event.
+    fn event(&self) -> &'static str {
+        match self {
+            Self::Line(_) => "line",
+            Self::ToolCall(_) => "tool_call",
+            Self::End(_) => "end",
+        }
+    }
+}
+
 /// Get a transcript.
 ///
 /// Returns what was said, up to now for a live call. Agent lines contain only what the caller heard. `Accept: text/event-stream` streams, as
@@ -46,7 +74,7 @@ pub(super) struct Transcript {
         ("Last-Event-ID" = Option<String>, Header, description = "For streams: last `id` seen", example = "3.1", nullable = false),
     ),
     responses(
-        (status = 200, description = "The transcript", content((Transcript = "application/json"), (TranscriptEntry = "text/event-stream"))),
+        (status = 200, description = "The transcript", content((Transcript = "application/json"), (TranscriptItem = "text/event-stream"))),
         (status = 204, description = "Stream resumed after its end"),
         NotFound,
         CommonErrors,
@@ -80,8 +108,8 @@ pub(super) async fn transcript(
         ("Last-Event-ID" = Option<String>, Header, description = "Last `id` seen", example = "3.1", nullable = false),
     ),
     responses(
-        (status = 200, description = "Server-sent events `line`, `tool_call` and `end`; the `data` of a line is one",
-            body = TranscriptEntry, content_type = "text/event-stream"),
+        (status = 200, description = "Server-sent events `line`, `tool_call` and `end`, each with its item in `data`",
+            body = TranscriptItem, content_type = "text/event-stream"),
         (status = 204, description = "Stream resumed after its end"),
         NotFound,
         CommonErrors,
@@ -181,21 +209,21 @@ impl Reader {
         drop(conn);
         for line in lines {
             self.seen.lines += 1;
-            self.push("line", &json!(line))?;
+            self.push(&TranscriptItem::Line(line))?;
         }
         for tool in tools {
             self.seen.tools += 1;
-            self.push("tool_call", &json!(tool))?;
+            self.push(&TranscriptItem::ToolCall(tool))?;
         }
         if call.status().ok()?.is_terminal() {
             self.seen.ended = true;
-            self.push("end", &json!({ "status": call.status }))?;
+            self.push(&TranscriptItem::End(TranscriptEnd { status: call.status.clone() }))?;
         }
         Some(())
     }
 
-    fn push(&mut self, event: &str, data: &Value) -> Option<()> {
-        let message = sse::Event::default().id(self.seen.id()).event(event).json_data(data).ok()?;
+    fn push(&mut self, item: &TranscriptItem) -> Option<()> {
+        let message = sse::Event::default().id(self.seen.id()).event(item.event()).json_data(item).ok()?;
         self.pending.push_back(message);
         Some(())
     }

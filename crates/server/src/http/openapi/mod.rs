@@ -10,6 +10,7 @@ mod requests;
 mod shared;
 #[cfg(test)]
 mod tests;
+mod unions;
 mod values;
 mod version_3_0;
 

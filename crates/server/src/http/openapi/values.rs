@@ -11,7 +11,7 @@ pub(super) const FREE: [(&str, &str); 6] = [
     ("AnalysisSettings", "schema"),
     ("Connection", "settings"),
     ("CreateConnection", "settings"),
-    ("Tool", "parameters"),
+    ("HttpTool", "parameters"),
     ("UnplacedCall", "outcome"),
     ("UpdateConnection", "settings"),
 ];
@@ -46,7 +46,9 @@ pub(super) fn describe_words(schemas: &mut Value) {
             schemas[of]["properties"].get_mut(word).map(describe_word);
         }
     }
-    for (of, words) in [("SttChoiceInput", "keyterms"), ("InterruptionInput", "backchannels"), ("ToolInput", "tools")] {
+    for (of, words) in
+        [("SttChoiceInput", "keyterms"), ("InterruptionInput", "backchannels"), ("McpToolInput", "tools")]
+    {
         describe_word(&mut schemas[of]["properties"][words]["items"]);
     }
     for (of, name) in [
@@ -87,6 +89,6 @@ fn describe_call(schemas: &mut Value) {
 /// An open set: generated types of a closed one would refuse what a later version sends.
 fn problem_codes() -> Value {
     let codes: Vec<_> = CODES.iter().map(|(code, ..)| *code).collect();
-    let description = "Error code; see `docs/api.md`. Later versions can add codes; none changes its meaning.";
+    let description = "Error code; see `docs/api.md`. None changes its meaning.";
     json!({ "type": "string", "pattern": "^[a-z_]+$", "description": description, "x-extensible-enum": codes })
 }
