@@ -1,5 +1,6 @@
 //! One shape for every error (R10 of the contract); `detail` is always one plain sentence.
 
+pub mod by_operation;
 pub mod codes;
 
 use std::sync::Arc;

@@ -79,6 +79,7 @@ mod tests {
     use std::path::{Path, PathBuf};
 
     use super::*;
+    use crate::http::error::by_operation::{COMMON, OF_SOME};
 
     fn sources(folder: &Path) -> Vec<PathBuf> {
         let entries = fs::read_dir(folder).expect("the sources").map(|entry| entry.expect("an entry").path());
@@ -115,12 +116,19 @@ mod tests {
     }
 
     #[test]
-    fn the_documentation_has_the_same_table() {
+    fn the_documentation_has_the_same_table_and_names_the_operations() {
         let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/api.md");
         let page = fs::read_to_string(page).expect("the page");
         for (code, statuses, meaning) in CODES {
             let statuses: Vec<_> = statuses.iter().map(u16::to_string).collect();
-            let row = format!("| `{code}` | {} | {meaning} |", statuses.join(", "));
+            let some = OF_SOME.iter().find(|(known, _)| known == code);
+            let operations = match some {
+                Some((_, operations)) => operations.iter().map(|id| format!("`{id}`")).collect::<Vec<_>>().join(", "),
+                None if COMMON.contains(code) => "all".to_owned(),
+                None => String::new(),
+            };
+            let row =
+                format!("| `{code}` | {} | {meaning} | {operations} |", statuses.join(", ")).replace("|  |", "| |");
             assert!(page.contains(&row), "docs/api.md lacks: {row}");
         }
     }

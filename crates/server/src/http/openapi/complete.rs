@@ -9,6 +9,7 @@ use super::recorded::{add_recorded, drop_examples_of_fields};
 use super::requests::{complete_requests, sent};
 use super::values::{describe_metadata_filter, describe_values};
 use super::{names, shared, unions};
+use crate::http::error::by_operation;
 
 const JSON: &str = "application/json";
 const UUID: &str = "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$";
@@ -189,8 +190,16 @@ fn complete_operation(operation: &mut Value, schemas: &Value) {
     let summary = operation["summary"].as_str().map(|words| words.trim_end_matches('.').to_owned());
     operation["summary"] = summary.into();
     let id = operation["operationId"].as_str().unwrap_or_default().to_owned();
+    let own = own_codes(operation, &id);
+    if !own.is_empty() {
+        operation["x-error-codes"] = own.into();
+    }
     let Some(responses) = operation["responses"].as_object_mut() else { return };
     for (status, response) in responses {
+        let common: Vec<_> = status.parse().into_iter().flat_map(by_operation::common).collect();
+        if !common.is_empty() {
+            response["x-error-codes"] = common.into();
+        }
         if status == "409" {
             let conflict = conflict(&id);
             response["description"] = conflict["detail"].clone();
@@ -213,6 +222,16 @@ fn complete_operation(operation: &mut Value, schemas: &Value) {
             content["schema"] = json!({ "type": "string", "format": "binary", "contentMediaType": kind });
         }
     }
+}
+
+/// The codes of an operation's errors besides those that its responses name, by status.
+fn own_codes(operation: &Value, id: &str) -> Map<String, Value> {
+    let statuses = operation["responses"].as_object().into_iter().flat_map(Map::keys);
+    let own = |status: &String| {
+        let codes: Vec<_> = by_operation::own(id, status.parse().ok()?).collect();
+        (!codes.is_empty()).then(|| (status.clone(), codes.into()))
+    };
+    statuses.filter_map(own).collect()
 }
 
 fn requires_something(schema: &Value, schemas: &Value) -> bool {

@@ -16,6 +16,7 @@ use uuid::Uuid;
 use self::walk::{misfits, resolved};
 use super::document::operations;
 use super::openapi;
+use crate::http::error::by_operation::{COMMON, OF_SOME};
 
 #[test]
 fn every_operation_has_a_unique_name_a_tag_and_described_parameters() {
@@ -129,6 +130,28 @@ fn words_that_are_closed_sets_are_described_as_such() {
     assert!(
         schemas["WebhookDeliveryEvent"]["enum"].as_array().is_some_and(|words| words.contains(&json!("webhook.test")))
     );
+}
+
+#[test]
+fn every_operation_lists_the_codes_of_its_errors() {
+    let document = openapi();
+    let mut named: Vec<String> = Vec::new();
+    for operation in operations(&document) {
+        let id = &operation["operationId"];
+        for (status, response) in operation["responses"].as_object().expect("responses") {
+            let response = resolved(response, &document);
+            let lists = [&operation["x-error-codes"][status], &response["x-error-codes"]];
+            let codes: Vec<_> =
+                lists.into_iter().filter_map(Value::as_array).flatten().filter_map(Value::as_str).collect();
+            assert_eq!(codes.is_empty(), status.as_str() < "400", "{id} {status}: {codes:?}");
+            let example = &response["content"]["application/json"]["example"]["code"];
+            assert!(example.as_str().is_none_or(|code| codes.contains(&code)), "{id} {status}: {example}");
+            named.extend(codes.into_iter().map(str::to_owned));
+        }
+    }
+    for code in COMMON.iter().chain(OF_SOME.iter().map(|(code, _)| code)) {
+        assert!(named.iter().any(|named| named == code), "no operation lists {code}");
+    }
 }
 
 #[test]
