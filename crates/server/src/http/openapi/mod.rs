@@ -34,7 +34,8 @@ use super::error::{CommonErrors, ErrorBody, InvalidRequest, NotFound};
         title = "Switchhook",
         description = "Place and answer phone calls with AI agents.\n\n\
             All errors have the same shape and a `code`: a response lists those of every operation in `x-error-codes`, an operation its \
-            others, by status. Unknown body fields are ignored and listed in `warnings`. \
+            others, by status. Later versions can add fields, kinds of events and tools, and values of enums with `x-extensible-enum`; other \
+            enums are closed. Unknown body fields are ignored and listed in `warnings`. \
             Lists are newest first; pass `next_cursor` as `cursor` to get the next page. \
             Unsupported methods get 405 with `Allow`. Every response has `X-Request-Id` and, with a valid key, `RateLimit-Policy` and `RateLimit`.",
         license(name = "Apache-2.0 OR MIT", identifier = "Apache-2.0 OR MIT"),

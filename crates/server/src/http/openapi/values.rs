@@ -16,6 +16,24 @@ pub(super) const FREE: [(&str, &str); 6] = [
     ("UpdateConnection", "settings"),
 ];
 
+/// Sets that grow: later versions can add values. All others are closed.
+const OPEN: [&str; 14] = [
+    "AttentionKind",
+    "AttentionSubjectKind",
+    "CallDecisionKind",
+    "CallEndReason",
+    "ConnectionCheckName",
+    "ConnectionKind",
+    "EventKind",
+    "GreetingMode",
+    "LimitName",
+    "OnMachine",
+    "ProviderName",
+    "RedactedKind",
+    "TurnEndedBy",
+    "WebhookDeliveryEvent",
+];
+
 /// Adds constraints that the types of fields cannot express.
 pub(super) fn describe_values(schemas: &mut Value) {
     describe_call(schemas);
@@ -23,6 +41,9 @@ pub(super) fn describe_values(schemas: &mut Value) {
         schemas[of]["properties"][free]["additionalProperties"] = true.into();
     }
     schemas["ProblemCode"] = problem_codes();
+    for open in OPEN {
+        schemas[open]["x-extensible-enum"] = true.into();
+    }
     let fields = &mut schemas["AgentConfig"]["properties"];
     fields["variables"]["propertyNames"] = json!({ "type": "string", "pattern": "^[A-Za-z0-9_.-]{1,64}$" });
     fields["variables"]["maxProperties"] = json!(50);
