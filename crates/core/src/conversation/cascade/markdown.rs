@@ -183,7 +183,7 @@ fn push_run(run: &[char], before: &[char], after: &[char], parsed: bool, speech:
         match run {
             // A product, or a number sign.
             ['*'] if stands_alone && number_behind && last_word(before).is_some_and(|c| c.is_ascii_digit()) => {
-                out.push(SIGN)
+                out.push(SIGN);
             }
             ['#'] if stands_alone && number_behind => out.push('#'),
             _ if stands_alone && run.len() <= 2 && run != ['#', '#'] => out.extend(run.iter().map(|c| key(*c))),

@@ -128,7 +128,7 @@ fn end_at(text: &str, at: usize, c: char, number: usize, first: bool, language: 
     let ends = SENTENCE_ENDS.contains(&c) && !is_abbreviation(text, at, language);
     let sentence = (WIDE_SENTENCE_ENDS.contains(&c) || ends) && (first || number >= SENTENCE_MIN);
     let clause = WIDE_CLAUSE_ENDS.contains(&c) || CLAUSE_ENDS.contains(&c);
-    if !sentence && !(first && clause && number >= FIRST_CLAUSE_MIN) {
+    if !(sentence || (first && clause && number >= FIRST_CLAUSE_MIN)) {
         return None;
     }
     let end = at + c.len_utf8();

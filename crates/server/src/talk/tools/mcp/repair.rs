@@ -454,7 +454,7 @@ mod tests {
             json!({ "id": "2", "result": result, "error": null }),
             json!({ "jsonrpc": 2.0, "id": "2", "result": result }),
             json!({ "result": result }),
-            result.clone(),
+            result,
         ] {
             let read = requests().response(message.clone(), Some(&RequestId::Number(2)));
             let read: ServerJsonRpcMessage =
