@@ -258,6 +258,7 @@ step "Generated clients, and linters of docs/openapi.json" ci/generators.sh lint
     openapi-typescript hey-api orval
 step "The packages for pip and npm, and a new user's first minutes" ci/packaging.sh
 step "What runs the service: Debian package, Compose, Caddy, systemd, Helm" ci/deploy.sh
+step "An update with live calls, and the way back" ci/upgrade.py "$SWITCHHOOK_BINARY"
 finish "The dashboard, in a browser"
 step "Signing in at an OpenID provider, in a browser" ci/oidc.sh
 
