@@ -59,6 +59,7 @@ pub use away::{is_unavailable, why_unwritable};
 pub use budget::{Budget, TooFew, USUAL as USUAL_CONNECTIONS};
 pub(crate) use columns::columns;
 pub use pooling::{Pooling, UnusablePooler};
+pub use postgres::ReadOnly;
 use sqlx::migrate::Migrator;
 use sqlx::pool::PoolConnection;
 use sqlx::postgres::PgPool;

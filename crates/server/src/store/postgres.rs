@@ -29,6 +29,14 @@ const END_IDLE_TRANSACTIONS: &str = "SET idle_in_transaction_session_timeout = 5
 /// A parameter of libpq that chooses among several servers. Connections are always checked for what it asks for.
 const SESSION_ATTRIBUTES: &str = "target_session_attrs";
 
+/// The database at this address cannot be written.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "PostgreSQL is read-only at this address: it is a replica, or default_transaction_read_only is on. Set the address of the primary in \
+     SWITCHHOOK_DATABASE_URL"
+)]
+pub struct ReadOnly;
+
 /// Connects to the database at `url`; the node may open up to `most` connections. Waits for a server that is starting.
 pub(super) async fn open(url: &str, most: u32) -> anyhow::Result<(PgPool, Budget, Pooling)> {
     let options = connect_options(url)?;
@@ -55,11 +63,9 @@ async fn look_at(options: &PgConnectOptions) -> anyhow::Result<(ServerLimits, Po
     let mut other = options.connect().await.context(UNREACHABLE)?;
     // Before anything is prepared.
     let pooling = Pooling::between(&mut connection, &mut other).await?;
-    anyhow::ensure!(
-        can_write(&mut connection).await?,
-        "PostgreSQL is read-only at this address: it is a replica, or default_transaction_read_only is on. Set the address \
-         of the primary in SWITCHHOOK_DATABASE_URL"
-    );
+    if !can_write(&mut connection).await? {
+        return Err(ReadOnly.into());
+    }
     let limits = ServerLimits::read(&mut connection).await.context("could not read the limits of PostgreSQL")?;
     // A server that closes first has ended them already.
     let _ = tokio::join!(connection.close(), other.close());
