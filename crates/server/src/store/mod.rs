@@ -58,6 +58,7 @@ use anyhow::Context as _;
 pub use away::{is_unavailable, why_unwritable};
 pub use budget::{Budget, TooFew, USUAL as USUAL_CONNECTIONS};
 pub(crate) use columns::columns;
+pub use copy::{PostgresTools, check_copy};
 pub use pooling::{Pooling, UnusablePooler};
 pub use postgres::ReadOnly;
 use sqlx::migrate::Migrator;
