@@ -201,8 +201,7 @@ fn position(words: &str) -> Option<usize> {
     names.find_map(|name| {
         words.match_indices(name).find_map(|(at, name)| {
             let behind = &words[at + name.len()..];
-            let digits = behind
-                .trim_start_matches(['[', ']', '.', '/', '\'', '"', ',', ' ', '-', '>']);
+            let digits = behind.trim_start_matches(['[', ']', '.', '/', '\'', '"', ',', ' ', '-', '>']);
             let length = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
             if (1..=BETWEEN).contains(&(behind.len() - digits.len())) { digits[..length].parse().ok() } else { None }
         })
