@@ -48,6 +48,8 @@ pub struct Timings {
     pub goodbye_silence: Duration,
     /// The maximum duration of a goodbye, after which the call ends anyway.
     pub goodbye_limit: Duration,
+    /// A machine whose greeting has a pause, into which the agent has spoken, continues within this time.
+    pub greeting_pause: Duration,
     /// How long to wait for a machine's beep; then the message is left anyway.
     pub beep: Duration,
 }
@@ -76,6 +78,7 @@ impl Default for Timings {
             goodbye_tail: Duration::from_millis(300),
             goodbye_silence: Duration::from_secs(6),
             goodbye_limit: Duration::from_secs(20),
+            greeting_pause: Duration::from_secs(2),
             beep: Duration::from_secs(30),
         }
     }

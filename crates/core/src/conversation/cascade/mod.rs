@@ -317,6 +317,10 @@ impl Strategy for Cascade {
         (d.playback.is_idle() && heard_out && done).then_some(d.timings.goodbye_tail)
     }
 
+    fn words_began(&self, d: &Dialogue) -> Timestamp {
+        self.turn.began().unwrap_or(d.now)
+    }
+
     fn caller_goes_on(&self, d: &Dialogue) -> bool {
         let (text, settled) = (self.turn.words(), self.turn.is_final());
         let words = Words { language: d.language, text: &text, settled, one_word_interrupts: false, courtesies: true };
