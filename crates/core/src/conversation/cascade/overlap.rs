@@ -115,7 +115,10 @@ impl Cascade {
             Verdict::Interrupt => {
                 let resumed = self.resumes_turn(d);
                 match self.resumable.take_if(|_| resumed) {
-                    Some(past) => self.reopen_turn(d, past),
+                    Some(past) => {
+                        self.pauses.cut();
+                        self.reopen_turn(d, past);
+                    }
                     None => {
                         d.decided(DecisionKind::Interruption);
                         self.stop_speaking(d);

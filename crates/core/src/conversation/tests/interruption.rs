@@ -94,7 +94,7 @@ fn a_word_with_which_the_caller_goes_on_cuts_the_agent_off_where_it_later_would_
     let said = |at| {
         let mut talk = Talk::with(&quiet_agent());
         talk.until(1_000).caller_says("I want a table.", 500).until(2_000).model_says(ANSWER);
-        talk.until(at).caller_says("Tonight.", 300).until(at + 1_500);
+        talk.until(at).caller_says("Tonight.", 300).until(at + 2_500);
         talk
     };
     let talk = said(2_500);
@@ -114,7 +114,7 @@ fn a_turn_that_was_cut_is_one_turn_all_the_same() {
         talk.tell(Input::from(CascadeInput::TranscriptFinal { segment, text: text.to_owned() }));
     }
     assert_eq!(clears(&talk), [3_000]);
-    talk.until(4_000).model_says("Friday it is.").until(9_000);
+    talk.until(5_000).model_says("Friday it is.").until(9_000);
     assert_eq!(
         talk.transcript(),
         [
@@ -153,7 +153,7 @@ fn a_turn_that_noise_reopened_keeps_its_words_and_holds_up_no_others() {
     assert!(ENGLISH.phrases.unclear.contains(&unclear.as_str()), "{unclear}");
     assert_eq!(talk.transcript(), [&WITHDRAWN[..], &[(Speaker::Agent, &unclear, false)]].concat());
     assert_eq!(talk.conversation.turns(), 1, "it was answered");
-    talk.caller_says("A table for the evening of Friday.", 900).until(10_800).model_says("Friday it is.").until(13_000);
+    talk.caller_says("A table for the evening of Friday.", 900).until(11_500).model_says("Friday it is.").until(13_000);
     let history = [
         user("A table for the evening."),
         assistant("We have a\u{2026}"),
