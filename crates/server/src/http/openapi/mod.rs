@@ -127,13 +127,24 @@ pub(super) fn routes() -> Router<HttpState> {
     Router::new()
         .route(DOCUMENT, get(async move || (json, document.clone())))
         .route("/docs", get(page))
-        .route("/docs/docs.js", get(async || ([(CONTENT_TYPE, "text/javascript; charset=utf-8")], SCRIPT)))
+        .route("/docs/docs.js", get(async || script(SCRIPT)))
+        .route("/docs/request.js", get(async || script(REQUEST)))
+        .route("/docs/clients.js", get(async || script(CLIENTS)))
+        .route("/docs/clients.json", get(async || ([(CONTENT_TYPE, "application/json")], CLIENT_METHODS)))
         .route("/docs/docs.css", get(async || ([(CONTENT_TYPE, "text/css; charset=utf-8")], STYLE)))
 }
 
 const PAGE: &str = include_str!("../docs/docs.html");
 const SCRIPT: &str = include_str!("../docs/docs.js");
+const REQUEST: &str = include_str!("../docs/request.js");
+const CLIENTS: &str = include_str!("../docs/clients.js");
+/// The names of the clients' methods, by operation.
+const CLIENT_METHODS: &str = include_str!("../../../../../clients/operations.json");
 const STYLE: &str = include_str!("../docs/docs.css");
+
+fn script(text: &'static str) -> impl IntoResponse {
+    ([(CONTENT_TYPE, "text/javascript; charset=utf-8")], text)
+}
 
 /// Serves a page that renders the document without external resources.
 async fn page() -> impl IntoResponse {
