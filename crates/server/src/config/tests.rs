@@ -110,7 +110,7 @@ fn variables_that_look_like_a_setting_are_named_with_what_was_meant() {
     // Those of Compose files, of Kubernetes for a service of this name, of other commands, and of other programs.
     let others = [
         "SWITCHHOOK_PORT",
-        "SWITCHHOOK_HOST",
+        "SWITCHHOOK_DOMAIN",
         "SWITCHHOOK_NODES",
         "SWITCHHOOK_IMAGE",
         "SWITCHHOOK_SERVICE_HOST",
@@ -247,4 +247,7 @@ fn in_development_webhooks_may_be_on_this_machine_unless_the_setting_says_otherw
         AddressPolicy::default(),
         "others reach this service"
     );
+    let tools = |environment: &[(&str, &str)]| load(environment).expect("valid").for_development().outbound_allow;
+    assert_eq!(tools(&[]), LOOPBACK.parse().expect("valid"));
+    assert_eq!(tools(&[("SWITCHHOOK_OUTBOUND_ALLOW", named)]), named.parse().expect("valid"));
 }
