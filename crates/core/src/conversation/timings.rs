@@ -15,8 +15,10 @@ pub struct Timings {
     pub stt: Duration,
     /// Noise shorter than this is not worth asking the caller to repeat.
     pub unclear_speech: Duration,
-    /// How long the agent stays silent after a short noise, in case words are recognised in it.
+    /// How long after a short noise words may still be recognised in it.
     pub false_interruption: Duration,
+    /// How long after the reported end of voice over the agent it continues, even if the words are not known yet.
+    pub overlap_resume: Duration,
     /// A caller who speaks within this time after the end of their turn continues it: it was not over.
     pub turn_resumed: Duration,
     /// A single word over the agent that is shorter than this needs no response.
@@ -63,6 +65,7 @@ impl Default for Timings {
             stt: Duration::from_millis(2_500),
             unclear_speech: Duration::from_millis(300),
             false_interruption: Duration::from_secs(1),
+            overlap_resume: Duration::from_millis(160),
             turn_resumed: Duration::from_millis(1_500),
             long_word: Duration::from_millis(800),
             long_backchannel: Duration::from_millis(1_500),

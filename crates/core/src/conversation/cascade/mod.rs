@@ -64,7 +64,7 @@ pub(super) struct Cascade {
     late_result: bool,
     /// The response to the caller's turn that is under way.
     response: Option<TurnResponse>,
-    /// The caller speaks over the agent, and playback is paused.
+    /// The caller speaks over the agent, and it is undecided whether they interrupt it.
     overlap: Option<Overlap>,
     last_turn: u32,
     speculations: u32,
@@ -248,6 +248,7 @@ impl Strategy for Cascade {
         const RULES: &[Rule] = &[
             Cascade::handle_tts_failure,
             Cascade::judge_overlap,
+            Cascade::resume_early,
             Cascade::close_turn,
             Cascade::drop_backchannel,
             Cascade::drop_speculation,
