@@ -85,7 +85,7 @@ impl Carrier {
 
     /// Returns whether it is known before dialling that the call will not be answered.
     #[must_use]
-    pub fn dials_in_vain(&self, call: CallId) -> bool {
+    pub fn browser_is_gone(&self, call: CallId) -> bool {
         matches!(&self.media, MediaTransport::Browser(browsers) if browsers.place(call) == web::SocketPlace::Free)
     }
 }

@@ -18,7 +18,7 @@ use super::realtime::{Instructions, Realtime, RealtimeCommand, RealtimeEvent, Re
 use super::{Llm, LlmRequest, ProviderError, Stt, SttEvent, SttOptions, ToolSpec, Tts, TtsAudio, TtsRequest};
 
 /// How long all checks may take.
-pub const DEADLINE: Duration = Duration::from_secs(15);
+pub const CHECKS_TIMEOUT: Duration = Duration::from_secs(15);
 /// Token limit. The response is one word; reasoning models need more before it.
 const TOKENS: u32 = 512;
 /// The recording to transcribe: a short line of the simulated caller.

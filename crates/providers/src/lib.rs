@@ -255,7 +255,7 @@ pub trait Stt: Send + Sync {
     ) -> Result<Box<dyn SttSession>, ProviderError>;
 
     /// Returns the unsupported options, each as the rest of a sentence that begins with the provider's name.
-    fn not_taken(&self, _options: &SttOptions) -> Vec<String> {
+    fn unsupported_options(&self, _options: &SttOptions) -> Vec<String> {
         Vec::new()
     }
 }
@@ -472,7 +472,7 @@ pub trait Tts: Send + Sync {
 
     /// Returns what the provider does not support of such a request, regardless of its text: the rest of a sentence that begins with the
     /// provider's name.
-    fn not_taken(&self, _like: &TtsRequest) -> Option<String> {
+    fn unsupported_options(&self, _like: &TtsRequest) -> Option<String> {
         None
     }
 

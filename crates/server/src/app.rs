@@ -36,7 +36,7 @@ use crate::wakeups::Wakeups;
 use crate::webhooks::worker::Worker;
 
 /// Interval of progress reports while the database is prepared.
-const REPORT: Duration = Duration::from_secs(2);
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(2);
 /// Time limit for requests and deliveries in flight once the calls have ended.
 const LAST_WORK: Duration = Duration::from_secs(20);
 
@@ -191,7 +191,7 @@ impl Service {
     pub async fn check_language_model(&self, row: &ConnectionRow) -> anyhow::Result<Vec<Check>> {
         exemptions::load(&self.exemptions, &self.store).await?;
         let setup = self.setup.as_ref().context("this node takes no calls")?;
-        Ok(setup.check(&self.store, row, false, check::DEADLINE).await?)
+        Ok(setup.check(&self.store, row, false, check::CHECKS_TIMEOUT).await?)
     }
 
     /// Returns the live calls of this process.
@@ -277,7 +277,7 @@ fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
 async fn index_calls(store: &Store) -> Result<(), sqlx::Error> {
     let mut reported = Instant::now();
     housekeeping::index_all(store, |done, total| {
-        if reported.elapsed() >= REPORT || done == total {
+        if reported.elapsed() >= PROGRESS_INTERVAL || done == total {
             reported = Instant::now();
             tracing::info!("preparing the database: {done} of {total} calls indexed");
         }

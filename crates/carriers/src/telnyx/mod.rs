@@ -49,7 +49,7 @@ const EVENTS: &str = "events";
 /// The allowed ring timeouts, in seconds.
 const RING: std::ops::RangeInclusive<u32> = 5..=600;
 /// The allowed durations of a leg, in seconds.
-const LIFE: std::ops::RangeInclusive<u32> = 60..=14_400;
+const TIME_LIMIT_SECONDS: std::ops::RangeInclusive<u32> = 60..=14_400;
 /// Networks end calls that send no packets.
 const SEND_SILENCE: &str = "send_silence_when_idle";
 /// Pauses before retrying the stream of an answered call, while Telnyx does not yet know of the answer.
@@ -169,7 +169,10 @@ impl Telnyx {
         body.insert("to".to_owned(), json!(request.to.reveal()));
         body.insert("from".to_owned(), json!(request.from.reveal()));
         body.insert("timeout_secs".to_owned(), json!(request.ring_timeout_seconds.clamp(*RING.start(), *RING.end())));
-        body.insert("time_limit_secs".to_owned(), json!(request.time_limit_seconds.clamp(*LIFE.start(), *LIFE.end())));
+        body.insert(
+            "time_limit_secs".to_owned(),
+            json!(request.time_limit_seconds.clamp(*TIME_LIMIT_SECONDS.start(), *TIME_LIMIT_SECONDS.end())),
+        );
         body.insert("webhook_url".to_owned(), json!(request.address.report(EVENTS)));
         body.insert("client_state".to_owned(), json!(state_of(&request.address)));
         body.insert("command_id".to_owned(), json!(request.call));

@@ -77,7 +77,7 @@ pub(super) trait Strategy: Send + Sync {
     fn next_deadline(&self, d: &Dialogue) -> Option<Timestamp>;
 
     /// Returns whether the line is silent: neither side speaks, is about to, or is awaited.
-    fn is_calm(&self, d: &Dialogue) -> bool;
+    fn is_idle(&self, d: &Dialogue) -> bool;
     /// Returns whether a silent caller may be reprompted.
     fn may_reprompt(&self, _: &Dialogue) -> bool {
         true

@@ -51,7 +51,7 @@ const LONGEST_HEARTBEAT: usize = 24;
 const FIRST_BYTE: Duration = Duration::from_secs(5);
 
 /// How long a response may take in total, including retries.
-const WHOLE: Duration = Duration::from_secs(60);
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(60);
 /// Attempts at one response, including the first.
 const TRIES: usize = 3;
 /// The shortest pauses before the second and the third.
@@ -370,8 +370,8 @@ impl<D: LlmAdapter> LlmClient<D> {
         events: mpsc::Sender<LlmEvent>,
         spent: &Spent,
     ) -> Result<(), ProviderError> {
-        let asked = timeout(WHOLE, self.with_retries(request, &events, spent)).await;
-        let asked = asked.unwrap_or_else(|_| Err(LlmFailure::timeout(WHOLE)));
+        let asked = timeout(RESPONSE_TIMEOUT, self.with_retries(request, &events, spent)).await;
+        let asked = asked.unwrap_or_else(|_| Err(LlmFailure::timeout(RESPONSE_TIMEOUT)));
         asked.map_err(|failure| failure.into_error(self.dialect.name(), self.server.key()))
     }
 

@@ -19,7 +19,7 @@ use crate::extras::{Extras, object};
 const OWN_FIELDS: [&str; 7] = ["contents", "messages", "model", "stream", "system", "systemInstruction", "tools"];
 
 /// How long most servers, and our client, keep an idle connection open.
-const WARM: Duration = Duration::from_secs(45);
+const IDLE_CONNECTION_LIFETIME: Duration = Duration::from_secs(45);
 /// The range of customers' timeouts, in milliseconds. The turn engine waits for ten seconds at most.
 const TIMEOUT_RANGE_MS: std::ops::RangeInclusive<u64> = 50..=10_000;
 
@@ -166,7 +166,7 @@ impl LlmServer {
     /// Returns whether a connection to the server is probably still open.
     pub(super) fn is_warm(&self) -> bool {
         let responded = *self.responded.lock().unwrap_or_else(PoisonError::into_inner);
-        responded.is_some_and(|at| at.elapsed() < WARM)
+        responded.is_some_and(|at| at.elapsed() < IDLE_CONNECTION_LIFETIME)
     }
 
     pub(super) fn warmed(&self) {

@@ -107,7 +107,7 @@ impl SttAdapter for Realtime {
         }
     }
 
-    fn not_taken(&self, options: &SttOptions) -> Vec<String> {
+    fn unsupported_options(&self, options: &SttOptions) -> Vec<String> {
         let model = self.settings.model(options, DEFAULT_MODEL);
         if !options.keyterms.is_empty() && terms(&model, &["x"]).is_none() {
             return vec![format!("takes no keyterms with the model {model}: they are left out")];

@@ -34,7 +34,7 @@ const RATE: u32 = 24_000;
 /// The supported speaking rates.
 const SPEEDS: (f32, f32) = (0.25, 4.0);
 /// How long most servers, and our client, keep an idle connection open.
-const WARM: Duration = Duration::from_secs(45);
+const IDLE_CONNECTION_LIFETIME: Duration = Duration::from_secs(45);
 /// How many bytes of an error response are read.
 const REFUSAL: usize = 16 * 1024;
 
@@ -126,7 +126,7 @@ impl OpenAiSpeech {
     /// Returns whether a connection is probably still open.
     fn is_warm(&self) -> bool {
         let responded = *self.responded.lock().unwrap_or_else(PoisonError::into_inner);
-        responded.is_some_and(|at| at.elapsed() < WARM)
+        responded.is_some_and(|at| at.elapsed() < IDLE_CONNECTION_LIFETIME)
     }
 
     /// Checks that a response is audio, even when its status reports success.

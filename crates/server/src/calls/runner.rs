@@ -42,7 +42,7 @@ use crate::talk::prepared::{Preparation, Prepared};
 const LOADED_BY: Duration = Duration::from_secs(9);
 const ONE_TRY: Duration = Duration::from_secs(3);
 /// The pause between two attempts.
-const PAUSE: Duration = Duration::from_millis(250);
+const RETRY_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Why this node claimed the call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,7 +106,7 @@ async fn load(context: &Context, row: &CallRow, reason: ClaimReason) -> Result<L
         match timeout(ONE_TRY, loading).await.unwrap_or(Err(sqlx::Error::PoolTimedOut)) {
             Err(error) if Instant::now() < give_up => {
                 tracing::warn!(%error, "a call could not be read; trying again");
-                tokio::time::sleep(PAUSE).await;
+                tokio::time::sleep(RETRY_INTERVAL).await;
             }
             loaded => return loaded,
         }
@@ -214,7 +214,7 @@ impl Runner {
         let timing = super::setup::timing(&context.config, plan.as_ref().ok());
         let call = Call::restore(row.snapshot()?, timing);
         // The greeting is synthesised and the STT connected while the phone rings.
-        let in_vain = carrier.as_ref().is_ok_and(|carrier| carrier.dials_in_vain(row.call_id()));
+        let in_vain = carrier.as_ref().is_ok_and(|carrier| carrier.browser_is_gone(row.call_id()));
         let prepared = match (&plan, reason) {
             // Nothing would play the greeting.
             _ if in_vain || dial_permit.refused.is_some() => None,

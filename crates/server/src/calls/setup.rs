@@ -4,8 +4,8 @@
 //! models. A failure to create one is a `config_error` that names the connection.
 
 mod carriers;
-mod not_taken;
 mod schemas;
+mod unsupported_options;
 mod voices;
 
 pub use voices::VoiceError;

@@ -13,7 +13,7 @@ use crate::language_models::{HOSTED, Hosted, LOCAL};
 use crate::operator::LanguageModel;
 
 /// How long a server on this machine has to list its models.
-const PROBE: Duration = Duration::from_millis(500);
+const PROBE_TIMEOUT: Duration = Duration::from_millis(500);
 /// The variable by which programs name another server for `OPENAI_API_KEY`.
 const OPENAI_BASE_URL: &str = "OPENAI_BASE_URL";
 
@@ -157,7 +157,7 @@ fn ask() -> Option<String> {
 
 /// The models that an OpenAI-compatible server lists, without those that only make embeddings; `None` if there is no such server.
 async fn models(url: &str, key: Option<&Private<String>>) -> Option<Vec<String>> {
-    let http = reqwest::Client::builder().timeout(PROBE).no_proxy().build().ok()?;
+    let http = reqwest::Client::builder().timeout(PROBE_TIMEOUT).no_proxy().build().ok()?;
     let mut request = http.get(format!("{}/models", url.trim_end_matches('/')));
     if let Some(key) = key {
         request = request.bearer_auth(key.reveal());

@@ -170,7 +170,7 @@ pub(crate) async fn insert(
     bounds::check_one_more(tx, owner, Stored::Agents).await?;
     traffic::check_of_new(row)?;
     check_connections(tx, owner.tenant(), &row.config).await?;
-    let warnings = not_taken(state, tx, owner.tenant(), &row.config).await?;
+    let warnings = unsupported_options(state, tx, owner.tenant(), &row.config).await?;
     agents::insert(tx, row).await.map_err(|error| duplicate_name(error, &row.name))?;
     bounds::check_agent_bytes(tx, owner).await?;
     Ok(warnings)
@@ -271,7 +271,7 @@ fn unfit(path: String, row: Option<&ConnectionRow>, config: &AgentConfig) -> Opt
 
 /// Returns warnings about instructions that nothing follows, schemas that models get in a simpler form, transfers that are refused, and
 /// settings that the agent's providers do not support; none of the last if the providers cannot be built.
-async fn not_taken(
+async fn unsupported_options(
     state: &HttpState,
     conn: &mut Conn,
     tenant: TenantId,
@@ -281,7 +281,7 @@ async fn not_taken(
     warnings.extend(simplified_schemas(config));
     warnings.extend(transfers::refused(conn, tenant, config, state.clock.now()).await?);
     if let Ok(setup) = state.setup() {
-        warnings.extend(setup.not_taken(conn, tenant, config).await?);
+        warnings.extend(setup.unsupported_options(conn, tenant, config).await?);
     }
     Ok(warnings)
 }
@@ -376,8 +376,8 @@ async fn update(
         check_schemas(&changed.value.config).await?;
     }
     let Body { value: wanted, mut warnings } = changed;
-    let (row, not_taken) = change(&state, &mut tx, &owner, row, wanted).await?;
-    warnings.extend(not_taken);
+    let (row, unsupported_options) = change(&state, &mut tx, &owner, row, wanted).await?;
+    warnings.extend(unsupported_options);
     tx.commit().await?;
     Ok(Json(WithWarnings { resource: row.into(), warnings }))
 }
@@ -396,7 +396,7 @@ pub(crate) async fn change(
 ) -> Result<(AgentRow, Vec<String>), ApiError> {
     let WantedAgent { name, traffic, config } = wanted;
     let now = state.clock.now();
-    let mut warnings = not_taken(state, tx, owner.tenant(), &config).await?;
+    let mut warnings = unsupported_options(state, tx, owner.tenant(), &config).await?;
     let keeps_traffic = traffic.as_ref() == row.traffic();
     let warning = |row: &AgentRow| traffic::without_calls(row).filter(|_| keeps_traffic);
     if name == row.name && config == row.config.0 {

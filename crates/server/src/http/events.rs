@@ -30,9 +30,9 @@ use crate::store::events::{self, EventRow};
 use crate::store::page::PageRequest;
 
 /// How far back a stream can be resumed.
-const RESUMABLE: Duration = Duration::from_secs(24 * 3600);
+const RESUMABLE_FOR: Duration = Duration::from_secs(24 * 3600);
 /// How often a stream checks whether it may continue.
-const LOOK: Duration = Duration::from_secs(1);
+const ACCESS_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 /// Events read at once.
 const BATCH: i64 = 500;
 
@@ -101,7 +101,7 @@ fn start(last: Option<&str>, now: Timestamp) -> Result<Uuid, ApiError> {
     let wrong = |message: &str| ApiError::invalid_field("Last-Event-ID", message);
     let id: Uuid = last.parse().map_err(|_| wrong("must be the id of an event"))?;
     let at = feed::time_of(id).ok_or_else(|| wrong("must be the id of an event"))?;
-    if at + RESUMABLE < now {
+    if at + RESUMABLE_FOR < now {
         return Err(wrong("must be at most a day old: read the list of calls instead"));
     }
     Ok(feed::overlapping(at.min(now)))
@@ -153,7 +153,7 @@ impl TenantFollower {
                 self.pending.extend(feed::in_order(rows).into_iter().map(Arc::new));
                 continue;
             }
-            match tokio::time::timeout(LOOK, self.feed.recv()).await {
+            match tokio::time::timeout(ACCESS_CHECK_INTERVAL, self.feed.recv()).await {
                 Ok(Ok(event)) if self.known.remove(&event.id) => {}
                 Ok(Ok(event)) => return Some(event),
                 // It reads too slowly, or the feed has lost the database: the client comes back with the last id.

@@ -6,7 +6,7 @@ use switchhook_core::Timestamp;
 use switchhook_core::dial_policy::{DialPolicy, Prefix};
 use switchhook_core::id::TenantId;
 use switchhook_core::quota;
-use switchhook_core::rate::WINDOW;
+use switchhook_core::rate::RATE_WINDOW;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -185,7 +185,7 @@ pub(super) async fn resource(state: &HttpState, tenant: TenantId) -> Result<Tena
             used: usage.monthly_calls,
             resets_at: quota::next_month_start(now),
         },
-        rate_limit: RateLimit { limit: limits.rate_per_minute, window_seconds: WINDOW.as_secs() },
+        rate_limit: RateLimit { limit: limits.rate_per_minute, window_seconds: RATE_WINDOW.as_secs() },
         stored,
         dial_policy,
         created_at: Timestamp::from_micros(row.created_at),

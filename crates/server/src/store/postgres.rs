@@ -18,7 +18,7 @@ const REQUEST_PATIENCE: Duration = Duration::from_secs(5);
 const WORKER_PATIENCE: Duration = Duration::from_secs(10);
 
 /// The pause between two attempts of the start to connect.
-const AGAIN: Duration = Duration::from_millis(250);
+const CONNECT_RETRY_INTERVAL: Duration = Duration::from_millis(250);
 /// The start's error where nothing was refused.
 const SILENT: &str = "could not connect to PostgreSQL: it does not answer, or the pooler at this address has fewer than two \
     connections for this service";
@@ -46,11 +46,13 @@ pub(super) async fn open(url: &str, most: u32) -> anyhow::Result<(PgPool, Budget
     let (limits, pooling) = loop {
         match timeout_at(deadline, look_at(&options)).await {
             Ok(Ok(found)) => break found,
-            Ok(Err(error)) if may_pass(&error) && Instant::now() + AGAIN < deadline => last = Some(error),
+            Ok(Err(error)) if may_pass(&error) && Instant::now() + CONNECT_RETRY_INTERVAL < deadline => {
+                last = Some(error)
+            }
             Ok(Err(error)) => return Err(error),
             Err(_) => return Err(last.unwrap_or_else(|| anyhow::anyhow!(SILENT))),
         }
-        tokio::time::sleep(AGAIN).await;
+        tokio::time::sleep(CONNECT_RETRY_INTERVAL).await;
     };
     let budget = Budget::within(most, &limits)?;
     let pool = pool(budget.requests).acquire_timeout(REQUEST_PATIENCE).connect_lazy_with(options);

@@ -8,10 +8,10 @@ use utoipa::ToSchema;
 
 /// Frames of 20 ms that were due.
 const FRAMES: &str = "switchhook_frames_total";
-/// The number of those that were sent more than [`PUNCTUAL`] late.
+/// The number of those that were sent more than [`PUNCTUAL_DELAY`] late.
 const FRAMES_LATE: &str = "switchhook_frames_late_total";
 /// The largest delay of a punctual frame.
-const PUNCTUAL: Duration = Duration::from_millis(5);
+const PUNCTUAL_DELAY: Duration = Duration::from_millis(5);
 
 /// Counts punctual and late frames for the metrics of the node.
 #[derive(Clone)]
@@ -30,7 +30,7 @@ impl Punctuality {
     /// Records that a frame was sent this much after it was due.
     pub(super) fn tick(&self, late: Duration) {
         self.frames.increment(1);
-        if late > PUNCTUAL {
+        if late > PUNCTUAL_DELAY {
             self.late.increment(1);
         }
     }

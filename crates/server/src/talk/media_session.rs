@@ -25,7 +25,7 @@ mod tests;
 /// Frames of the caller that are buffered before they are recorded and streamed to listeners, against jitter: 200 ms.
 const CALLER_BEHIND: usize = 10;
 /// A tick that is later than this sends nothing, so that frames do not pile up: the audio is played a little later instead.
-const LATEST: Duration = Duration::from_millis(200);
+const MAX_TICK_DELAY: Duration = Duration::from_millis(200);
 /// Audio of the caller that is missing for this long counts as silence: jitter is shorter.
 const GAP: Duration = Duration::from_millis(400);
 /// A frame that comes this soon after the one before is part of a stream. Comfort noise comes in single frames.
@@ -142,7 +142,7 @@ impl MediaSession {
         if let Some(lead) = &mut self.lead {
             lead.late(now, late);
         }
-        if late > LATEST {
+        if late > MAX_TICK_DELAY {
             // Nothing is sent, but 20 ms of the call have passed.
             self.share();
             return sent;

@@ -295,7 +295,7 @@ impl Cascade {
 
     /// Requests a response to a late tool result: the caller waits for it, although they have spoken meanwhile. Waits until the line is silent.
     pub(super) fn tell_late_result(&mut self, d: &mut Dialogue) -> bool {
-        let may = self.late_result && d.phase.is_open() && d.is_calm() && self.overlap.is_none();
+        let may = self.late_result && d.phase.is_open() && d.is_idle() && self.overlap.is_none();
         let may = may && self.request.is_none() && !self.caller_is_heard(d);
         if may {
             let messages = d.transcript.history.messages();

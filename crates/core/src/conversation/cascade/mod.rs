@@ -110,7 +110,7 @@ impl Strategy for Cascade {
 
     fn greet_late(&mut self, d: &mut Dialogue) {
         let text = named_keys(d.agent.greeting.text.trim(), &d.agent.language);
-        if !text.is_empty() && d.is_calm() && self.is_calm(d) {
+        if !text.is_empty() && d.is_idle() && self.is_idle(d) {
             self.say_text(d, Kind::Greeting, &text);
         }
     }
@@ -289,7 +289,7 @@ impl Strategy for Cascade {
         all.into_iter().flatten().min()
     }
 
-    fn is_calm(&self, d: &Dialogue) -> bool {
+    fn is_idle(&self, d: &Dialogue) -> bool {
         !self.caller_is_heard(d) && self.request.is_none()
     }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 /// Shorter silences are gaps between words.
-const SHORTEST: Duration = Duration::from_millis(200);
+const MIN_PAUSE: Duration = Duration::from_millis(200);
 
 /// The usual patience, and the most that cut turns can make of it, in percent.
 const USUAL: u32 = 100;
@@ -27,7 +27,7 @@ impl Default for Pauses {
 impl Pauses {
     /// Records that the caller continued after this much silence.
     pub(super) fn add(&mut self, pause: Duration) {
-        if pause < SHORTEST {
+        if pause < MIN_PAUSE {
             return;
         }
         let pause = u32::try_from(pause.as_millis()).unwrap_or(u32::MAX).min(5_000);

@@ -44,7 +44,7 @@ const STILL_THERE: &str =
 /// Added to the instructions when the maximum duration is reached.
 const TIME_IS_UP: &str = "The time for this call is over. Say so, with an apology and goodbye, in one short sentence.";
 /// How long to wait for a goodbye to continue, or for a message to start.
-const UNHEARD: Duration = Duration::from_secs(5);
+const SPEECH_START_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long to wait after a filler that covers the wait for a goodbye; then a short goodbye replaces it.
 const GOODBYE_AFTER_FILLER: Duration = Duration::from_millis(2_400);
 
@@ -320,7 +320,7 @@ impl Strategy for Realtime {
         all.into_iter().flatten().min()
     }
 
-    fn is_calm(&self, _: &Dialogue) -> bool {
+    fn is_idle(&self, _: &Dialogue) -> bool {
         let waits = self.is_responding() || self.response_deadline.is_some() || self.tools.is_running();
         !waits && !self.session.is_lost() && self.caller.speaking.is_none()
     }
@@ -354,7 +354,7 @@ impl Strategy for Realtime {
         Some(match (self.lacks_goodbye(d), awaited) {
             (true, _) if filled => GOODBYE_AFTER_FILLER,
             (true, _) => d.timings.filler,
-            (false, true) => UNHEARD,
+            (false, true) => SPEECH_START_TIMEOUT,
             (false, false) => d.timings.goodbye_tail,
         })
     }

@@ -13,7 +13,7 @@ use crate::store::calls::{AnalysisResult, AnalysisStatus, TranscriptEntry};
 use crate::talk::Report;
 
 /// The model's timeout.
-const TIMEOUT: Duration = Duration::from_secs(8);
+const ANALYSIS_TIMEOUT: Duration = Duration::from_secs(8);
 /// How much of one utterance is quoted in a summary that no model wrote, in characters.
 const QUOTED: usize = 200;
 
@@ -54,7 +54,7 @@ pub(super) async fn analyse(report: &Report, plan: &CallSetup) -> Analysis {
         let summary = if analysis.summary { extract(&report.history) } else { NO_SUMMARY.to_owned() };
         return Analysis::skipped(summary);
     }
-    let (found, usage) = plan.pipeline.analyse(&report.history, plan.outcome.as_ref(), TIMEOUT).await;
+    let (found, usage) = plan.pipeline.analyse(&report.history, plan.outcome.as_ref(), ANALYSIS_TIMEOUT).await;
     let (written, outcome, mut result) = match found {
         Ok((written, outcome)) => {
             (Some(written), Some(outcome), AnalysisResult { status: AnalysisStatus::Completed, error: None })

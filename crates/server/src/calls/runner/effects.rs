@@ -26,11 +26,11 @@ pub(super) const CARRIER_ANSWER: Duration = Duration::from_secs(15);
 /// The longest queue of a carrier that is believed.
 const LONGEST_QUEUE: Duration = Duration::from_secs(600);
 /// Calls between the same numbers that were dialled within this time may be mistaken for each other.
-const TWINS: Duration = Duration::from_secs(600);
+const AMBIGUOUS_DIAL_WINDOW: Duration = Duration::from_secs(600);
 /// Added to the longest conversation for the carrier's own time limit, in seconds: it ends legs that we failed to end.
 const TIME_LIMIT_MARGIN: u32 = 60;
 /// An inbound call is answered when the agent is ready to speak, and after this long in any case.
-const READY: Duration = Duration::from_secs(2);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
 /// The pauses between two dial attempts while the carrier has no capacity, if it does not specify one.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(8);
@@ -142,7 +142,7 @@ impl Runner {
     }
 
     pub(super) fn answer_when_ready(&mut self) {
-        self.answering.by = Some(Instant::now() + READY);
+        self.answering.by = Some(Instant::now() + ANSWER_TIMEOUT);
         self.answering.ready |= self.prepared.is_none();
         self.answer_if_due();
     }
@@ -277,7 +277,7 @@ impl LegControl {
     async fn has_twin(&self) -> Result<bool, sqlx::Error> {
         let Some(dialing_at) = self.leg.dialing_at else { return Ok(false) };
         let mut conn = self.store.read().await?;
-        calls::has_twin_without_id(&mut conn, self.leg.call, dialing_at - TWINS).await
+        calls::has_twin_without_id(&mut conn, self.leg.call, dialing_at - AMBIGUOUS_DIAL_WINDOW).await
     }
 
     /// Ends the leg. If its id never arrived, looks it up first, since a phone may be ringing.

@@ -32,7 +32,7 @@ use crate::talk::strip_nul::{strip_nul, strip_nul_value};
 use crate::talk::{CarrierRequest, Command, Ended, Note, Report, ToolCallNote, TranscriptLine};
 
 /// How long a stopped conversation may take to report.
-const LAST_WORDS: Duration = Duration::from_secs(3);
+const FINAL_TRANSCRIPT_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// The conversation of a call, from before it begins until after it is over.
 pub(super) struct Talk {
@@ -220,7 +220,7 @@ impl Talk {
                 TalkState::Running { commands, task } => {
                     // If the channel is closed, the conversation is ending anyway.
                     let _ = commands.send(Command::HangUp);
-                    let ended = tokio::time::timeout(LAST_WORDS, task).await;
+                    let ended = tokio::time::timeout(FINAL_TRANSCRIPT_TIMEOUT, task).await;
                     ended.ok().and_then(Result::ok).map(Box::new)
                 }
             };

@@ -8,7 +8,7 @@ use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use switchhook_carriers::address::Addresses;
 use switchhook_core::id::ConnectionId;
 use switchhook_net::outbound::Exemptions;
-use switchhook_providers::check::{Check, DEADLINE};
+use switchhook_providers::check::{CHECKS_TIMEOUT, Check};
 use switchhook_providers::registry::Registry;
 use switchhook_runtime::clock::Clock;
 use switchhook_speech::models::ModelStore;
@@ -33,7 +33,7 @@ const CONNECTIONS: &str = "database connections";
 const ALLOW_MORE: &str = "Raise max_connections of PostgreSQL, or the connection limit of the role or database; or set \
     SWITCHHOOK_DATABASE_CONNECTIONS to what each node may take.";
 /// Clock difference to the database that causes a warning, and a problem.
-const APART: Duration = Duration::from_secs(1);
+const MAX_CLOCK_DIFFERENCE: Duration = Duration::from_secs(1);
 const FAR_APART: Duration = Duration::from_secs(5);
 /// Concurrent connection tests.
 const CONCURRENT_TESTS: usize = 4;
@@ -160,7 +160,7 @@ fn clock_finding(apart: Duration) -> Finding {
     let fix = "Synchronise both with NTP: leases depend on them.";
     match apart {
         apart if apart >= FAR_APART => Finding::problem(CLOCK, detail, fix),
-        apart if apart >= APART => Finding::warning(CLOCK, detail, fix),
+        apart if apart >= MAX_CLOCK_DIFFERENCE => Finding::warning(CLOCK, detail, fix),
         _ => Finding::ok(CLOCK, detail),
     }
 }
@@ -239,7 +239,7 @@ async fn connection(setup: &Setup, store: &Store, tenant: &str, row: &Connection
         return Ok(Finding::warning(name, detail, "None in this version: calls with it fail as config_error."));
     }
     let carries = provider.is_some_and(|provider| provider.offers(ConnectionKind::Carrier));
-    let checks = setup.check(store, row, carries, DEADLINE).await?;
+    let checks = setup.check(store, row, carries, CHECKS_TIMEOUT).await?;
     let details = |ok: bool| {
         let details: Vec<_> =
             checks.iter().filter(|check| check.ok == ok).map(|check: &Check| check.detail.as_str()).collect();

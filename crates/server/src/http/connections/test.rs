@@ -8,7 +8,7 @@ use axum::Json;
 use axum::http::StatusCode;
 use serde::Serialize;
 use switchhook_core::id::{ConnectionId, TenantId};
-use switchhook_providers::check::{Check, DEADLINE};
+use switchhook_providers::check::{CHECKS_TIMEOUT, Check};
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::Instant;
 use utoipa::ToSchema;
@@ -49,7 +49,7 @@ impl Trials {
         let turn = self.turn(tenant)?;
         let began = Instant::now();
         let places = if local { &self.local } else { &self.places };
-        let place = tokio::time::timeout(DEADLINE, places.acquire()).await;
+        let place = tokio::time::timeout(CHECKS_TIMEOUT, places.acquire()).await;
         let place = place.map_err(|_| busy())?.map_err(anyhow::Error::from)?;
         Ok(Trial { began, _turn: turn, _place: place })
     }
@@ -74,7 +74,7 @@ pub(super) struct Trial<'t> {
 impl Trial<'_> {
     /// The rest of its time.
     pub(super) fn left(&self) -> Duration {
-        DEADLINE.saturating_sub(self.began.elapsed())
+        CHECKS_TIMEOUT.saturating_sub(self.began.elapsed())
     }
 }
 

@@ -18,7 +18,7 @@ const POLL_INTERVAL: Duration = Duration::from_secs(1);
 const MIN_POLL_INTERVAL: Duration = Duration::from_millis(200);
 /// Ids are made before their commit, which takes at most this long, waits for connections and locks included: an event can appear before
 /// others that are this much newer.
-const OVERLAP: Duration = Duration::from_secs(12);
+const COMMIT_DELAY: Duration = Duration::from_secs(12);
 /// Events read at once.
 const BATCH: i64 = 500;
 /// Events that a follower can be behind.
@@ -117,7 +117,7 @@ pub(super) fn in_order(mut events: Vec<EventRow>) -> Vec<EventRow> {
 
 /// The id after which events are read that may not have been seen at `at`.
 pub(super) fn overlapping(at: Timestamp) -> Uuid {
-    EventId::new(at - OVERLAP, [0; 10]).uuid()
+    EventId::new(at - COMMIT_DELAY, [0; 10]).uuid()
 }
 
 /// Returns when an event's id was created; `None` if it is not an event's id.

@@ -13,7 +13,7 @@ use axum::response::{IntoResponse as _, Response};
 use serde::{Deserialize, Serialize};
 use switchhook_core::Timestamp;
 use switchhook_core::id::TenantId;
-use switchhook_core::sign_in::ABSOLUTE;
+use switchhook_core::sign_in::ABSOLUTE_LIFETIME;
 
 use super::cookies;
 use crate::http::HttpState;
@@ -136,7 +136,7 @@ impl FromRequestParts<HttpState> for Visitor {
 
 /// 204 with the session's new cookie, or without a session.
 fn moved(cookie: Option<&str>) -> Response {
-    let header = cookie.map_or_else(cookies::delete_session, |cookie| cookies::set_session(cookie, ABSOLUTE));
+    let header = cookie.map_or_else(cookies::delete_session, |cookie| cookies::set_session(cookie, ABSOLUTE_LIFETIME));
     (StatusCode::NO_CONTENT, [(SET_COOKIE, header)]).into_response()
 }
 

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::crash::history::Acknowledged;
 use crate::crash::load::Nodes;
-use crate::crash::witness::Witness;
+use crate::crash::witness::WebhookRecorder;
 use crate::harness::{Client, text};
 
 /// The time from `/readyz` to the arrival of the webhook that says that the call is dialled. It passes in steps of [`AGAIN`], which take longer
@@ -53,7 +53,7 @@ struct Probe {
 }
 
 impl Prober {
-    pub(super) fn start(nodes: Nodes, agent: &str, witness: Witness) -> Self {
+    pub(super) fn start(nodes: Nodes, agent: &str, witness: WebhookRecorder) -> Self {
         let stop = CancellationToken::new();
         let running = tokio::spawn(probe_until(stop.clone(), nodes, agent.to_owned(), witness));
         Self { stop, changes: Vec::new(), running }
@@ -82,7 +82,7 @@ impl Prober {
     }
 }
 
-async fn probe_until(stop: CancellationToken, nodes: Nodes, agent: String, witness: Witness) -> Vec<Probe> {
+async fn probe_until(stop: CancellationToken, nodes: Nodes, agent: String, witness: WebhookRecorder) -> Vec<Probe> {
     let mut probes = JoinSet::new();
     for number in 1.. {
         if stop.run_until_cancelled(tokio::time::sleep(PAUSE)).await.is_none() {
@@ -102,7 +102,7 @@ async fn is_ready(node: &Client) -> bool {
     asked.is_ok_and(|answer| answer.status() == StatusCode::OK)
 }
 
-async fn probe(node: Client, nodes: Nodes, key: String, agent: String, witness: Witness) -> Probe {
+async fn probe(node: Client, nodes: Nodes, key: String, agent: String, witness: WebhookRecorder) -> Probe {
     let began = Instant::now();
     let body = json!({ "agent_id": agent, "to": "+12025550111" });
     let placed = place(&node, &key, &body).await;
@@ -124,7 +124,7 @@ async fn probe(node: Client, nodes: Nodes, key: String, agent: String, witness: 
 }
 
 /// Waits for the webhook that says that a call is dialled; returns whether it arrived in time.
-async fn is_dialled(call: &str, witness: &Witness) -> bool {
+async fn is_dialled(call: &str, witness: &WebhookRecorder) -> bool {
     for _ in 0..WITHIN.as_millis() / AGAIN.as_millis() {
         if witness.posts().iter().any(|post| post.call == call && post.event == "call.dialing") {
             return true;
