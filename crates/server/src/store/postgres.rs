@@ -47,7 +47,7 @@ pub(super) async fn open(url: &str, most: u32) -> anyhow::Result<(PgPool, Budget
         match timeout_at(deadline, look_at(&options)).await {
             Ok(Ok(found)) => break found,
             Ok(Err(error)) if may_pass(&error) && Instant::now() + CONNECT_RETRY_INTERVAL < deadline => {
-                last = Some(error)
+                last = Some(error);
             }
             Ok(Err(error)) => return Err(error),
             Err(_) => return Err(last.unwrap_or_else(|| anyhow::anyhow!(SILENT))),
