@@ -20,7 +20,7 @@ use self::stage::Stage;
 use crate::crash::load::Load;
 use crate::crash::look;
 use crate::crash::rng::Rng;
-use crate::crash::witness::Witness;
+use crate::crash::witness::WebhookRecorder;
 use crate::harness::text;
 
 const CUSTOMERS: u64 = 3;
@@ -46,7 +46,7 @@ async fn one_node_survives_faults_of_its_machine() {
 async fn survive(mut stage: Stage, faults: &[Fault]) {
     let client = stage.client();
     let agent = client.scripted_agent(json!({})).await;
-    let witness = Witness::start(stage.seed()).await;
+    let witness = WebhookRecorder::start(stage.seed()).await;
     let webhook = text(&client.create("/v1/webhooks", json!({ "url": witness.url() })).await["id"]);
     let load = Load::start(CUSTOMERS, &stage.nodes(), &agent.id, stage.seed());
     let mut prober = Prober::start(stage.nodes(), &agent.id, witness.clone());
