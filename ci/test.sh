@@ -143,11 +143,6 @@ system_packages() {
     command -v curl >/dev/null || missing+=(curl)
     command -v go >/dev/null || missing+=(golang-go)
     command -v openssl >/dev/null || missing+=(openssl)
-    # What runs the service is checked with these.
-    command -v shellcheck >/dev/null || missing+=(shellcheck)
-    command -v lintian >/dev/null || missing+=(lintian)
-    command -v minisign >/dev/null || missing+=(minisign)
-    command -v readelf >/dev/null || missing+=(binutils)
     [ ${#missing[@]} -gt 0 ] || return 0
     install "${missing[@]}"
 }
@@ -257,7 +252,6 @@ step "The clients for Python and TypeScript" ci/clients.sh
 step "Generated clients, and linters of docs/openapi.json" ci/generators.sh linters openapi-python-client datamodel-code-generator \
     openapi-typescript hey-api orval
 step "The packages for pip and npm, and a new user's first minutes" ci/packaging.sh
-step "What runs the service: Debian package, Compose, Caddy, systemd, Helm" ci/deploy.sh
 step "An update with live calls, and the way back" ci/upgrade.py "$SWITCHHOOK_BINARY"
 finish "The dashboard, in a browser"
 step "Signing in at an OpenID provider, in a browser" ci/oidc.sh
