@@ -73,5 +73,5 @@ run cargo fmt --all --check
 run ci/circles.py
 run ci/words.py
 run cargo clippy --workspace --all-targets --locked -- -D warnings
-run cargo nextest run --workspace --lib --bins --tests --locked --test-threads "$(($(nproc) * 8))" -E "(all() - binary(it)) | ($service)"
+run cargo nextest run --workspace --lib --bins --tests --locked --test-threads "$(($(nproc) * 6))" -E "(all() - binary(it)) | ($service)"
 printf '\n%d s in all. Before a merge: ci/test.sh\n' "$SECONDS"

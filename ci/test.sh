@@ -18,9 +18,9 @@ DENY=0.20.2
 exec 2>&1 # one log, in order
 
 # Most service tests wait for real time rather than for a CPU. Each has database connections, of which there are 600, so small
-# machines run eight times as many tests as they have CPUs, up to sixteen.
+# machines run six times as many tests as they have CPUs, up to twelve.
 TEST_THREADS=$(nproc)
-[ "$TEST_THREADS" -ge 16 ] || TEST_THREADS=$((TEST_THREADS * 8 > 16 ? 16 : TEST_THREADS * 8))
+[ "$TEST_THREADS" -ge 12 ] || TEST_THREADS=$((TEST_THREADS * 6 > 12 ? 12 : TEST_THREADS * 6))
 
 # What a first run writes: 3 GB of tests, 1 GB of documentation, the dashboard's packages, databases.
 FIRST_RUN_MB=4600
