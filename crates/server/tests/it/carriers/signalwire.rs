@@ -134,7 +134,9 @@ async fn what_comes_as_json_is_read_like_a_form() {
         let stage = Fixture::new(flavour).await;
         let voice = stage.answer_calls().await;
         let (busy, caller) = ("+12025550101", "+12025550102");
-        let hangs_up = Script { delivery: Delivery::Json, ..Script::with(FarEnd::HangsUpAfter(SOON)) };
+        // Long enough that the report of ringing comes before the answer on a busy machine, too.
+        let rings_for = Duration::from_secs(2);
+        let hangs_up = Script { delivery: Delivery::Json, rings_for, ..Script::with(FarEnd::HangsUpAfter(SOON)) };
         stage.double.script(CALLEE, hangs_up.clone());
         stage.double.script(caller, hangs_up);
         stage.double.script(busy, Script { delivery: Delivery::Json, ..Script::ending("busy", Some(603)) });
